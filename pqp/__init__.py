@@ -1,0 +1,7 @@
+"""Exact, certified solution paths of parametric quadratic programs."""
+
+from pqp.affine import mu
+from pqp.hessian import Gram, PairGram
+from pqp.problem import ParametricQP, paper_form
+
+__all__ = ["Gram", "PairGram", "ParametricQP", "mu", "paper_form"]

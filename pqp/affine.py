@@ -1,0 +1,222 @@
+"""Affine data: `pqp.mu` and what arithmetic with it gives, constant + mu * slope.
+
+Room: numbers, arrays and sympy expressions in, pairs of arrays out. Knows no QP.
+May touch: `errors`, `field`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+
+from pqp.errors import ProblemError
+from pqp.field import Array, Number, as_numbers, entry_name, exact_array, fraction
+
+# Larger integers are kept as Fractions: two of this size add up safely in int64.
+LARGE = 2.0**53
+
+MU_SYMBOL = sympy.Symbol("mu", real=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    r"""The affine function :math:`\mu \mapsto a + \mu b` of one parameter, entry by entry.
+
+    >>> (3 - mu).at(1), (np.array([1, 2]) + mu * [0, 5]).at(2)
+    (Fraction(2, 1), array([Fraction(1, 1), Fraction(12, 1)], dtype=object))
+    """
+
+    constant: Array
+    slope: Array
+
+    # numpy leaves `array * mu` to us
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        constant, slope = np.broadcast_arrays(self.constant, self.slope)
+        for field, values in (("constant", constant), ("slope", slope)):
+            frozen = _without_overflow(values.copy())
+            frozen.flags.writeable = False
+            object.__setattr__(self, field, frozen)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the data, () for a single number."""
+        return self.constant.shape
+
+    def at(self, mu: Number) -> Any:
+        """Return the value at one mu; infinite entries stay infinite, and exact data at an exact mu stay exact."""
+        number = float(mu) if isinstance(mu, float) else fraction(mu)
+        finite = np.where(np.isinf(self.constant.astype(float)), 0, self.slope)
+        return self.constant + _times(finite, np.asarray(number))
+
+    def __getitem__(self, index: Any) -> "Affine":
+        return Affine(self.constant[index], self.slope[index])
+
+    def __iter__(self) -> Iterator["Affine"]:
+        if not self.shape:
+            raise TypeError("a single affine number cannot be iterated over")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __add__(self, other: Any) -> Any:
+        if _is_formula(other):
+            return self._sympy_() + other
+        right = as_affine(other, "data")
+        return Affine(self.constant + right.constant, self.slope + right.slope)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Affine":
+        return Affine(-self.constant, -self.slope)
+
+    def __pos__(self) -> "Affine":
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        return self + (-other if isinstance(other, Affine | sympy.Basic) else -as_affine(other, "data"))
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if _is_formula(other):
+            return self._sympy_() * other
+        factor = as_affine(other, "data")
+        if np.any(factor.slope != 0) and np.any(self.slope != 0):
+            raise ProblemError("data must be affine in mu, but mu was multiplied by mu")
+        if np.any(factor.slope != 0):
+            self, factor = factor, self
+        return Affine(_times(self.constant, factor.constant), _times(self.slope, factor.constant))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if _is_formula(other):
+            return self._sympy_() / other
+        divisor = as_affine(other, "data")
+        if np.any(divisor.slope != 0):
+            raise ProblemError("data must be affine in mu, but something was divided by mu")
+        if np.any(divisor.constant == 0):
+            raise ProblemError("data must be affine in mu, but it was divided by zero")
+        return self * _reciprocal(divisor.constant)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if _is_formula(other):
+            return other / self._sympy_()
+        raise ProblemError("data must be affine in mu, but something was divided by mu")
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self._sympy_() ** exponent
+
+    def __le__(self, other: Any) -> Any:
+        return self._sympy_() <= other
+
+    def __ge__(self, other: Any) -> Any:
+        return self._sympy_() >= other
+
+    def _sympy_(self) -> Any:
+        """Return the affine number as a formula, so that it mixes with sympy variables."""
+        if self.shape:
+            raise sympy.SympifyError("an array of affine data is not one formula")
+        return _sympy_number(self.constant[()]) + _sympy_number(self.slope[()]) * MU_SYMBOL
+
+    def __repr__(self) -> str:
+        if not self.shape:
+            return str(self._sympy_())
+        return f"{self.constant!s} + mu * {self.slope!s}"
+
+
+def as_affine(value: Any, name: str) -> Affine:
+    """Return data given in any of the accepted ways as an `Affine`, or say what is wrong with it.
+
+    >>> as_affine([1, 3 - mu, sympy.Rational(1, 2) * mu], "b").slope
+    array([Fraction(0, 1), Fraction(-1, 1), Fraction(1, 2)], dtype=object)
+    """
+    if isinstance(value, Affine):
+        return Affine(as_numbers(value.constant, name), as_numbers(value.slope, name))
+    if isinstance(value, sympy.Expr):
+        return _from_formula(value, name)
+    if _has_affine_entries(value):
+        return _from_entries(value, name)
+    numbers = as_numbers(value, name)
+    return Affine(numbers, np.zeros(numbers.shape, dtype=np.int64))
+
+
+def affine_vector(value: Any, length: int, name: str) -> Affine:
+    """Return affine data as a vector of the given length; a single number stands for every entry."""
+    data = as_affine(value, name)
+    if data.shape not in ((), (length,)):
+        raise ProblemError(
+            f"{name} must have {length} {'entry' if length == 1 else 'entries'} or be a single number, "
+            f"got shape {data.shape}"
+        )
+    return Affine(*(np.broadcast_to(part, (length,)) for part in (data.constant, data.slope)))
+
+
+def _has_affine_entries(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype == object and _has_affine_entries(list(value.flat))
+    return isinstance(value, Sequence) and any(isinstance(v, Affine | sympy.Expr) for v in value)
+
+
+def _from_entries(entries: Any, name: str) -> Affine:
+    parts = [as_affine(entry, entry_name(name, (i,))) for i, entry in enumerate(entries)]
+    for i, part in enumerate(parts):
+        if part.shape:
+            raise ProblemError(f"{name} is ragged: entry {i} has shape {part.shape}, a single number is needed")
+    constants = as_numbers([part.constant[()] for part in parts], name)
+    return Affine(constants, as_numbers([part.slope[()] for part in parts], name))
+
+
+def _from_formula(formula: Any, name: str) -> Affine:
+    if formula.is_infinite:
+        return Affine(as_numbers(float(formula), name), np.array(0))
+    if strangers := formula.free_symbols - {MU_SYMBOL}:
+        raise ProblemError(f"{name} contains {', '.join(sorted(map(str, strangers)))}; only mu may appear")
+    try:
+        polynomial = sympy.Poly(formula, MU_SYMBOL)
+    except sympy.PolynomialError:
+        polynomial = None
+    if polynomial is None or polynomial.degree() > 1:
+        raise ProblemError(f"{name} must be affine in mu, got {formula}")
+    slope, constant = polynomial.coeff_monomial(MU_SYMBOL), polynomial.coeff_monomial(1)
+    return Affine(as_numbers(constant, name), as_numbers(slope, name))
+
+
+def _is_formula(value: Any) -> bool:
+    return isinstance(value, sympy.Basic) and bool(value.free_symbols)
+
+
+def _without_overflow(numbers: Array) -> Array:
+    """Return the array, in Fractions if its integers are too large to be added in int64."""
+    if numbers.dtype.kind == "i" and _largest(numbers) > LARGE:
+        return exact_array(numbers)
+    return numbers
+
+
+def _largest(numbers: Array) -> float:
+    return float(np.max(np.abs(numbers.astype(float)), initial=0.0))
+
+
+def _times(left: Array, right: Array) -> Array:
+    if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > LARGE:
+        left = exact_array(left)
+    return np.asarray(left * right)
+
+
+def _reciprocal(numbers: Array) -> Array:
+    if numbers.dtype.kind == "f":
+        return 1.0 / numbers
+    return np.vectorize(lambda n: Fraction(1) / Fraction(n), otypes=[object])(numbers)
+
+
+def _sympy_number(number: Any) -> Any:
+    if isinstance(number, Fraction):
+        return sympy.Rational(number.numerator, number.denominator)
+    return sympy.sympify(number)
+
+
+mu = Affine(np.array(0), np.array(1))

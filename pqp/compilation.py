@@ -1,0 +1,222 @@
+r"""From the problem to the complementarity problem of the paper (section 3.1), and the map back.
+
+Variables are shifted to their finite limit, fixed ones substituted; free variables and equality
+multipliers become free pairs, so nothing is split. A soft row adds one pair for its violation ξ, whose
+partner says that the multiplier is capped:  ξ ≥ 0,  penalty − y ≥ 0.
+
+Room: a `ParametricQP` in, a `ParametricLCP` and the meaning of its pairs out. Pivots nothing.
+May touch: `field`, `problem`, `lcp`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from pqp.field import Array, Field
+from pqp.lcp import ParametricLCP
+from pqp.problem import ParametricQP
+
+Side = Literal["lower", "upper", "equal"]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What one complementary pair (w, z) stands for.
+
+    kind       z                                           w
+    variable   distance of x_j from the limit `side`       its reduced cost
+    bound      multiplier of the upper limit of x_j        distance from it
+    row        multiplier of side `side` of row i          slack of that side
+    violation  violation ξ of side `side` of soft row i    what its multiplier lacks to the cap
+    """
+
+    kind: Literal["variable", "bound", "row", "violation"]
+    index: int
+    side: Side
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledQP:
+    """A problem's data in one arithmetic, its LCP, and what the pairs mean.
+
+    x = shift(mu) + sign · z of the variable pairs; `signs` is 0 for fixed variables.
+    """
+
+    problem: ParametricQP
+    lcp: ParametricLCP
+    pairs: tuple[Pair, ...]
+    signs: Array
+    shift: tuple[Array, Array]
+
+    @property
+    def field(self) -> Field:
+        """The arithmetic of the LCP."""
+        return self.lcp.field
+
+    def position(self, pair: Pair) -> int | None:
+        """Return the number of a pair, None if the problem has no such pair."""
+        return self.pairs.index(pair) if pair in self.pairs else None
+
+    def feasibility(self) -> "CompiledQP":
+        """Return the same constraints with nothing to minimise: solvable where a feasible x exists."""
+        primal = np.array([pair.kind in ("variable", "violation") for pair in self.pairs], dtype=bool)
+        M = self.lcp.M.copy()
+        M[np.ix_(primal, primal)] = self.field.number(0)
+        q0, q1 = (np.where(primal, self.field.number(0), q) for q in (self.lcp.q0, self.lcp.q1))
+        return replace(self, lcp=replace(self.lcp, M=M, q0=q0, q1=q1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """One side of a row over the shifted variables: g·z ≥ constant + mu slope, maybe softened."""
+
+    pair: Pair
+    g: Array
+    limit: tuple[Array, Array]
+    cap: tuple[Array, Array] | None = None
+
+
+def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
+    r"""Return the LCP with :math:`M = \begin{pmatrix} P & -G^\top \\ G & 0 \end{pmatrix}` [paper, (4)].
+
+    >>> from pqp import paper_form
+    >>> from pqp.field import RATIONAL
+    >>> compiled = compile_problem(paper_form(Q=[[1]], c=[-2], A=[[3]], b=[1]), RATIONAL)
+    >>> compiled.lcp.M.astype(int).tolist(), compiled.lcp.q0.astype(int).tolist()
+    ([[2, -3], [3, 0]], [-2, -1])
+    """
+    signs, shift = _shift(problem, field)
+    moving = [j for j in range(problem.n) if signs[j] != 0]
+    rows = _bound_rows(problem, field, moving) + _row_sides(problem, field, signs, shift)
+    soft = [row for row in rows if row.cap is not None]
+    variables = [Pair("variable", j, _variable_side(problem, j)) for j in moving]
+    violations = [Pair("violation", row.pair.index, row.pair.side) for row in soft]
+    pairs = (*variables, *violations, *(row.pair for row in rows))
+    M = _matrix(problem, field, signs, rows)
+    q0, q1 = (_right_hand_side(problem, field, signs, shift, rows, part) for part in (0, 1))
+    free = np.array([_is_free(problem, pair) for pair in pairs], dtype=bool)
+    w_names, z_names = zip(*(_names(problem, pair) for pair in pairs), strict=True) if pairs else ((), ())
+    lcp = ParametricLCP(M, q0, q1, free, tuple(w_names), tuple(z_names), field)
+    return CompiledQP(problem, lcp, pairs, signs, shift)
+
+
+def _shift(problem: ParametricQP, field: Field) -> tuple[Array, tuple[Array, Array]]:
+    """Return the sign of every variable and the affine point its z is measured from."""
+    has_lower, has_upper = (np.isfinite(limit.constant.astype(float)) for limit in (problem.lower, problem.upper))
+    signs = np.where(problem.is_fixed, 0, np.where(has_lower | ~has_upper, 1, -1))
+    parts = []
+    for low, high in (
+        (problem.lower.constant, problem.upper.constant),
+        (problem.lower.slope, problem.upper.slope),
+    ):
+        parts.append(field.array(np.where(has_lower, low, np.where(has_upper, high, 0))))
+    return signs, (parts[0], parts[1])
+
+
+def _bound_rows(problem: ParametricQP, field: Field, moving: list[int]) -> list[_Row]:
+    """Return x ≤ upper as a row for every variable measured from its lower limit."""
+    rows = []
+    for place, j in enumerate(moving):
+        if _variable_side(problem, j) == "lower" and np.isfinite(float(problem.upper.constant[j])):
+            g = field.array(np.zeros(len(moving)))
+            g[place] = field.number(-1)
+            low, high = problem.lower[j], problem.upper[j]
+            limit = tuple(field.array(a) - field.array(b) for a, b in _parts(low, high))
+            rows.append(_Row(Pair("bound", j, "upper"), g, (limit[0], limit[1])))
+    return rows
+
+
+def _row_sides(
+    problem: ParametricQP, field: Field, signs: Array, shift: tuple[Array, Array]
+) -> list[_Row]:
+    A = field.array(problem.A)
+    moving = signs != 0
+    at_shift = A @ shift[0], A @ shift[1]
+    rows = []
+    for i in range(problem.m):
+        for side in _sides(problem, i):
+            sense = -1 if side == "upper" else 1
+            data = problem.row_upper if side == "upper" else problem.row_lower
+            limit = tuple(
+                sense * (field.array(part[i]) - base[i])
+                for part, base in zip((data.constant, data.slope), at_shift, strict=True)
+            )
+            g = sense * (A[i] * signs)[moving]
+            rows.append(_Row(Pair("row", i, side), g, (limit[0], limit[1]), _cap(problem, field, i, side)))
+    return rows
+
+
+def _cap(problem: ParametricQP, field: Field, i: int, side: Side) -> tuple[Array, Array] | None:
+    """Return the cap of a soft side's multiplier; an equality's runs from −penalty, so its range is doubled."""
+    if not problem.is_soft[i]:
+        return None
+    width = 2 if side == "equal" else 1
+    penalty = problem.penalty[i]
+    return width * field.array(penalty.constant), width * field.array(penalty.slope)
+
+
+def _matrix(problem: ParametricQP, field: Field, signs: Array, rows: list[_Row]) -> Array:
+    moving = np.flatnonzero(signs)
+    soft = [r for r, row in enumerate(rows) if row.cap is not None]
+    n, s, k = len(moving), len(soft), len(moving) + len(soft) + len(rows)
+    M = field.array(np.zeros((k, k)))
+    M[:n, :n] = problem.P.matrix(field)[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
+    for r, row in enumerate(rows):
+        M[n + s + r, :n], M[:n, n + s + r] = row.g, -row.g
+    for place, r in enumerate(soft):
+        M[n + s + r, n + place], M[n + place, n + s + r] = field.number(1), field.number(-1)
+    return M
+
+
+def _right_hand_side(
+    problem: ParametricQP, field: Field, signs: Array, shift: tuple[Array, Array], rows: list[_Row], part: int
+) -> Array:
+    """Return the constant (part 0) or the slope (part 1) of q = (c', penalty, −limit)."""
+    moving = np.flatnonzero(signs)
+    c = field.array((problem.c.constant, problem.c.slope)[part])
+    cost = ((c + problem.P.matrix(field) @ shift[part]) * signs)[moving]
+    for row in rows:
+        if row.pair.side == "equal" and row.cap is not None:
+            cost = cost + row.g * row.cap[part] / 2
+    caps = [row.cap[part] for row in rows if row.cap is not None]
+    return field.array([*cost, *caps, *(-row.limit[part] for row in rows)])
+
+
+def _sides(problem: ParametricQP, i: int) -> list[Side]:
+    if problem.is_equality[i]:
+        return ["equal"]
+    finite: list[Side] = []
+    if np.isfinite(float(problem.row_lower.constant[i])):
+        finite.append("lower")
+    if np.isfinite(float(problem.row_upper.constant[i])):
+        finite.append("upper")
+    return finite
+
+
+def _variable_side(problem: ParametricQP, j: int) -> Side:
+    if np.isfinite(float(problem.lower.constant[j])):
+        return "lower"
+    return "upper" if np.isfinite(float(problem.upper.constant[j])) else "equal"
+
+
+def _is_free(problem: ParametricQP, pair: Pair) -> bool:
+    soft = pair.kind == "row" and bool(problem.is_soft[pair.index])
+    return pair.side == "equal" and pair.kind in ("variable", "row") and not soft
+
+
+def _names(problem: ParametricQP, pair: Pair) -> tuple[str, str]:
+    """Return what w and z of a pair are called in logs: u and x, v and y as in the paper."""
+    if pair.kind == "variable":
+        name = problem.names[pair.index]
+        return f"u[{name}]", name
+    if pair.kind == "bound":
+        name = problem.names[pair.index]
+        return f"v[{name} upper]", f"y[{name} upper]"
+    two_sided = len(_sides(problem, pair.index)) == 2
+    name = problem.row_names[pair.index] + (f" {pair.side}" if two_sided else "")
+    return (f"v[{name}]", f"y[{name}]") if pair.kind == "row" else (f"s[{name}]", f"xi[{name}]")
+
+
+def _parts(low: object, high: object) -> list[tuple[Array, Array]]:
+    return [(getattr(low, part), getattr(high, part)) for part in ("constant", "slope")]
