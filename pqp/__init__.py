@@ -3,5 +3,6 @@
 from pqp.affine import mu
 from pqp.hessian import Gram, PairGram
 from pqp.problem import ParametricQP, paper_form
+from pqp.solving import solve, solve_path
 
-__all__ = ["Gram", "PairGram", "ParametricQP", "mu", "paper_form"]
+__all__ = ["Gram", "PairGram", "ParametricQP", "mu", "paper_form", "solve", "solve_path"]

@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from pqp.field import Array, Field
+from pqp.field import Array, Field, Number
 from pqp.lcp import ParametricLCP
-from pqp.problem import ParametricQP
+from pqp.problem import Affines, ParametricQP, QPData
 
 Side = Literal["lower", "upper", "equal"]
 
@@ -47,7 +47,7 @@ class CompiledQP:
     lcp: ParametricLCP
     pairs: tuple[Pair, ...]
     signs: Array
-    shift: tuple[Array, Array]
+    shift: Affines
 
     @property
     def field(self) -> Field:
@@ -73,8 +73,8 @@ class _Row:
 
     pair: Pair
     g: Array
-    limit: tuple[Array, Array]
-    cap: tuple[Array, Array] | None = None
+    limit: tuple[Number, Number]
+    cap: tuple[Number, Number] | None = None
 
 
 def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
@@ -86,101 +86,86 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
     >>> compiled.lcp.M.astype(int).tolist(), compiled.lcp.q0.astype(int).tolist()
     ([[2, -3], [3, 0]], [-2, -1])
     """
-    signs, shift = _shift(problem, field)
+    data = problem.data(field)
+    signs, shift = _shift(problem, data)
     moving = [j for j in range(problem.n) if signs[j] != 0]
-    rows = _bound_rows(problem, field, moving) + _row_sides(problem, field, signs, shift)
-    soft = [row for row in rows if row.cap is not None]
+    rows = _bound_rows(problem, data, moving) + _row_sides(problem, data, signs, shift)
     variables = [Pair("variable", j, _variable_side(problem, j)) for j in moving]
-    violations = [Pair("violation", row.pair.index, row.pair.side) for row in soft]
+    violations = [Pair("violation", row.pair.index, row.pair.side) for row in rows if row.cap is not None]
     pairs = (*variables, *violations, *(row.pair for row in rows))
-    M = _matrix(problem, field, signs, rows)
-    q0, q1 = (_right_hand_side(problem, field, signs, shift, rows, part) for part in (0, 1))
+    M = _matrix(data, signs, rows)
+    q0, q1 = (_right_hand_side(data, signs, shift, rows, part) for part in (0, 1))
     free = np.array([_is_free(problem, pair) for pair in pairs], dtype=bool)
     w_names, z_names = zip(*(_names(problem, pair) for pair in pairs), strict=True) if pairs else ((), ())
     lcp = ParametricLCP(M, q0, q1, free, tuple(w_names), tuple(z_names), field)
     return CompiledQP(problem, lcp, pairs, signs, shift)
 
 
-def _shift(problem: ParametricQP, field: Field) -> tuple[Array, tuple[Array, Array]]:
+def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, Affines]:
     """Return the sign of every variable and the affine point its z is measured from."""
-    has_lower, has_upper = (np.isfinite(limit.constant.astype(float)) for limit in (problem.lower, problem.upper))
+    has_lower, has_upper = (np.isfinite(limit[0].astype(float)) for limit in (data.lower, data.upper))
     signs = np.where(problem.is_fixed, 0, np.where(has_lower | ~has_upper, 1, -1))
-    parts = []
-    for low, high in (
-        (problem.lower.constant, problem.upper.constant),
-        (problem.lower.slope, problem.upper.slope),
-    ):
-        parts.append(field.array(np.where(has_lower, low, np.where(has_upper, high, 0))))
-    return signs, (parts[0], parts[1])
+    zero = data.field.number(0)
+    shift = [
+        np.where(has_lower, data.lower[part], np.where(has_upper, data.upper[part], zero)) for part in (0, 1)
+    ]
+    return signs, (shift[0], shift[1])
 
 
-def _bound_rows(problem: ParametricQP, field: Field, moving: list[int]) -> list[_Row]:
+def _bound_rows(problem: ParametricQP, data: QPData, moving: list[int]) -> list[_Row]:
     """Return x ≤ upper as a row for every variable measured from its lower limit."""
     rows = []
     for place, j in enumerate(moving):
-        if _variable_side(problem, j) == "lower" and np.isfinite(float(problem.upper.constant[j])):
-            g = field.array(np.zeros(len(moving)))
-            g[place] = field.number(-1)
-            low, high = problem.lower[j], problem.upper[j]
-            limit = tuple(field.array(a) - field.array(b) for a, b in _parts(low, high))
+        if _variable_side(problem, j) == "lower" and np.isfinite(float(data.upper[0][j])):
+            g = data.field.array(np.zeros(len(moving)))
+            g[place] = data.field.number(-1)
+            limit = tuple(data.lower[part][j] - data.upper[part][j] for part in (0, 1))
             rows.append(_Row(Pair("bound", j, "upper"), g, (limit[0], limit[1])))
     return rows
 
 
-def _row_sides(
-    problem: ParametricQP, field: Field, signs: Array, shift: tuple[Array, Array]
-) -> list[_Row]:
-    A = field.array(problem.A)
+def _row_sides(problem: ParametricQP, data: QPData, signs: Array, shift: Affines) -> list[_Row]:
     moving = signs != 0
-    at_shift = A @ shift[0], A @ shift[1]
+    at_shift = data.A @ shift[0], data.A @ shift[1]
     rows = []
     for i in range(problem.m):
         for side in _sides(problem, i):
             sense = -1 if side == "upper" else 1
-            data = problem.row_upper if side == "upper" else problem.row_lower
-            limit = tuple(
-                sense * (field.array(part[i]) - base[i])
-                for part, base in zip((data.constant, data.slope), at_shift, strict=True)
-            )
-            g = sense * (A[i] * signs)[moving]
-            rows.append(_Row(Pair("row", i, side), g, (limit[0], limit[1]), _cap(problem, field, i, side)))
+            given = data.row_upper if side == "upper" else data.row_lower
+            limit = tuple(sense * (given[part][i] - at_shift[part][i]) for part in (0, 1))
+            g = sense * (data.A[i] * signs)[moving]
+            cap = _cap(data, i, side) if problem.is_soft[i] else None
+            rows.append(_Row(Pair("row", i, side), g, (limit[0], limit[1]), cap))
     return rows
 
 
-def _cap(problem: ParametricQP, field: Field, i: int, side: Side) -> tuple[Array, Array] | None:
+def _cap(data: QPData, i: int, side: Side) -> tuple[Number, Number]:
     """Return the cap of a soft side's multiplier; an equality's runs from −penalty, so its range is doubled."""
-    if not problem.is_soft[i]:
-        return None
     width = 2 if side == "equal" else 1
-    penalty = problem.penalty[i]
-    return width * field.array(penalty.constant), width * field.array(penalty.slope)
+    return width * data.penalty[0][i], width * data.penalty[1][i]
 
 
-def _matrix(problem: ParametricQP, field: Field, signs: Array, rows: list[_Row]) -> Array:
+def _matrix(data: QPData, signs: Array, rows: list[_Row]) -> Array:
     moving = np.flatnonzero(signs)
     soft = [r for r, row in enumerate(rows) if row.cap is not None]
     n, s, k = len(moving), len(soft), len(moving) + len(soft) + len(rows)
-    M = field.array(np.zeros((k, k)))
-    M[:n, :n] = problem.P.matrix(field)[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
+    M = data.field.array(np.zeros((k, k)))
+    M[:n, :n] = data.P[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
     for r, row in enumerate(rows):
         M[n + s + r, :n], M[:n, n + s + r] = row.g, -row.g
     for place, r in enumerate(soft):
-        M[n + s + r, n + place], M[n + place, n + s + r] = field.number(1), field.number(-1)
+        M[n + s + r, n + place], M[n + place, n + s + r] = data.field.number(1), data.field.number(-1)
     return M
 
 
-def _right_hand_side(
-    problem: ParametricQP, field: Field, signs: Array, shift: tuple[Array, Array], rows: list[_Row], part: int
-) -> Array:
+def _right_hand_side(data: QPData, signs: Array, shift: Affines, rows: list[_Row], part: int) -> Array:
     """Return the constant (part 0) or the slope (part 1) of q = (c', penalty, −limit)."""
-    moving = np.flatnonzero(signs)
-    c = field.array((problem.c.constant, problem.c.slope)[part])
-    cost = ((c + problem.P.matrix(field) @ shift[part]) * signs)[moving]
+    cost = ((data.c[part] + data.P @ shift[part]) * signs)[signs != 0]
     for row in rows:
         if row.pair.side == "equal" and row.cap is not None:
             cost = cost + row.g * row.cap[part] / 2
     caps = [row.cap[part] for row in rows if row.cap is not None]
-    return field.array([*cost, *caps, *(-row.limit[part] for row in rows)])
+    return data.field.array([*cost, *caps, *(-row.limit[part] for row in rows)])
 
 
 def _sides(problem: ParametricQP, i: int) -> list[Side]:
@@ -216,7 +201,3 @@ def _names(problem: ParametricQP, pair: Pair) -> tuple[str, str]:
     two_sided = len(_sides(problem, pair.index)) == 2
     name = problem.row_names[pair.index] + (f" {pair.side}" if two_sided else "")
     return (f"v[{name}]", f"y[{name}]") if pair.kind == "row" else (f"s[{name}]", f"xi[{name}]")
-
-
-def _parts(low: object, high: object) -> list[tuple[Array, Array]]:
-    return [(getattr(low, part), getattr(high, part)) for part in ("constant", "slope")]

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import sympy
+from flint import fmpq
 
 from pqp.errors import ProblemError
 
@@ -52,7 +53,7 @@ class Field:
         """
         if self.zero and abs(value) <= self.zero * scale:
             return 0
-        return (value > 0) - (value < 0)
+        return int(value > 0) - int(value < 0)
 
 
 def exact(value: Any) -> Fraction | float:
@@ -93,6 +94,21 @@ def fraction(value: Any) -> Fraction:
     if isinstance(number, float):
         raise TypeError(f"{number} is not finite")
     return number
+
+
+def to_flint(value: Any) -> Any:
+    """Return a finite number as a flint rational."""
+    number = fraction(value)
+    return fmpq(number.numerator, number.denominator)
+
+
+def from_flint(value: Any) -> Fraction:
+    """Return a flint rational as a Fraction.
+
+    >>> from_flint(to_flint(0.25))
+    Fraction(1, 4)
+    """
+    return Fraction(int(value.p), int(value.q))
 
 
 def exact_array(values: Any) -> Array:

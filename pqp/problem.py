@@ -6,14 +6,34 @@ May touch: `errors`, `field`, `affine`, `hessian`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from pqp.affine import Affine, affine_vector, as_affine
 from pqp.errors import ProblemError
-from pqp.field import RATIONAL, Array, Field, Number, as_numbers
+from pqp.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers
 from pqp.hessian import as_hessian
+
+
+# constant and slope
+Affines = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class QPData:
+    """The numbers of a problem in one arithmetic; affine data as (constant, slope)."""
+
+    field: Field
+    P: Array
+    c: Affines
+    A: Array
+    row_lower: Affines
+    row_upper: Affines
+    lower: Affines
+    upper: Affines
+    penalty: Affines
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +128,17 @@ class ParametricQP:
         """Which rows have one and the same function for both limits."""
         return _coincide(self.row_lower, self.row_upper)
 
-    def objective(self, x: Array, mu: Number, field: Field = RATIONAL) -> Number:
-        """Return ½xᵀPx + c(mu)ᵀx + k(mu) plus the cost of violated soft rows."""
-        k0, k1, k2 = self.constant
-        smooth = x @ self.P.matrix(field) @ x / 2 + field.array(self.c.at(mu)) @ x + k0 + k1 * mu + k2 * mu * mu
-        soft = np.flatnonzero(self.is_soft)
-        cost = field.array(self.penalty[soft].at(mu)) @ self.violation(x, mu, field)[soft]
-        return field.number(smooth + cost)
+    def data(self, field: Field) -> QPData:
+        """Return all numbers in the given arithmetic, converted once."""
+        return self._exact_data if field is RATIONAL else self._float_data
 
-    def violation(self, x: Array, mu: Number, field: Field = RATIONAL) -> Array:
-        """Return by how much every row, hard or soft, misses its limits."""
-        activity = field.array(self.A) @ x
-        below, above = field.array(self.row_lower.at(mu)) - activity, activity - field.array(self.row_upper.at(mu))
-        return np.maximum(np.maximum(below, above), 0)
+    @cached_property
+    def _exact_data(self) -> QPData:
+        return _converted(self, RATIONAL)
+
+    @cached_property
+    def _float_data(self) -> QPData:
+        return _converted(self, FLOAT)
 
     def __repr__(self) -> str:
         return f"ParametricQP({_count(self.n, 'variable')}, {_count(self.m, 'row')})"
@@ -137,6 +155,13 @@ def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = Non
     if not isinstance(Q, np.ndarray | list | tuple) and not hasattr(Q, "shape"):
         raise ProblemError(f"Q must be a matrix, got {type(Q).__name__}; double the factor of a Gram matrix yourself")
     return ParametricQP(P=2 * as_numbers(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
+
+
+def _converted(problem: ParametricQP, field: Field) -> QPData:
+    names = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
+    affine = {name: getattr(problem, name) for name in names}
+    pairs = {name: (field.array(data.constant), field.array(data.slope)) for name, data in affine.items()}
+    return QPData(field=field, P=problem.P.matrix(field), A=field.array(problem.A), **pairs)
 
 
 def _count(number: int, word: str) -> str:

@@ -1,0 +1,139 @@
+"""The pivot log: what was pivoted, where, and why, for people who want to follow.
+
+Room: records of pivots in, readable text out. Prints nothing by itself.
+May touch: `field`, `lcp`, `place`, `dictionary`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, overload
+
+from pqp.dictionary import Dictionary, dictionary_of
+from pqp.field import Number
+from pqp.lcp import ParametricLCP
+from pqp.place import Place
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """One pivot of the criss-cross method.
+
+    Pair r was chosen because its basic variable is negative, `r_value` = (constant, slope) in mu; pair
+    s because Λ_rs > 0. A diagonal pivot trades the partners of one pair, an exchange pivot those of two.
+    """
+
+    number: int
+    place: Place
+    rule: str
+    r: int
+    r_value: tuple[Number, Number]
+    s: int
+    kind: Literal["diagonal", "exchange"]
+    moved: tuple[int, ...]
+    element: Number
+    before: frozenset[int]
+    after: frozenset[int]
+    lcp: ParametricLCP
+
+    def dictionary(self, when: Literal["before", "after"] = "before") -> Dictionary:
+        """Return the whole dictionary before or after the pivot, computed on demand."""
+        return dictionary_of(self.lcp, getattr(self, when))
+
+    @property
+    def leaving(self) -> tuple[str, ...]:
+        """The names of the variables that leave the basis."""
+        return tuple(self._name(i, i in self.before) for i in self.moved)
+
+    @property
+    def entering(self) -> tuple[str, ...]:
+        """The names of the variables that enter the basis."""
+        return tuple(self._name(i, i not in self.before) for i in self.moved)
+
+    @property
+    def r_reason(self) -> str:
+        """Why r: in a sentence."""
+        return f"{self._name(self.r, self.r in self.before)} = {self._shown_value()} < 0, {_RULES[self.rule]}"
+
+    @property
+    def s_reason(self) -> str:
+        """Why s: in a sentence."""
+        partner = self._name(self.s, self.s not in self.before)
+        if self.s == self.r:
+            return f"its own partner {partner} raises it"
+        return f"raising {partner} raises it, {_RULES[self.rule]}"
+
+    def _shown_value(self) -> str:
+        constant, slope = self.r_value
+        mu = self.place.mu
+        if isinstance(mu, float) and abs(mu) == float("inf"):
+            return _sum(constant, slope, "mu")
+        return _sum(constant + mu * slope, self.place.side * slope, "ε")
+
+    def _name(self, i: int, is_z: bool) -> str:
+        return (self.lcp.z_names if is_z else self.lcp.w_names)[i]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.number:4d}  mu = {self.place}: {self.kind} pivot on {_shown(self.element)}, "
+            f"{', '.join(self.leaving)} out, {', '.join(self.entering)} in\n"
+            f"      r: {self.r_reason}\n"
+            f"      s: {self.s_reason}\n"
+            f"      basic z: {self._basic_names() or 'none'}"
+        )
+
+    def _basic_names(self) -> str:
+        return ", ".join(self.lcp.z_names[i] for i in sorted(self.after))
+
+
+_RULES = {
+    "least-index": "the smallest index",
+    "lifo": "the one that moved last",
+    "most-often-selected": "the one chosen most often",
+}
+
+
+@dataclass(frozen=True)
+class PivotLog(Sequence[Pivot]):
+    """All pivots of a trace, in order; printing it tells the story."""
+
+    pivots: tuple[Pivot, ...]
+
+    def __len__(self) -> int:
+        return len(self.pivots)
+
+    @overload
+    def __getitem__(self, index: int) -> Pivot: ...
+    @overload
+    def __getitem__(self, index: slice) -> "PivotLog": ...
+    def __getitem__(self, index: int | slice) -> "Pivot | PivotLog":
+        return PivotLog(self.pivots[index]) if isinstance(index, slice) else self.pivots[index]
+
+    def __iter__(self) -> Iterator[Pivot]:
+        return iter(self.pivots)
+
+    def by_place(self) -> list[tuple[Place, int]]:
+        """Return the places at which the method was started, in order, each with its number of pivots."""
+        counts: list[tuple[Place, int]] = []
+        for pivot in self.pivots:
+            if counts and counts[-1][0] == pivot.place:
+                counts[-1] = (pivot.place, counts[-1][1] + 1)
+            else:
+                counts.append((pivot.place, 1))
+        return counts
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.pivots)) if self.pivots else "no pivots"
+
+
+def _shown(number: Number) -> str:
+    return f"{number:.6g}" if isinstance(number, float) else str(number)
+
+
+def _sum(constant: Number, slope: Number, symbol: str) -> str:
+    if not slope:
+        return _shown(constant)
+    size = "" if abs(slope) == 1 else f"{_shown(abs(slope))} "
+    term = f"{size}{symbol}"
+    if not constant:
+        return f"-{term}" if slope < 0 else term
+    return f"{_shown(constant)} {'-' if slope < 0 else '+'} {term}"

@@ -1,0 +1,266 @@
+"""The path: every optimal solution over an interval of mu, to be evaluated, questioned and kept.
+
+Room: segments in, answers out. Knows no engine; going on with a trace is handed in as a function.
+May touch: `errors`, `field`, `problem`, `segment`, `certificate`, `documents`, `queries`, `plot`, `log`.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pqp import queries
+from pqp.certificate import Certificate, check
+from pqp.documents import path_document, write_document
+from pqp.errors import NoSolutionError, ProblemError
+from pqp.field import SAME_POINT, Array, Field, Number, as_numbers
+from pqp.log import PivotLog
+from pqp.plot import plot_path
+from pqp.problem import ParametricQP
+from pqp.segment import Point, Segment, Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Side = Literal["left", "right"]
+# Which status an end shared by two segments has: the better one, its set of mu being closed.
+_RANK = {"optimal": 2, "unbounded": 1, "infeasible": 0}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A stretch of mu with one status; unpacks to (lo, hi, status)."""
+
+    lo: Number
+    hi: Number
+    status: Status
+    lo_closed: bool = True
+    hi_closed: bool = True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.lo, self.hi, self.status))
+
+    def __contains__(self, mu: Number) -> bool:
+        above = self.lo < mu or (self.lo_closed and self.lo == mu)
+        return above and (mu < self.hi or (self.hi_closed and mu == self.hi))
+
+    def __str__(self) -> str:
+        opening = "[" if self.lo_closed and not math.isinf(self.lo) else "("
+        closing = "]" if self.hi_closed and not math.isinf(self.hi) else ")"
+        return f"{self.status} on {opening}{self.lo}, {self.hi}{closing}"
+
+
+@dataclass(frozen=True, eq=False)
+class Jump:
+    """A breakpoint at which x is not continuous: every point between `left` and `right` is optimal there."""
+
+    mu: Number
+    left: Point
+    right: Point
+
+    def between(self, share: Number) -> Array:
+        """Return the point of the connecting segment at a share from 0 (left) to 1 (right)."""
+        return self.left.x + share * (self.right.x - self.left.x)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The solution path of a problem, piece by piece in ascending order.
+
+    `asked` is the interval that was asked for; if a limit stopped the trace, `stopped` says why and
+    [lo, hi] is the part that was finished.
+    """
+
+    problem: ParametricQP = field(repr=False)
+    segments: tuple[Segment, ...] = field(repr=False)
+    asked: tuple[Number, Number]
+    arithmetic: Field = field(repr=False)
+    method: str = "tableau"
+    rule: str = "least-index"
+    stopped: str | None = None
+    log: PivotLog | None = field(default=None, repr=False)
+    continuation: "Callable[..., Path] | None" = field(default=None, repr=False)
+
+    @property
+    def lo(self) -> Number:
+        """The smallest mu covered."""
+        return self.segments[0].lo if self.segments else self.asked[0]
+
+    @property
+    def hi(self) -> Number:
+        """The largest mu covered."""
+        return self.segments[-1].hi if self.segments else self.asked[0]
+
+    @property
+    def breakpoints(self) -> tuple[Number, ...]:
+        """Where one piece ends and the next begins, ascending; the ends of the path are not among them."""
+        return tuple(dict.fromkeys(segment.lo for segment in self.segments[1:]))
+
+    def __call__(self, mu: Any, side: Side = "right") -> Point:
+        """Return the point at one mu; `side` chooses between the two limits at a jump."""
+        return self._segment_at(self._number(mu), side).at(self._number(mu))
+
+    def left(self, mu: Any) -> Point:
+        """Return the limit from the left."""
+        return self(mu, "left")
+
+    def right(self, mu: Any) -> Point:
+        """Return the limit from the right."""
+        return self(mu, "right")
+
+    def x(self, mus: Any) -> Array:
+        """Return the solution at one mu (a vector) or at many (one row each), found by bisection."""
+        return self._many(mus, lambda point: point.x)
+
+    def y(self, mus: Any) -> Array:
+        """Return the row multipliers at one or many mu."""
+        return self._many(mus, lambda point: point.y)
+
+    def z(self, mus: Any) -> Array:
+        """Return the bound multipliers at one or many mu."""
+        return self._many(mus, lambda point: point.z)
+
+    def objective(self, mus: Any) -> Any:
+        """Return the optimal value at one or many mu."""
+        return self._many(mus, lambda point: point.objective)
+
+    def derivative(self, mu: Any, side: Side = "right") -> Array:
+        """Return dx/dmu from one side."""
+        segment = self._beside(self._number(mu), side)
+        if segment.status != "optimal" or segment.x1 is None:
+            raise NoSolutionError(f"the problem is {segment.status} to the {side} of mu = {mu}", segment)
+        return segment.x1
+
+    def objective_derivative(self, mu: Any, side: Side = "right") -> Number:
+        """Return the derivative of the optimal value from one side."""
+        _, a1, a2 = self._beside(self._number(mu), side).objective
+        return a1 + 2 * a2 * self._number(mu)
+
+    @cached_property
+    def intervals(self) -> tuple[Interval, ...]:
+        """The status of every mu: neighbouring pieces of equal status taken together."""
+        groups: list[list[Segment]] = []
+        for segment in self.segments:
+            if groups and groups[-1][-1].status == segment.status:
+                groups[-1].append(segment)
+            else:
+                groups.append([segment])
+        ranks = [_RANK[group[0].status] for group in groups]
+        return tuple(
+            Interval(
+                group[0].lo,
+                group[-1].hi,
+                group[0].status,
+                lo_closed=i == 0 or ranks[i] > ranks[i - 1],
+                hi_closed=i + 1 == len(groups) or ranks[i] > ranks[i + 1],
+            )
+            for i, group in enumerate(groups)
+        )
+
+    @cached_property
+    def jumps(self) -> tuple[Jump, ...]:
+        """The breakpoints at which x is not continuous."""
+        pairs = zip(self.segments, self.segments[1:], strict=False)
+        found = [
+            Jump(right.lo, left.at(left.hi), right.at(right.lo))
+            for left, right in pairs
+            if left.status == right.status == "optimal"
+        ]
+        return tuple(jump for jump in found if not self._is_same(jump.left.x, jump.right.x))
+
+    def where(self, *, equals: Any, variable: str | int | None = None, row: str | int | None = None) -> Any:
+        """Return the intervals (lo, hi) of mu on which a variable, or a row's activity, has a given value.
+
+        A single mu comes as lo = hi; a jump across the value counts, since the connecting segment meets it.
+        """
+        return queries.where(self, self._number(equals), variable, row)
+
+    def minimize(self, linear: Any = None, quadratic: Any = None) -> "queries.Minimum":
+        """Return the mu in the path at which ½xᵀHx + gᵀx is smallest, for H = quadratic and g = linear."""
+        return queries.minimize(self, linear, quadratic)
+
+    def certify(self) -> Certificate:
+        """Prove the path in exact arithmetic, with code that shares nothing with the engine, or raise."""
+        return check(path_document(self))
+
+    def extend(self, mu: Any, **limits: Any) -> "Path":
+        """Return the path carried on to another end, left or right of what it covers."""
+        if self.continuation is None:
+            raise ProblemError("this path does not know how it was traced; call pqp.solve_path again")
+        return self.continuation(self, mu, **limits)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row for each end of each segment: piece, mu, status, objective, x by name, y by row name."""
+        return queries.to_frame(self)
+
+    def plot(self, variables: Any = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw x(mu), breakpoints and unsolvable stretches; returns the matplotlib axes."""
+        return plot_path(self, variables, ax)
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write the path to FILE.json, rationals kept exactly, or to FILE.npz for long float paths."""
+        write_document(path_document(self), file)
+
+    def __repr__(self) -> str:
+        parts = "; ".join(map(str, self.intervals)) or "nothing traced"
+        note = f"; stopped: {self.stopped}" if self.stopped else ""
+        return f"Path({len(self.segments)} pieces, {self.arithmetic.name}: {parts}{note})"
+
+    def _number(self, mu: Any) -> Number:
+        value = as_numbers(mu, "mu")
+        if value.shape:
+            raise ProblemError(f"mu must be a single number here, got shape {value.shape}")
+        return self.arithmetic.number(value[()])
+
+    def _many(self, mus: Any, read: Callable[[Point], Any]) -> Any:
+        values = as_numbers(mus, "mu")
+        if not values.shape:
+            return read(self(mus))
+        rows = [read(self(mu)) for mu in values.flat]
+        return self.arithmetic.array(rows).reshape(values.shape + np.shape(rows[0] if rows else 0))
+
+    def _segment_at(self, mu: Number, side: Side) -> Segment:
+        """Return the segment that owns mu: the best status, then the side asked for."""
+        candidates = self._touching(mu)
+        best = max(_RANK[segment.status] for segment in candidates)
+        owners = [segment for segment in candidates if _RANK[segment.status] == best]
+        return owners[-1] if side == "right" else owners[0]
+
+    def _beside(self, mu: Number, side: Side) -> Segment:
+        """Return the segment that mu + ε or mu − ε lies in."""
+        candidates = self._touching(mu)
+        segment = candidates[-1] if side == "right" else candidates[0]
+        if (side == "right" and mu == self.hi) or (side == "left" and mu == self.lo):
+            raise NoSolutionError(f"the path has no points to the {side} of mu = {mu}")
+        return segment
+
+    def _touching(self, mu: Number) -> tuple[Segment, ...]:
+        """Return the segments whose closure contains mu, found by bisection."""
+        if not self.segments or not self.lo <= mu <= self.hi:
+            raise NoSolutionError(self._not_covered(mu))
+        first, last = bisect_left(self._his, mu), bisect_right(self._los, mu)
+        return self.segments[first:last]
+
+    @cached_property
+    def _los(self) -> list[Number]:
+        return [segment.lo for segment in self.segments]
+
+    @cached_property
+    def _his(self) -> list[Number]:
+        return [segment.hi for segment in self.segments]
+
+    def _not_covered(self, mu: Number) -> str:
+        covered = f"the path covers [{self.lo}, {self.hi}]" if self.segments else "nothing was traced"
+        remedy = f"; {self.stopped}" if self.stopped else f"; path.extend({mu}) goes on"
+        return f"mu = {mu} was not traced: {covered}{remedy}"
+
+    def _is_same(self, left: Array, right: Array) -> bool:
+        if not self.arithmetic.zero:
+            return bool((left == right).all())
+        return bool(np.max(np.abs(left - right), initial=0) <= SAME_POINT * (1 + np.max(np.abs(left), initial=0)))

@@ -1,0 +1,152 @@
+"""Questions to a path: where a variable has a value, where a criterion is smallest, everything as a table.
+
+Room: a path in, numbers and tables out. Changes nothing.
+May touch: `errors`, `field`, `segment`.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pqp.errors import NoSolutionError, ProblemError
+from pqp.field import Array, Field, Number, as_numbers
+from pqp.problem import Affines
+from pqp.segment import Segment, product
+
+if TYPE_CHECKING:
+    from pqp.path import Path
+
+Ends = tuple[Number, Number]
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """The smallest value of a criterion along a path and where it is taken (the smallest such mu)."""
+
+    mu: Number
+    value: Number
+
+
+def where(path: "Path", value: Number, variable: str | int | None, row: str | int | None) -> tuple[Ends, ...]:
+    """Return the intervals of mu, ascending, on which a variable or a row's activity equals a value."""
+    weights = _weights(path, variable, row)
+    found: list[Ends] = []
+    for segment in _optimal(path):
+        level = _level(segment, weights)
+        found += _solve_linear(level[0] - value, level[1], segment, path.arithmetic)
+    for jump in path.jumps:
+        ends = sorted([weights @ jump.left.x - value, weights @ jump.right.x - value])
+        if ends[0] <= 0 <= ends[1]:
+            found.append((jump.mu, jump.mu))
+    return _joined(found)
+
+
+def minimize(path: "Path", linear: Any, quadratic: Any) -> Minimum:
+    """Return where ½xᵀHx + gᵀx is smallest along the path."""
+    H, g = _criterion(path, linear, quadratic)
+    candidates = [
+        _vertex(product((H @ s.x[0], H @ s.x[1]), s.x) / 2 + product((g, 0 * g), s.x), s)
+        for s in _optimal(path)
+        if s.x is not None
+    ]
+    if not candidates:
+        raise NoSolutionError("the path has no optimal piece to minimise over")
+    return min(candidates, key=lambda minimum: (minimum.value, minimum.mu))
+
+
+def to_frame(path: "Path") -> pd.DataFrame:
+    """Return one row for each finite end of each segment."""
+    rows = [
+        _frame_row(path, number, segment, mu)
+        for number, segment in enumerate(path.segments)
+        for mu in (segment.lo, segment.hi)
+        if not math.isinf(mu)
+    ]
+    names = [*path.problem.names, *(f"y[{name}]" for name in path.problem.row_names)]
+    return pd.DataFrame(rows, columns=["piece", "mu", "status", "objective", *names])
+
+
+def _frame_row(path: "Path", number: int, segment: Segment, mu: Number) -> list[Any]:
+    if segment.status != "optimal":
+        return [number, mu, segment.status, None, *[None] * (path.problem.n + path.problem.m)]
+    point = segment.at(mu)
+    return [number, mu, segment.status, point.objective, *point.x, *point.y]
+
+
+def _optimal(path: "Path") -> Iterable[Segment]:
+    return (segment for segment in path.segments if segment.status == "optimal")
+
+
+def _weights(path: "Path", variable: str | int | None, row: str | int | None) -> Array:
+    if (variable is None) == (row is None):
+        raise ProblemError("name either a variable or a row")
+    if variable is not None:
+        j = _index(variable, path.problem.names, "variable")
+        return path.arithmetic.array(np.eye(path.problem.n)[j])
+    return path.problem.data(path.arithmetic).A[_index(row, path.problem.row_names, "row")]
+
+
+def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
+    if isinstance(name, str) and name in names:
+        return names.index(name)
+    if isinstance(name, int) and 0 <= name < len(names):
+        return name
+    raise ProblemError(f"{kind} must be one of {', '.join(names)} or an index below {len(names)}, got {name!r}")
+
+
+def _level(segment: Segment, weights: Array) -> Ends:
+    x: Affines = segment.x  # type: ignore[assignment]
+    return weights @ x[0], weights @ x[1]
+
+
+def _solve_linear(constant: Number, slope: Number, segment: Segment, field: Field) -> list[Ends]:
+    """Return where constant + slope·mu = 0 within a segment."""
+    if field.sign(slope) == 0:
+        return [(segment.lo, segment.hi)] if field.sign(constant) == 0 else []
+    root = -constant / slope
+    return [(root, root)] if segment.lo <= root <= segment.hi else []
+
+
+def _joined(found: list[Ends]) -> tuple[Ends, ...]:
+    """Return the intervals in order, those that touch taken together."""
+    result: list[Ends] = []
+    for lo, hi in sorted(found):
+        if result and lo <= result[-1][1]:
+            result[-1] = (result[-1][0], max(hi, result[-1][1]))
+        else:
+            result.append((lo, hi))
+    return tuple(result)
+
+
+def _criterion(path: "Path", linear: Any, quadratic: Any) -> tuple[Array, Array]:
+    n = path.problem.n
+    if linear is None and quadratic is None:
+        raise ProblemError("give a linear criterion, a quadratic one, or both")
+    H = as_numbers(np.zeros((n, n)) if quadratic is None else quadratic, "quadratic")
+    g = as_numbers(np.zeros(n) if linear is None else linear, "linear")
+    if H.shape != (n, n) or g.shape != (n,):
+        raise ProblemError(f"linear must have {n} entries and quadratic be {n} x {n}, got {g.shape} and {H.shape}")
+    return path.arithmetic.array(H), path.arithmetic.array(g)
+
+
+def _vertex(coefficients: Array, segment: Segment) -> Minimum:
+    """Return the minimum of a quadratic over a segment: at an end or at its vertex."""
+    a0, a1, a2 = coefficients
+    candidates = [segment.lo, segment.hi]
+    if a2 > 0 and segment.lo < -a1 / (2 * a2) < segment.hi:
+        candidates.append(-a1 / (2 * a2))
+    values = [Minimum(mu, _quadratic(a0, a1, a2, mu)) for mu in candidates]
+    return min(values, key=lambda minimum: (minimum.value, minimum.mu))
+
+
+def _quadratic(a0: Number, a1: Number, a2: Number, mu: Number) -> Number:
+    """Return the value, or the limit at an infinite mu."""
+    if not math.isinf(mu):
+        return a0 + mu * (a1 + mu * a2)
+    if a2:
+        return math.copysign(math.inf, a2)
+    return a0 if not a1 else math.copysign(math.inf, a1 if mu > 0 else -a1)

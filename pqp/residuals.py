@@ -1,0 +1,56 @@
+"""Residuals: by how much a point misses the optimality conditions of a problem.
+
+Room: data and a point in, four numbers out. Knows no path.
+May touch: `field`, `problem`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pqp.field import Array, Number
+from pqp.problem import QPData
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How far a point is from satisfying each optimality condition; every entry is 0 at a solution."""
+
+    primal: Number
+    stationarity: Number
+    dual: Number
+    complementarity: Number
+
+    @property
+    def largest(self) -> Number:
+        """The largest of the four."""
+        return max(self.primal, self.stationarity, self.dual, self.complementarity)
+
+
+def residuals(data: QPData, mu: Number, x: Array, y: Array, z: Array) -> Residuals:
+    """Return the largest violation of feasibility, stationarity, multiplier caps and complementarity."""
+    limits = (data.penalty, data.row_lower, data.row_upper, data.lower, data.upper)
+    penalty, low, high, xlow, xhigh = (constant + mu * slope for constant, slope in limits)
+    activity, soft = data.A @ x, np.isfinite(penalty.astype(float))
+    below, above = np.maximum(low - activity, 0), np.maximum(activity - high, 0)
+    primal = [*np.maximum(xlow - x, 0), *np.maximum(x - xhigh, 0), *below[~soft], *above[~soft]]
+    stationarity = data.P @ x + data.c[0] + mu * data.c[1] - data.A.T @ y - z
+    dual = np.maximum(np.abs(y[soft]) - penalty[soft], 0)
+    cap = np.where(soft, penalty, 0)
+    products = [
+        *_products(y, activity - low, high - activity),
+        *_products(z, x - xlow, xhigh - x),
+        *np.where(below > 0, (cap - y) * below, 0)[soft],
+        *np.where(above > 0, (cap + y) * above, 0)[soft],
+    ]
+    return Residuals(*(_largest(part) for part in (primal, stationarity, dual, products)))
+
+
+def _products(multiplier: Array, to_low: Array, to_high: Array) -> list[Number]:
+    """Return multiplier · slack: positive multipliers belong to the lower limit, negative to the upper."""
+    slack = np.where(multiplier > 0, to_low, np.where(multiplier < 0, to_high, 0))
+    return [m * max(s, 0) if m else 0 for m, s in zip(multiplier, slack, strict=True)]
+
+
+def _largest(values: object) -> Number:
+    return max((abs(value) for value in np.asarray(values, dtype=object).flat), default=0)

@@ -1,0 +1,215 @@
+"""Segments: the pieces of a path, with everything that holds on them.
+
+Room: records, and what follows from one record alone. Knows no engine.
+May touch: `errors`, `field`, `problem`, `residuals`, `uniqueness`.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from pqp.errors import NoSolutionError
+from pqp.field import Array, Field, Number
+from pqp.problem import Affines, ParametricQP
+from pqp.residuals import Residuals, residuals
+from pqp.uniqueness import is_unique
+
+Status = Literal["optimal", "infeasible", "unbounded"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """One state a variable and one a row: what determines the solution on a piece.
+
+    Variables are "between" their limits, at "lower", "upper", "fixed", or "zero" (free and
+    determined by nothing). Rows are "off", at "lower", "upper", "equal", or, if soft and violated,
+    "below" or "above".
+    """
+
+    variables: tuple[str, ...]
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Farkas:
+    """Why no x is feasible: nonnegative weights of limits whose sum contradicts itself.
+
+    With f = row_lower − row_upper: Aᵀf + lower − upper = 0, yet the weighted limits add up to more than 0.
+    """
+
+    row_lower: Array
+    row_upper: Array
+    lower: Array
+    upper: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One piece of a path, from `lo` to `hi`.
+
+    Optimal pieces are closed and carry the affine solution x(mu) = x0 + mu x1, the row multipliers
+    y0 + mu y1 and the bound multipliers z0 + mu z1. Infeasible pieces carry `proof`; unbounded ones carry
+    `ray`, the growth `violation` of soft rows along it, and a feasible x0 + mu x1.
+    """
+
+    lo: Number
+    hi: Number
+    status: Status
+    problem: ParametricQP = field(repr=False)
+    arithmetic: Field = field(repr=False)
+    basis: Basis | None = field(default=None, repr=False)
+    x: Affines | None = field(default=None, repr=False)
+    y: Affines | None = field(default=None, repr=False)
+    z: Affines | None = field(default=None, repr=False)
+    proof: Farkas | None = field(default=None, repr=False)
+    ray: Array | None = field(default=None, repr=False)
+    violation: Array | None = field(default=None, repr=False)
+
+    @property
+    def farkas(self) -> Array | None:
+        """The proof of infeasibility as one number a row: positive weighs row_lower, negative row_upper."""
+        return None if self.proof is None else self.proof.row_lower - self.proof.row_upper
+
+    @property
+    def x0(self) -> Array | None:
+        """x(mu) = x0 + mu x1: the optimal point, or on unbounded pieces a feasible one."""
+        return self.x and self.x[0]
+
+    @property
+    def x1(self) -> Array | None:
+        """See `x0`."""
+        return self.x and self.x[1]
+
+    @property
+    def y0(self) -> Array | None:
+        """Row multipliers y0 + mu y1: positive at row_lower, negative at row_upper."""
+        return self.y and self.y[0]
+
+    @property
+    def y1(self) -> Array | None:
+        """See `y0`."""
+        return self.y and self.y[1]
+
+    @property
+    def z0(self) -> Array | None:
+        """Bound multipliers z0 + mu z1: positive at lower, negative at upper."""
+        return self.z and self.z[0]
+
+    @property
+    def z1(self) -> Array | None:
+        """See `z0`."""
+        return self.z and self.z[1]
+
+    def at(self, mu: Number) -> "Point":
+        """Return the point of this piece at a mu, which is not checked to lie in it."""
+        return Point(mu, self)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether x(mu) is the only optimal point at every mu inside the piece."""
+        if self.status != "optimal":
+            return False
+        point = self.at(_inside(self.lo, self.hi))
+        return is_unique(self.problem, self.arithmetic, point.mu, point.x, point.y, point.z)
+
+    @cached_property
+    def objective(self) -> tuple[Number, Number, Number]:
+        """The optimal value as a0 + a1 mu + a2 mu²."""
+        if self.x is None or self.y is None or self.basis is None:
+            raise NoSolutionError(f"the problem is {self.status} on this piece: it has no optimal value", self)
+        data = self.problem.data(self.arithmetic)
+        smooth = product((data.P @ self.x[0], data.P @ self.x[1]), self.x) / 2 + product(data.c, self.x)
+        k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
+        a0, a1, a2 = smooth + self._penalties(self.x, self.y, self.basis.rows)
+        return a0 + k0, a1 + k1, a2 + k2
+
+    def _penalties(self, x: Affines, y: Affines, rows: tuple[str, ...]) -> Array:
+        """Return Σ penalty · violation: a violated row's multiplier is its penalty, up to sign."""
+        data = self.problem.data(self.arithmetic)
+        total = self.arithmetic.array([0, 0, 0])
+        for state, limit in (("below", data.row_lower), ("above", data.row_upper)):
+            violated = np.array([row == state for row in rows], dtype=bool)
+            shortfall = [limit[part][violated] - data.A[violated] @ x[part] for part in (0, 1)]
+            total = total + product((y[0][violated], y[1][violated]), (shortfall[0], shortfall[1]))
+        return total
+
+    def __repr__(self) -> str:
+        return f"Segment({self.lo}, {self.hi}, {self.status!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What a path says at one mu: the solution, or why there is none."""
+
+    mu: Number
+    segment: Segment
+
+    @property
+    def status(self) -> Status:
+        """Whether the problem is optimal, infeasible or unbounded here."""
+        return self.segment.status
+
+    @property
+    def x(self) -> Array:
+        """The solution."""
+        return self._value("x", self.segment.x)
+
+    @property
+    def y(self) -> Array:
+        """The row multipliers: positive at row_lower, negative at row_upper."""
+        return self._value("y", self.segment.y)
+
+    @property
+    def z(self) -> Array:
+        """The bound multipliers: positive at lower, negative at upper."""
+        return self._value("z", self.segment.z)
+
+    @property
+    def objective(self) -> Number:
+        """The optimal value."""
+        if self.status != "optimal":
+            raise self._no_solution("objective")
+        a0, a1, a2 = self.segment.objective
+        return a0 + self.mu * (a1 + self.mu * a2)
+
+    @property
+    def named(self) -> dict[str, Number]:
+        """The solution by variable name."""
+        return dict(zip(self.segment.problem.names, self.x.tolist(), strict=True))
+
+    def residuals(self) -> Residuals:
+        """Return by how much the optimality conditions fail, computed from the data: all 0 if exact."""
+        data = self.segment.problem.data(self.segment.arithmetic)
+        return residuals(data, self.mu, self.x, self.y, self.z)
+
+    def _value(self, name: str, affine: Affines | None) -> Array:
+        if self.status != "optimal" or affine is None:
+            raise self._no_solution(name)
+        return affine[0] + self.mu * affine[1]
+
+    def _no_solution(self, name: str) -> NoSolutionError:
+        proof = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
+        return NoSolutionError(f"the problem is {self.status} at mu = {self.mu}: no {name}; {proof}", self.segment)
+
+    def __repr__(self) -> str:
+        if self.status != "optimal":
+            return f"Point(mu={self.mu}, {self.status})"
+        values = ", ".join(f"{name}={value}" for name, value in self.named.items())
+        return f"Point(mu={self.mu}, {values})"
+
+
+def product(left: Affines, right: Affines) -> Array:
+    """Return the three coefficients of the quadratic (l0 + mu l1)·(r0 + mu r1)."""
+    return np.array([left[0] @ right[0], left[0] @ right[1] + left[1] @ right[0], left[1] @ right[1]])
+
+
+def _inside(lo: Number, hi: Number) -> Number:
+    """Return a mu inside the interval."""
+    if math.isinf(lo) and math.isinf(hi):
+        return 0
+    if math.isinf(lo):
+        return hi - 1
+    return lo + 1 if math.isinf(hi) else (lo + hi) / 2

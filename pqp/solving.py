@@ -1,0 +1,295 @@
+"""Solving: the calls a user makes, `solve_path`, `solve`, and how a trace is gathered into a path.
+
+Room: a problem and an interval in, a `Path` out.
+May touch: everything to its left.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pqp.compilation import compile_problem
+from pqp.crisscross import RULES, Rule
+from pqp.errors import NumericalTroubleError, ProblemError
+from pqp.field import FIELDS, FLOAT, KKT_RESIDUAL, RATIONAL, Arithmetic, Field, Number, as_numbers
+from pqp.log import Pivot, PivotLog
+from pqp.path import Path
+from pqp.problem import ParametricQP
+from pqp.reading import basis_of, read_segment
+from pqp.segment import Point, Segment
+from pqp.stretches import explain
+from pqp.tableau import Event, Piece, Stretch, Tracer
+
+METHODS = ("tableau",)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop early. None means no limit."""
+
+    max_pieces: int | None = None
+    max_pivots: int | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_pieces", "max_pivots", "time_limit"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ProblemError(f"{name} must be positive or None, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a trace has come."""
+
+    mu: Number
+    pieces: int
+    pivots: int
+
+
+def solve_path(
+    problem: ParametricQP,
+    interval: tuple[Any, Any],
+    method: str = "tableau",
+    arithmetic: Arithmetic = "float",
+    log: bool = False,
+    *,
+    rule: str = "least-index",
+    direction: Literal["left-to-right", "right-to-left"] = "left-to-right",
+    max_pieces: int | None = None,
+    max_pivots: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Path:
+    """Return the complete solution path of a problem over an interval of mu, ends included.
+
+    Parameters
+    ----------
+    interval
+        (lo, hi) with lo ≤ hi; either may be infinite.
+    method
+        "tableau": the paper's algorithm on a dense dictionary.
+    arithmetic
+        "float", or "exact" for rationals; floats in the data are then taken at face value.
+    log
+        Keep every pivot in `path.log`.
+    rule
+        How pivots are chosen: "least-index", "lifo" or "most-often-selected".
+    max_pieces, max_pivots, time_limit
+        Stop early; the path then ends where it was stopped, and `path.stopped` says why.
+
+    >>> import pqp
+    >>> problem = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=pqp.mu, lower=0)
+    >>> path = pqp.solve_path(problem, (-2, 8), arithmetic="exact")
+    >>> [str(mu) for mu in path.breakpoints]
+    ['0', '1', '5']
+    """
+    field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
+    _choice(method, METHODS, "method")
+    job = _Job(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
+    _choice(direction, ("left-to-right", "right-to-left"), "direction")
+    lo, hi = _interval(interval, field)
+    begin, stop = (lo, hi) if direction == "left-to-right" else (hi, lo)
+    if field is RATIONAL:
+        problem.P.require_exact_convexity()
+    part = job.run(begin, stop, None, Limits(max_pieces, max_pivots, time_limit), progress)
+    return job.path(part.segments, (lo, hi), part)
+
+
+def solve(problem: ParametricQP, mu: Any, arithmetic: Arithmetic = "float", rule: str = "least-index") -> Point:
+    """Return the solution at one mu.
+
+    >>> import pqp
+    >>> pqp.solve(pqp.ParametricQP([[2]], [-4], lower=0), 0).x
+    array([2.])
+    """
+    path = solve_path(problem, (mu, mu), arithmetic=arithmetic, rule=rule)
+    return path(mu)
+
+
+@dataclass
+class _Part:
+    """What one run of the tracer has produced so far; filled in by the run that owns it."""
+
+    segments: list[Segment] = field(default_factory=list)
+    pivots: list[Pivot] = field(default_factory=list)
+    pivot_count: int = 0
+    stopped: str | None = None
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Everything a trace needs apart from its interval."""
+
+    problem: ParametricQP
+    field: Field
+    rule: Rule
+    method: str
+    log: bool
+
+    def run(
+        self,
+        begin: Number,
+        stop: Number,
+        start: Segment | None,
+        limits: Limits,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> _Part:
+        """Trace from one end to the other, starting with the basis of a segment if there is one."""
+        tracer = Tracer(compile_problem(self.problem, self.field), self.rule)
+        part = _Part()
+        try:
+            basis = None if start is None or start.basis is None else basis_of(tracer.compiled, start.basis)
+            events = tracer.trace(tracer.first(basis), begin, stop)
+            self._gather(tracer, _limited(events, part, limits, begin, progress), part)
+        except NumericalTroubleError as trouble:
+            trouble.segments = tuple(_ascending(part.segments))
+            raise
+        part.segments = _ascending(part.segments)
+        return part
+
+    def _gather(self, tracer: Tracer, events: Iterator[Event], part: _Part) -> None:
+        """Turn events into segments, in the order of the trace."""
+        pending: list[Stretch] = []
+        for event in events:
+            if isinstance(event, Pivot):
+                if self.log:
+                    part.pivots.append(replace(event, number=part.pivot_count))
+            elif isinstance(event, Stretch):
+                pending.append(event)
+            else:
+                self._explain(tracer, pending, part)
+                pending = []
+                part.segments.append(self._checked(_segment(tracer, event)))
+        self._explain(tracer, pending, part)
+
+    def _explain(self, tracer: Tracer, pending: list[Stretch], part: _Part) -> None:
+        if pending:
+            found = explain(pending, tracer.exact, self.field)
+            part.segments += found if pending[0].start <= pending[-1].end else reversed(found)
+
+    def _checked(self, segment: Segment) -> Segment:
+        """Return the segment if it satisfies the optimality conditions; float pieces are not trusted blindly."""
+        if self.field is FLOAT:
+            for mu in (segment.lo, segment.hi):
+                if not math.isinf(mu) and _relative_residual(segment.at(mu)) > KKT_RESIDUAL:
+                    raise NumericalTroubleError(
+                        f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: its solution misses the "
+                        f'optimality conditions by {_relative_residual(segment.at(mu)):.1e}; use arithmetic="exact"',
+                        interval=(segment.lo, segment.hi),
+                    )
+        return segment
+
+    def path(self, segments: list[Segment], asked: tuple[Number, Number], part: _Part) -> Path:
+        """Return the finished path."""
+        return Path(
+            problem=self.problem,
+            segments=tuple(segments),
+            asked=asked,
+            arithmetic=self.field,
+            method=self.method,
+            rule=self.rule.name,
+            stopped=part.stopped,
+            log=PivotLog(tuple(part.pivots)) if self.log else None,
+            continuation=extend,
+        )
+
+
+def extend(path: Path, mu: Any, **limits: Any) -> Path:
+    """Return a path carried on to mu: its last piece is traced again from its other end, so that pieces join."""
+    target = path.arithmetic.number(as_numbers(mu, "mu")[()])
+    job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
+    if not path.segments:
+        part = job.run(path.asked[0], target, None, Limits(**limits))
+        return job.path(part.segments, (path.asked[0], target), part)
+    rightwards = target >= path.hi
+    if not rightwards and target > path.lo:
+        raise ProblemError(f"mu must lie outside [{path.lo}, {path.hi}], which is traced already, got {mu}")
+    last, kept = (path.segments[-1], path.segments[:-1]) if rightwards else (path.segments[0], path.segments[1:])
+    begin = last.lo if rightwards else last.hi
+    part = job.run(begin, target, last, Limits(**limits))
+    if not part.segments or (last.lo == last.hi and not _joins(part.segments, last, rightwards)):
+        kept = path.segments
+    segments = [*kept, *part.segments] if rightwards else [*part.segments, *kept]
+    part.pivots = [*(path.log or ()), *part.pivots]
+    asked = (path.asked[0], target) if rightwards else (target, path.asked[1])
+    return job.path(segments, asked, part)
+
+
+def _joins(segments: list[Segment], point: Segment, rightwards: bool) -> bool:
+    """Tell whether the new pieces cover a solvable single point that the old ones ended with."""
+    return (segments[0] if rightwards else segments[-1]).status == point.status
+
+
+def _limited(
+    events: Iterator[Event],
+    part: _Part,
+    limits: Limits,
+    begin: Number,
+    progress: Callable[[Progress], None] | None,
+) -> Iterator[Event]:
+    """Pass events on until a limit is reached or the user interrupts; say so in `part`."""
+    deadline = math.inf if limits.time_limit is None else time.monotonic() + limits.time_limit
+    pieces, at = 0, begin
+    try:
+        for event in events:
+            part.stopped = _reached(limits, pieces, part.pivot_count, deadline, at)
+            if part.stopped:
+                return
+            yield event
+            part.pivot_count += isinstance(event, Pivot)
+            pieces += not isinstance(event, Pivot)
+            at = at if isinstance(event, Pivot) else event.end
+            if progress is not None:
+                progress(Progress(at, pieces, part.pivot_count))
+    except KeyboardInterrupt:
+        part.stopped = f"interrupted at mu = {at}; path.extend goes on"
+
+
+def _reached(limits: Limits, pieces: int, pivots: int, deadline: float, at: Number) -> str | None:
+    for name, reached in (
+        ("max_pieces", limits.max_pieces is not None and pieces >= limits.max_pieces),
+        ("max_pivots", limits.max_pivots is not None and pivots >= limits.max_pivots),
+        ("time_limit", time.monotonic() > deadline),
+    ):
+        if reached:
+            return f"{name} = {getattr(limits, name)} was reached at mu = {at}; path.extend goes on"
+    return None
+
+
+def _segment(tracer: Tracer, piece: Piece) -> Segment:
+    lo, hi = min(piece.start, piece.end), max(piece.start, piece.end)
+    return read_segment(tracer.compiled, piece.basis, piece.z, lo, hi)
+
+
+def _ascending(segments: list[Segment]) -> list[Segment]:
+    return segments if not segments or segments[0].lo <= segments[-1].lo else segments[::-1]
+
+
+def _relative_residual(point: Point) -> float:
+    """Return the largest residual relative to the size of the numbers it is the difference of."""
+    data = point.segment.problem.data(FLOAT)
+    x, y = abs(point.x).max(initial=0), abs(point.y).max(initial=0)
+    size = abs(data.P).max(initial=0) * x + abs(data.A).max(initial=0) * max(x, y)
+    c = abs(data.c[0] + point.mu * data.c[1]).max(initial=0)
+    return float(point.residuals().largest) / max(1.0, float(size), float(c), float(x) * float(y))
+
+
+def _choice(value: Any, allowed: tuple[str, ...], name: str) -> str:
+    if value not in allowed:
+        raise ProblemError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+    return str(value)
+
+
+def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
+    ends = as_numbers(interval, "interval")
+    if ends.shape != (2,):
+        raise ProblemError(f"interval must be (lo, hi), got shape {ends.shape}")
+    lo, hi = field.number(ends[0]), field.number(ends[1])
+    if lo > hi:
+        raise ProblemError(f"interval must have lo ≤ hi, got ({lo}, {hi}); direction='right-to-left' traces downwards")
+    if lo == hi and math.isinf(lo):
+        raise ProblemError(f"interval ({lo}, {hi}) contains no number")
+    return lo, hi

@@ -1,0 +1,210 @@
+"""The tableau engine: the paper's path algorithm on a dense dictionary (section 3.3).
+
+Solve at the start, follow the basis to the end of its validity, run the criss-cross method again just
+beyond, and so on. An unsolvable stretch lasts while the row that proves it is negative.
+
+Room: a dictionary and an interval in; pivots, pieces and stretches out, one by one.
+May touch: `errors`, `field`, `place`, `dictionary`, `crisscross`, `log`, `compilation`, `reading`.
+"""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pqp.compilation import CompiledQP, compile_problem
+from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
+from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
+from pqp.errors import InternalError, NumericalTroubleError
+from pqp.field import FLOAT, RATIONAL, Array, Number
+from pqp.log import Pivot
+from pqp.place import Place
+from pqp.problem import Affines
+from pqp.reading import Obstruction, read_obstruction, row_vector
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One basis is optimal from `start` to `end`, in the direction of the trace."""
+
+    start: Number
+    end: Number
+    basis: frozenset[int]
+    z: Affines
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The LCP has no solution from `start` up to `end`, as `obstruction` proves; `end` is exact."""
+
+    start: Number
+    end: Number
+    obstruction: Obstruction
+
+
+Event = Pivot | Piece | Stretch
+Trace = Generator[Event, None, None]
+Settling = Generator[Pivot, None, Solved | Infeasible]
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """A compiled problem ready to be traced with one pivot rule."""
+
+    compiled: CompiledQP
+    rule: Rule
+
+    @cached_property
+    def exact(self) -> CompiledQP:
+        """The same problem in exact arithmetic, for proofs."""
+        if self.compiled.field is RATIONAL:
+            return self.compiled
+        return compile_problem(self.compiled.problem, RATIONAL)
+
+    def first(self, basis: frozenset[int] | None = None) -> Dictionary:
+        """Return the dictionary to start from: a known basis, or free pairs in and the rest out."""
+        if basis is not None:
+            return dictionary_of(self.compiled.lcp, basis)
+        return with_free_pairs_in(first_dictionary(self.compiled.lcp))
+
+    def trace(self, dictionary: Dictionary, begin: Number, stop: Number) -> Trace:
+        """Yield what happens between two ends, in this direction, both closed; they may be infinite."""
+        direction = (stop > begin) - (stop < begin)
+        at = begin
+        outcome = yield from self._settle(dictionary, _beside(begin, direction))
+        while True:
+            if isinstance(outcome, Solved):
+                end = _end_of_validity(outcome.dictionary, direction, stop)
+                yield _piece(outcome, at, end)
+                if end == stop:
+                    return
+                outcome = yield from self._settle(outcome.dictionary, Place(end, direction))
+            else:
+                stretch = self._stretch(outcome, at, stop, direction)
+                end = self._as_number(stretch.end)
+                yield stretch
+                if not _vanishes(stretch.obstruction, stretch.end):
+                    return
+                resumed = yield from self._resume(outcome.dictionary, end, stop, direction)
+                if resumed is None:
+                    return
+                outcome = resumed
+            at = end
+
+    def _resume(
+        self, dictionary: Dictionary, mu: Number, stop: Number, direction: int
+    ) -> Generator[Event, None, Solved | Infeasible | None]:
+        """Go on where a proof vanishes: the problem may be solvable from here on, or only here."""
+        here = yield from self._settle(dictionary, Place(mu))
+        if isinstance(here, Infeasible):
+            return here
+        if mu == stop:
+            yield _piece(here, mu, mu)
+            return None
+        beyond = yield from self._settle(here.dictionary, Place(mu, direction))
+        if isinstance(beyond, Infeasible):
+            yield _piece(here, mu, mu)
+        return beyond
+
+    def _settle(self, dictionary: Dictionary, place: Place) -> Settling:
+        """Run the criss-cross method; anything but an answer is round-off, or a bug in exact arithmetic."""
+        outcome = yield from criss_cross(dictionary, place, self.rule)
+        if isinstance(outcome, Solved | Infeasible):
+            return outcome
+        if self.compiled.field is FLOAT:
+            raise NumericalTroubleError(
+                f"at mu = {place} round-off sends the float tableau in circles; the path up to there is good; "
+                f'use arithmetic="exact"',
+                interval=(place.mu, place.mu),
+            )
+        raise InternalError(f"the exact criss-cross method ended with {type(outcome).__name__} at mu = {place}")
+
+    def _stretch(self, outcome: Infeasible, at: Number, stop: Number, direction: int) -> Stretch:
+        obstruction = self._obstruction(outcome, at, direction)
+        start, root = RATIONAL.number(at), _root(obstruction)
+        if root is not None and obstruction.value[1] * direction > 0 and not _is_before(stop, root, direction):
+            return Stretch(start, root, obstruction)
+        if root is not None and _is_before(start, root, direction):
+            start = root  # a float `at` can miss the exact root by its rounding
+        return Stretch(start, RATIONAL.number(stop), obstruction)
+
+    def _obstruction(self, outcome: Infeasible, at: Number, direction: int) -> Obstruction:
+        """Return the exact proof behind an infeasible row, and make sure that it is one."""
+        t = row_vector(self.exact, outcome.dictionary.basis, outcome.row)
+        place = _beside(RATIONAL.number(at), direction)
+        if outcome.dictionary.idle(outcome.row) and _sign_at(read_obstruction(self.exact, t).value, place) > 0:
+            t = -t
+        obstruction = read_obstruction(self.exact, t)
+        if _is_obstruction(self.exact, t) and self._holds(obstruction, place):
+            return obstruction
+        if self.compiled.field is FLOAT:
+            raise NumericalTroubleError(
+                f"at mu = {at} the float tableau claims that there is no solution, but exact arithmetic does "
+                f'not confirm it; use arithmetic="exact"',
+                interval=(at, at),
+            )
+        raise InternalError(f"an infeasible row proves nothing at mu = {place}")
+
+    def _holds(self, obstruction: Obstruction, place: Place) -> bool:
+        """Tell whether a proof holds at a place; in float, which rounds mu, a root next to it will do."""
+        if _sign_at(obstruction.value, place) < 0:
+            return True
+        root = _root(obstruction)
+        if self.compiled.field is RATIONAL or root is None or obstruction.value[1] * place.side >= 0:
+            return False
+        return self.compiled.field.sign(float(root - place.mu), max(1.0, abs(float(place.mu)))) == 0
+
+    def _as_number(self, mu: Number) -> Number:
+        return self.compiled.field.number(mu)
+
+
+def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
+    return Piece(start, end, outcome.dictionary.basis, outcome.dictionary.z())
+
+
+def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Number:
+    """Return the first mu, not beyond stop, at which a basic variable reaches zero."""
+    end = stop
+    field = dictionary.lcp.field
+    for i in range(dictionary.size):
+        constant = dictionary.table.entry(i, dictionary.size)
+        slope = dictionary.table.entry(i, dictionary.size + 1)
+        if dictionary.bound[i] and field.sign(slope) * direction < 0:
+            root = -constant / slope
+            if _is_before(root, end, direction):
+                end = root
+    return end
+
+
+def _beside(mu: Number, direction: int) -> Place:
+    return Place(mu) if math.isinf(mu) else Place(mu, direction)
+
+
+def _is_before(mu: Number, other: Number, direction: int) -> bool:
+    return mu < other if direction > 0 else mu > other
+
+
+def _sign_at(value: tuple[Number, Number], place: Place) -> int:
+    for a, b in place.weights:
+        if number := a * value[0] + b * value[1]:
+            return 1 if number > 0 else -1
+    return 0
+
+
+def _root(obstruction: Obstruction) -> Number | None:
+    """Return the mu at which a proof vanishes, None if it never does."""
+    constant, slope = obstruction.value
+    return -constant / slope if slope else None
+
+
+def _vanishes(obstruction: Obstruction, mu: Number) -> bool:
+    constant, slope = obstruction.value
+    return not math.isinf(mu) and constant + RATIONAL.number(mu) * slope == 0
+
+
+def _is_obstruction(compiled: CompiledQP, t: Array) -> bool:
+    """Tell whether t ≥ 0 and Mᵀt ≤ 0, with equality in the z of free pairs."""
+    lcp = compiled.lcp
+    image = lcp.M.T @ t
+    bound = ~lcp.free
+    return bool((t[bound] >= 0).all() and (image[bound] <= 0).all() and (image[~bound] == 0).all())
