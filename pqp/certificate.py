@@ -52,7 +52,8 @@ class Certificate:
     """What was proved: at every mu of `interval` the status, and where optimal the solution, are as stated.
 
     `interval` and `breakpoints` are exact (infinite ends are floats), `statuses` are the stretches (lo, hi,
-    status), `deviation` is the largest relative difference between a stated number and the exact one.
+    status), `deviation` is the largest relative difference between a stated number and the exact one. Only an
+    end that a stop cut short, at an infeasible or unbounded piece, may itself be unproved, like any shared end.
     """
 
     document: Mapping[str, Any] = field(repr=False)
@@ -70,8 +71,8 @@ class Certificate:
         return (
             f"Proved in exact rationals: {self.pieces} pieces cover {interval} without gap or overlap "
             f"({', '.join(stretches) or 'nothing'}), with {len(self.breakpoints)} breakpoints. P is positive "
-            "semidefinite, optimal pieces satisfy the optimality conditions at each of their mu, other pieces "
-            f"are proved by their vectors, the optimal value is continuous. The stated numbers {agree}."
+            "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, other pieces are "
+            f"proved by their vectors, the optimal value is continuous. The stated numbers {agree}."
         )
 
     def save(self, file: str | PathLike[str]) -> None:
@@ -118,7 +119,7 @@ def check(document: Mapping[str, Any]) -> Certificate:
     _require_chain(pieces, interval, document["stopped"])
     stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
     ends = _exact_ends(pieces, stated, cut) if pieces and tolerance else stated
-    _require_cover(pieces, ends)
+    _require_cover(pieces, ends, cut)
     _require_continuity(problem, pieces, ends)
     moves = [_move(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
     return _summarise(document, pieces, ends, max([*moves, *(piece.deviation for piece in pieces)]))
@@ -389,16 +390,16 @@ def _exact_ends(pieces: Sequence[Piece], stated: Sequence[End], cut: tuple[bool,
     return ends
 
 
-def _require_cover(pieces: Sequence[Piece], ends: Sequence[End]) -> None:
-    """Raise unless every piece holds inside its ends, and at every finite end one of its neighbours."""
+def _require_cover(pieces: Sequence[Piece], ends: Sequence[End], cut: tuple[bool, bool]) -> None:
+    """Raise unless every piece holds inside its ends, and one of the neighbours at every end that is not cut."""
     for k, piece in enumerate(pieces):
         lo, hi = ends[k], ends[k + 1]
         is_met = lo is None or lo != hi or piece.span.holds_at(lo)
         if not (is_met and piece.span.holds_between(lo, hi)):
             raise CertificateError(f"{_claims([piece])}, not from {shown(lo, '-inf')} to {shown(hi)}")
-    for k, mu in enumerate(ends):
-        around = _around(pieces, k)
-        if around and mu is not None and not any(piece.span.holds_at(mu) for piece in around):
+    for k in range(cut[0], len(pieces) + 1 - cut[1]):
+        mu, around = ends[k], _around(pieces, k)
+        if mu is not None and around and not any(piece.span.holds_at(mu) for piece in around):
             raise CertificateError(f"{_claims(around)}: nothing is proved at mu = {shown(mu)}")
 
 

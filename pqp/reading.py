@@ -61,7 +61,7 @@ def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
 def _reduced_costs(compiled: CompiledQP, basis: Basis, x: Affines, y: Affines) -> Affines:
     """Return z = Px + c − Aᵀy, which is 0 by definition for variables between their limits."""
     data = compiled.problem.data(compiled.field)
-    held = np.array([state in ("lower", "upper", "fixed") for state in basis.variables], dtype=bool)
+    held = np.array([state != "between" for state in basis.variables], dtype=bool)
     zero = compiled.field.number(0)
     z = [np.where(held, data.P @ x[k] + data.c[k] - data.A.T @ y[k], zero) for k in (0, 1)]
     return z[0], z[1]
