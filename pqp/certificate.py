@@ -52,8 +52,8 @@ class Certificate:
     """What was proved: at every mu of `interval` the status, and where optimal the solution, are as stated.
 
     `interval` and `breakpoints` are exact (infinite ends are floats), `statuses` are the stretches (lo, hi,
-    status), `deviation` is the largest relative difference between a stated number and the exact one. Only an
-    end that a stop cut short, at an infeasible or unbounded piece, may itself be unproved, like any shared end.
+    status), `deviation` is the largest relative difference between a stated number and the exact one. Where a
+    stop cut the interval short beside an infeasible or unbounded piece, that end itself may be unproved.
     """
 
     document: Mapping[str, Any] = field(repr=False)
@@ -69,10 +69,10 @@ class Certificate:
         stretches = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
         agree = f"agree with the exact ones to {self.deviation:.0e}" if self.deviation else "are exact"
         return (
-            f"Proved in exact rationals: {self.pieces} pieces cover {interval} without gap or overlap "
-            f"({', '.join(stretches) or 'nothing'}), with {len(self.breakpoints)} breakpoints. P is positive "
-            "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, other pieces are "
-            f"proved by their vectors, the optimal value is continuous. The stated numbers {agree}."
+            f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
+            f"({', '.join(stretches) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
+            "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, others are "
+            f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}."
         )
 
     def save(self, file: str | PathLike[str]) -> None:
@@ -87,19 +87,6 @@ class Certificate:
         }
         text = json.dumps({**self.document, "certificate": summary}, indent=1, allow_nan=False)
         Path(file).write_text(text + "\n", encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal."""
-
-    place: str
-    status: str
-    lo: End
-    hi: End
-    span: Span
-    x: fmpq_mat | None = None
-    deviation: fmpq = field(default_factory=fmpq)
 
 
 def check(document: Mapping[str, Any]) -> Certificate:
@@ -147,14 +134,17 @@ def _read_interval(pair: Any, place: str) -> tuple[End, End]:
     return ends
 
 
-def _prove_piece(problem: Problem, segment: Any, place: str, tolerance: fmpq) -> Piece:
-    lo, hi = _read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
-    place = f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
-    status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
-    piece = PROOFS[status](problem, segment, Piece(place, status, lo, hi, Span()), tolerance)
-    if piece.span.is_empty:
-        raise CertificateError(f"{place} is {status} for no mu: {piece.span}")
-    return piece
+@dataclass(frozen=True)
+class Piece:
+    """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal."""
+
+    place: str
+    status: str
+    lo: End
+    hi: End
+    span: Span
+    x: fmpq_mat | None = None
+    deviation: fmpq = field(default_factory=fmpq)
 
 
 class Stair(NamedTuple):
@@ -349,6 +339,16 @@ def _feasible_part(span: Span, problem: Problem, x: fmpq_mat) -> Span:
     return span
 
 
+def _prove_piece(problem: Problem, segment: Any, place: str, tolerance: fmpq) -> Piece:
+    lo, hi = _read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
+    place = f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
+    status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
+    piece = PROOFS[status](problem, segment, Piece(place, status, lo, hi, Span()), tolerance)
+    if piece.span.is_empty:
+        raise CertificateError(f"{place} is {status} for no mu: {piece.span}")
+    return piece
+
+
 PROOFS: dict[str, Callable[[Problem, Any, Piece, fmpq], Piece]] = {
     "optimal": _prove_optimal,
     "infeasible": _prove_infeasible,
@@ -391,7 +391,7 @@ def _exact_ends(pieces: Sequence[Piece], stated: Sequence[End], cut: tuple[bool,
 
 
 def _require_cover(pieces: Sequence[Piece], ends: Sequence[End], cut: tuple[bool, bool]) -> None:
-    """Raise unless every piece holds inside its ends, and one of the neighbours at every end that is not cut."""
+    """Raise unless every piece holds between its ends, and a neighbour at each end that is not cut."""
     for k, piece in enumerate(pieces):
         lo, hi = ends[k], ends[k + 1]
         is_met = lo is None or lo != hi or piece.span.holds_at(lo)
@@ -410,6 +410,23 @@ def _require_continuity(problem: Problem, pieces: Sequence[Piece], ends: Sequenc
         before, after = left.x * column([fmpq(1), mu]), right.x * column([fmpq(1), mu])
         if before != after and problem.objective(before, mu) != problem.objective(after, mu):
             raise CertificateError(f"{right.place} must continue the optimal value of {left.place}")
+
+
+def _summarise(
+    document: Mapping[str, Any], pieces: Sequence[Piece], ends: Sequence[End], deviation: fmpq
+) -> Certificate:
+    known = [-math.inf if ends[0] is None else _fraction(ends[0])]
+    known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
+    runs = [list(run) for _, run in groupby(range(len(pieces)), key=lambda i: pieces[i].status)]
+    return Certificate(
+        document=document,
+        arithmetic=document["arithmetic"],
+        pieces=len(pieces),
+        deviation=float(_fraction(deviation)),
+        interval=(known[0], known[-1]),
+        statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
+        breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
+    )
 
 
 def _around(pieces: Sequence[Piece], k: int) -> Sequence[Piece]:
@@ -441,20 +458,3 @@ def _text(value: Fraction | float, in_full: bool = False) -> str:
         return str(value)
     exact = fmpq(value.numerator, value.denominator)
     return str(exact) if in_full else shown(exact)
-
-
-def _summarise(
-    document: Mapping[str, Any], pieces: Sequence[Piece], ends: Sequence[End], deviation: fmpq
-) -> Certificate:
-    known = [-math.inf if ends[0] is None else _fraction(ends[0])]
-    known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
-    runs = [list(run) for _, run in groupby(range(len(pieces)), key=lambda i: pieces[i].status)]
-    return Certificate(
-        document=document,
-        arithmetic=document["arithmetic"],
-        pieces=len(pieces),
-        deviation=float(_fraction(deviation)),
-        interval=(known[0], known[-1]),
-        statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
-        breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
-    )

@@ -46,10 +46,14 @@ class Solved:
 
 @dataclass(frozen=True)
 class Infeasible:
-    """The basic variable of `row` is negative and no nonnegative choice of the others can raise it."""
+    """The basic variable of `row` has a forbidden `sign`, and no nonnegative choice of the others mends it.
+
+    The sign is -1, or either one if the variable must vanish (the w of a free pair).
+    """
 
     dictionary: Dictionary
     row: int
+    sign: int
 
 
 @dataclass(frozen=True)
@@ -104,14 +108,14 @@ def _verdict(
     values = dictionary.value_signs(place)
     for i, sign in enumerate(values):
         if sign and dictionary.idle(i):
-            return Infeasible(dictionary, i)
+            return Infeasible(dictionary, i, sign)
     negative = [i for i, sign in enumerate(values) if sign < 0]
     if not negative:
         return Solved(dictionary)
     r = _choose(negative, ranks)
     row = dictionary.row_signs(r)
     if all(sign <= 0 for sign in row):
-        return Infeasible(dictionary, r)
+        return Infeasible(dictionary, r, -1)
     s = r if row[r] > 0 else _choose([j for j, sign in enumerate(row) if sign > 0], ranks)
     return _pivot_pairs(dictionary, rule, r, s, row[r])
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from pqp.affine import Affine
 from pqp.errors import ProblemError
-from pqp.field import Array
+from pqp.field import Array, to_flint
 from pqp.hessian import Gram, Hessian, PairGram
 from pqp.problem import ParametricQP
 from pqp.segment import Segment
@@ -27,18 +27,22 @@ VERSION = 1
 Document = dict[str, Any]
 # The arrays of an optimal segment, which npz files pack one block a name.
 ARRAYS = ("x0", "x1", "y0", "y1", "z0", "z1")
+# Larger integers are written as strings: many readers of JSON hold numbers in float64.
+LARGEST_INTEGER = 2**53
 
 
 def encode(value: Any) -> Any:
     """Return a number as JSON can hold it exactly: an int, a float, "p/q", "inf" or "-inf".
 
-    >>> encode(Fraction(7, 3)), encode(Fraction(2)), encode(0.5), encode(-math.inf)
-    ('7/3', 2, 0.5, '-inf')
+    >>> encode(Fraction(7, 3)), encode(Fraction(2)), encode(0.5), encode(-math.inf), encode(10**20)
+    ('7/3', 2, 0.5, '-inf', '100000000000000000000')
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = value.numerator
+    if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) > LARGEST_INTEGER):
+        return str(to_flint(value))  # Python's own conversion stops at 4300 digits
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return value
@@ -102,19 +106,15 @@ def _write_json(document: Document, stream: Any) -> None:
 
 def _write_npz(document: Document, stream: Any) -> None:
     optimal = [segment for segment in document["segments"] if segment["status"] == "optimal"]
-    blocks = {name: np.array([segment[name] for segment in optimal], dtype=float) for name in ARRAYS}
-    rest = [{k: v for k, v in s.items() if k not in ARRAYS or s["status"] != "optimal"} for s in document["segments"]]
+    blocks: Document = {
+        name: np.array([segment[name] for segment in optimal], dtype=float) for name in ARRAYS
+    }
+    rest = [
+        {key: value for key, value in segment.items() if key not in ARRAYS or segment["status"] != "optimal"}
+        for segment in document["segments"]
+    ]
     header = json.dumps({**document, "segments": rest}, allow_nan=False)
     np.savez_compressed(stream, document=np.array(header), **blocks)
-
-
-def unpacked(header: str, blocks: dict[str, Array]) -> Document:
-    """Return the document that `write_document` packed into npz blocks."""
-    document: Document = json.loads(header)
-    optimal = [segment for segment in document["segments"] if segment["status"] == "optimal"]
-    for i, segment in enumerate(optimal):
-        segment.update({name: blocks[name][i].tolist() for name in ARRAYS})
-    return document
 
 
 def _encode_hessian(P: Hessian) -> Any:

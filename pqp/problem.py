@@ -100,6 +100,7 @@ class ParametricQP:
         }
         _forbid_crossing(data["lower"], data["upper"], "lower", "upper")
         _forbid_crossing(data["row_lower"], data["row_upper"], "row_lower", "row_upper")
+        _forbid_idle_penalties(data["penalty"], data["row_lower"], data["row_upper"])
         for name, value in data.items():
             object.__setattr__(self, name, value)
 
@@ -140,6 +141,18 @@ class ParametricQP:
     def _float_data(self) -> QPData:
         return _converted(self, FLOAT)
 
+    def require_uncrossed_soft_rows(self, lo: Number, hi: Number) -> None:
+        """Raise if the limits of a soft row cross between lo and hi: one violation could not mean both."""
+        for i in np.flatnonzero(self.is_soft):
+            low, high = self.row_lower[i], self.row_upper[i]
+            gap = RATIONAL.number(high.constant[()]) - RATIONAL.number(low.constant[()])
+            slope = RATIONAL.number(high.slope[()]) - RATIONAL.number(low.slope[()])
+            if min(_value_towards(gap, slope, lo), _value_towards(gap, slope, hi)) < 0:
+                raise ProblemError(
+                    f"row_lower[{i}] = {low} and row_upper[{i}] = {high} cross at mu = {-gap / slope}, and row {i} is "
+                    f"soft: trace an interval on one side, or write its two limits as two soft rows"
+                )
+
     def __repr__(self) -> str:
         return f"ParametricQP({_count(self.n, 'variable')}, {_count(self.m, 'row')})"
 
@@ -155,6 +168,10 @@ def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = Non
     if not isinstance(Q, np.ndarray | list | tuple) and not hasattr(Q, "shape"):
         raise ProblemError(f"Q must be a matrix, got {type(Q).__name__}; double the factor of a Gram matrix yourself")
     return ParametricQP(P=2 * as_numbers(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
+
+
+def _value_towards(constant: Number, slope: Number, mu: Number) -> Number:
+    return constant + RATIONAL.number(mu) * slope if slope else constant
 
 
 def _converted(problem: ParametricQP, field: Field) -> QPData:
@@ -202,6 +219,17 @@ def _penalty(value: Any, length: int) -> Affine:
     for i in negative[:1]:
         raise ProblemError(f"penalty[{i}] is {data.constant[i]}: a negative penalty rewards violation without end")
     return data
+
+
+def _forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine) -> None:
+    """A row that nothing can violate has no use for a penalty: more likely its limit was forgotten."""
+    given = np.isfinite(penalty.constant.astype(float))
+    open_ended = np.isinf(row_lower.constant.astype(float)) & np.isinf(row_upper.constant.astype(float))
+    for i in np.flatnonzero(given & open_ended)[:1]:
+        raise ProblemError(
+            f"penalty[{i}] is {penalty[i]}, but row {i} has no limit to violate; give row_lower[{i}] or "
+            f"row_upper[{i}], or penalty None"
+        )
 
 
 def _constant(value: Any) -> tuple[Number, Number, Number]:

@@ -4,6 +4,7 @@ Room: a compiled problem and a basis in; segments, states and Farkas vectors out
 May touch: `errors`, `field`, `problem`, `compilation`, `segment`.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -141,6 +142,10 @@ class Obstruction:
     def value(self) -> tuple[Number, Number]:
         """tᵀq as (constant, slope)."""
         return self.descent[0] - self.gap[0], self.descent[1] - self.gap[1]
+
+    def vanishes_at(self, mu: Number) -> bool:
+        """Tell whether the proof ends at mu, which is then not covered by it."""
+        return not math.isinf(mu) and self.value[0] + mu * self.value[1] == 0
 
     def plus(self, other: "Obstruction", weight: Number) -> "Obstruction":
         """Return the sum of this and a positive multiple of another: proofs form a cone."""

@@ -37,19 +37,20 @@ def residuals(data: QPData, mu: Number, x: Array, y: Array, z: Array) -> Residua
     stationarity = data.P @ x + data.c[0] + mu * data.c[1] - data.A.T @ y - z
     dual = np.maximum(np.abs(y[soft]) - penalty[soft], 0)
     cap = np.where(soft, penalty, 0)
-    products = [
-        *_products(y, activity - low, high - activity),
-        *_products(z, x - xlow, xhigh - x),
-        *np.where(below > 0, (cap - y) * below, 0)[soft],
-        *np.where(above > 0, (cap + y) * above, 0)[soft],
+    complementarity = [
+        *_clashes(np.maximum(y, 0), activity - low),
+        *_clashes(np.maximum(-y, 0), high - activity),
+        *_clashes(np.maximum(z, 0), x - xlow),
+        *_clashes(np.maximum(-z, 0), xhigh - x),
+        *_clashes((cap - y)[soft], below[soft]),
+        *_clashes((cap + y)[soft], above[soft]),
     ]
-    return Residuals(*(_largest(part) for part in (primal, stationarity, dual, products)))
+    return Residuals(*(_largest(part) for part in (primal, stationarity, dual, complementarity)))
 
 
-def _products(multiplier: Array, to_low: Array, to_high: Array) -> list[Number]:
-    """Return multiplier · slack: positive multipliers belong to the lower limit, negative to the upper."""
-    slack = np.where(multiplier > 0, to_low, np.where(multiplier < 0, to_high, 0))
-    return [m * max(s, 0) if m else 0 for m, s in zip(multiplier, slack, strict=True)]
+def _clashes(multiplier: Array, slack: Array) -> list[Number]:
+    """Return min(multiplier, slack) of every complementary pair, 0 where one of them vanishes."""
+    return [max(min(m, s), 0) for m, s in zip(multiplier, slack, strict=True)]
 
 
 def _largest(values: object) -> Number:

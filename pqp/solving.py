@@ -92,6 +92,7 @@ def solve_path(
     _choice(direction, ("left-to-right", "right-to-left"), "direction")
     lo, hi = _interval(interval, field)
     begin, stop = (lo, hi) if direction == "left-to-right" else (hi, lo)
+    problem.require_uncrossed_soft_rows(lo, hi)
     if field is RATIONAL:
         problem.P.require_exact_convexity()
     part = job.run(begin, stop, None, Limits(max_pieces, max_pivots, time_limit), progress)
@@ -265,7 +266,7 @@ def _segment(tracer: Tracer, piece: Piece) -> Segment:
 
 
 def _ascending(segments: list[Segment]) -> list[Segment]:
-    return segments if not segments or segments[0].lo <= segments[-1].lo else segments[::-1]
+    return sorted(segments, key=lambda segment: (segment.lo, segment.hi))
 
 
 def _relative_residual(point: Point) -> float:

@@ -10,12 +10,14 @@ May touch: `errors`, `field`, `compilation`, `reading`, `segment`, `crisscross`,
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from pqp.compilation import CompiledQP
 from pqp.crisscross import LEAST_INDEX
 from pqp.errors import InternalError
-from pqp.field import RATIONAL, Array, Field, Number
+from pqp.field import Array, Field, Number
+from pqp.place import Place
 from pqp.problem import Affines
 from pqp.reading import Obstruction, read_x
 from pqp.segment import Segment
@@ -34,11 +36,15 @@ class _Feasible:
 def explain(stretches: Sequence[Stretch], exact: CompiledQP, field: Field) -> list[Segment]:
     """Return the infeasible and unbounded segments that neighbouring stretches amount to, in ascending order."""
     obstruction = merged([stretch.obstruction for stretch in stretches])
-    ends = [_exact(stretches[0].start), _exact(stretches[-1].end)]
-    lo, hi = min(ends), max(ends)
-    if _is_positive_inside(obstruction.gap, lo, hi):
-        return [_infeasible(obstruction, lo, hi, exact, field)]
-    return _with_feasible_part(obstruction, lo, hi, exact, field)
+    lo, hi = sorted([stretches[0].exact[0], stretches[-1].exact[1]])
+    if _proves(obstruction.gap, obstruction, lo, hi):
+        segments = [_infeasible(obstruction, lo, hi, exact, field)]
+    else:
+        segments = _with_feasible_part(obstruction, lo, hi, exact, field)
+    lo, hi = sorted([stretches[0].start, stretches[-1].end])
+    segments[0] = replace(segments[0], lo=lo)
+    segments[-1] = replace(segments[-1], hi=hi)
+    return segments
 
 
 def merged(obstructions: Sequence[Obstruction]) -> Obstruction:
@@ -62,30 +68,17 @@ def _with_feasible_part(
 ) -> list[Segment]:
     """Return what lies before, in and behind the interval of mu with a feasible x."""
     tracer = Tracer(exact.feasibility(), LEAST_INDEX)
+    events = [event for event in tracer.trace(tracer.first(), lo, hi) if isinstance(event, Piece | Stretch)]
     segments: list[Segment] = []
-    pieces: list[Piece] = []
-    blocked: list[Stretch] = []
-    for event in tracer.trace(tracer.first(), lo, hi):
-        if isinstance(event, Piece):
-            if blocked:
-                segments.append(_blocked(blocked, exact, field))
-                blocked = []
-            pieces.append(event)
-        elif isinstance(event, Stretch):
-            if pieces:
-                segments += _unbounded(pieces, obstruction, exact, field)
-                pieces = []
-            blocked.append(event)
-    if pieces:
-        segments += _unbounded(pieces, obstruction, exact, field)
-    if blocked:
-        segments.append(_blocked(blocked, exact, field))
+    for feasible, group in groupby(events, key=lambda event: isinstance(event, Piece)):
+        if feasible:
+            pieces = [event for event in group if isinstance(event, Piece)]
+            segments += _unbounded(pieces, obstruction, exact, field)
+        else:
+            stretches = [event for event in group if isinstance(event, Stretch)]
+            proof = merged([stretch.obstruction for stretch in stretches])
+            segments.append(_infeasible(proof, stretches[0].exact[0], stretches[-1].exact[1], exact, field))
     return segments
-
-
-def _blocked(stretches: Sequence[Stretch], exact: CompiledQP, field: Field) -> Segment:
-    obstruction = merged([stretch.obstruction for stretch in stretches])
-    return _infeasible(obstruction, _exact(stretches[0].start), _exact(stretches[-1].end), exact, field)
 
 
 def _infeasible(obstruction: Obstruction, lo: Number, hi: Number, exact: CompiledQP, field: Field) -> Segment:
@@ -97,7 +90,11 @@ def _infeasible(obstruction: Obstruction, lo: Number, hi: Number, exact: Compile
 def _unbounded(
     pieces: Sequence[Piece], obstruction: Obstruction, exact: CompiledQP, field: Field
 ) -> list[Segment]:
-    if not _is_negative_inside(obstruction.descent, pieces[0].start, pieces[-1].end):
+    lo, hi = pieces[0].start, pieces[-1].end
+    if lo == hi and obstruction.vanishes_at(lo):
+        return []  # a feasible end that belongs to the optimal neighbour
+    descent = -obstruction.descent[0], -obstruction.descent[1]
+    if not _proves(descent, obstruction, lo, hi):
         raise InternalError("an obstructed stretch is feasible, but its ray does not descend")
     return [
         Segment(
@@ -136,25 +133,18 @@ def _through(mu: Number, x: Affines, slope: Array) -> Affines:
     return x[0] + mu * x[1] - mu * slope, slope
 
 
-def _is_positive_inside(value: tuple[Number, Number], lo: Number, hi: Number) -> bool:
-    return _is_negative_inside((-value[0], -value[1]), lo, hi)
+def _proves(value: tuple[Number, Number], obstruction: Obstruction, lo: Number, hi: Number) -> bool:
+    """Tell whether an affine function is positive from lo to hi, except at ends where the obstruction vanishes."""
+    for mu, other in ((lo, hi), (hi, lo)):
+        sign = _sign_towards(value, mu)
+        if sign < 0 or (sign == 0 and not (obstruction.vanishes_at(mu) and _sign_towards(value, other) > 0)):
+            return False
+    return True
 
 
-def _is_negative_inside(value: tuple[Number, Number], lo: Number, hi: Number) -> bool:
-    """Tell whether an affine function is negative on the open interval, or at its only point."""
-    constant, slope = value
-    if lo == hi:
-        return constant + lo * slope < 0
-    at_ends = [_end_value(value, lo, -1), _end_value(value, hi, 1)]
-    return max(at_ends) <= 0 and (slope != 0 or constant < 0)
-
-
-def _end_value(value: tuple[Number, Number], mu: Number, side: int) -> Number:
-    constant, slope = value
-    if not math.isinf(mu):
-        return constant + mu * slope
-    return side * slope * math.inf if slope else constant
-
-
-def _exact(mu: Number) -> Number:
-    return RATIONAL.number(mu)
+def _sign_towards(value: tuple[Number, Number], mu: Number) -> int:
+    """Return the sign of an affine function at mu, which may be infinite."""
+    for a, b in Place(mu).weights:
+        if number := a * value[0] + b * value[1]:
+            return 1 if number > 0 else -1
+    return 0

@@ -35,10 +35,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Stretch:
-    """The LCP has no solution from `start` up to `end`, as `obstruction` proves; `end` is exact."""
+    """The LCP has no solution from `start` to `end`, as `obstruction` proves.
+
+    `exact` holds the same ends in rationals. An end at which the proof vanishes is not part of the stretch.
+    """
 
     start: Number
     end: Number
+    exact: tuple[Number, Number]
     obstruction: Obstruction
 
 
@@ -71,8 +75,8 @@ class Tracer:
         """Yield what happens between two ends, in this direction, both closed; they may be infinite."""
         direction = (stop > begin) - (stop < begin)
         at = begin
-        outcome = yield from self._settle(dictionary, _beside(begin, direction))
-        while True:
+        outcome = yield from self._enter(dictionary, begin, stop, direction)
+        while outcome is not None:
             if isinstance(outcome, Solved):
                 end = _end_of_validity(outcome.dictionary, direction, stop)
                 yield _piece(outcome, at, end)
@@ -81,20 +85,19 @@ class Tracer:
                 outcome = yield from self._settle(outcome.dictionary, Place(end, direction))
             else:
                 stretch = self._stretch(outcome, at, stop, direction)
-                end = self._as_number(stretch.end)
+                end = stretch.end
                 yield stretch
-                if not _vanishes(stretch.obstruction, stretch.end):
+                if not stretch.obstruction.vanishes_at(stretch.exact[1]):
                     return
-                resumed = yield from self._resume(outcome.dictionary, end, stop, direction)
-                if resumed is None:
-                    return
-                outcome = resumed
+                outcome = yield from self._enter(outcome.dictionary, end, stop, direction)
             at = end
 
-    def _resume(
+    def _enter(
         self, dictionary: Dictionary, mu: Number, stop: Number, direction: int
     ) -> Generator[Event, None, Solved | Infeasible | None]:
-        """Go on where a proof vanishes: the problem may be solvable from here on, or only here."""
+        """Begin at mu, or go on where a proof vanishes: solvable from here on, only here, or not."""
+        if math.isinf(mu):
+            return (yield from self._settle(dictionary, Place(mu)))
         here = yield from self._settle(dictionary, Place(mu))
         if isinstance(here, Infeasible):
             return here
@@ -121,19 +124,18 @@ class Tracer:
 
     def _stretch(self, outcome: Infeasible, at: Number, stop: Number, direction: int) -> Stretch:
         obstruction = self._obstruction(outcome, at, direction)
-        start, root = RATIONAL.number(at), _root(obstruction)
-        if root is not None and obstruction.value[1] * direction > 0 and not _is_before(stop, root, direction):
-            return Stretch(start, root, obstruction)
-        if root is not None and _is_before(start, root, direction):
-            start = root  # a float `at` can miss the exact root by its rounding
-        return Stretch(start, RATIONAL.number(stop), obstruction)
+        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), _root(obstruction)
+        course = obstruction.value[1] * direction
+        if root is not None and course > 0 and not _is_before(end, root, direction):
+            end = root
+        if root is not None and course < 0 and _is_before(begin, root, direction):
+            begin = root  # a float `at` can miss the exact root by its rounding
+        return Stretch(at, self.compiled.field.number(end), (begin, end), obstruction)
 
     def _obstruction(self, outcome: Infeasible, at: Number, direction: int) -> Obstruction:
         """Return the exact proof behind an infeasible row, and make sure that it is one."""
-        t = row_vector(self.exact, outcome.dictionary.basis, outcome.row)
+        t = -outcome.sign * row_vector(self.exact, outcome.dictionary.basis, outcome.row)
         place = _beside(RATIONAL.number(at), direction)
-        if outcome.dictionary.idle(outcome.row) and _sign_at(read_obstruction(self.exact, t).value, place) > 0:
-            t = -t
         obstruction = read_obstruction(self.exact, t)
         if _is_obstruction(self.exact, t) and self._holds(obstruction, place):
             return obstruction
@@ -153,9 +155,6 @@ class Tracer:
         if self.compiled.field is RATIONAL or root is None or obstruction.value[1] * place.side >= 0:
             return False
         return self.compiled.field.sign(float(root - place.mu), max(1.0, abs(float(place.mu)))) == 0
-
-    def _as_number(self, mu: Number) -> Number:
-        return self.compiled.field.number(mu)
 
 
 def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
@@ -195,11 +194,6 @@ def _root(obstruction: Obstruction) -> Number | None:
     """Return the mu at which a proof vanishes, None if it never does."""
     constant, slope = obstruction.value
     return -constant / slope if slope else None
-
-
-def _vanishes(obstruction: Obstruction, mu: Number) -> bool:
-    constant, slope = obstruction.value
-    return not math.isinf(mu) and constant + RATIONAL.number(mu) * slope == 0
 
 
 def _is_obstruction(compiled: CompiledQP, t: Array) -> bool:

@@ -1,6 +1,6 @@
 """Path documents made by hand, each with the derivation of its solution; nothing here comes from an engine.
 
-The signs are those of `docs/file-format.md`: P x + c − Aᵀy − z = 0, y ≤ 0 at an upper limit, y ≥ 0 at a lower one.
+The signs are those of `docs/file-format.md`: P x + c − Aᵀy − z = 0, y ≥ 0 at lower, y ≤ 0 at upper limits.
 """
 
 import copy
@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 Document = dict[str, Any]
+Numbers = list[Any]
+VECTORS = ("x0", "x1", "y0", "y1", "z0", "z1")
 
 
 def affine(constant: Sequence[Any], slope: Sequence[Any] | None = None) -> Document:
@@ -16,26 +18,25 @@ def affine(constant: Sequence[Any], slope: Sequence[Any] | None = None) -> Docum
 
 
 def path(problem: Document, interval: Sequence[Any], segments: Sequence[Document]) -> Document:
-    return {
-        "format": "pqp-path", "version": 1, "problem": problem, "interval": list(interval), "asked": list(interval),
-        "method": "by hand", "rule": "none", "arithmetic": "exact", "stopped": None, "segments": list(segments),
-    }  # fmt: skip
+    frame = {"format": "pqp-path", "version": 1, "method": "by hand", "rule": "none", "arithmetic": "exact"}
+    ends = {"interval": list(interval), "asked": list(interval), "stopped": None}
+    return {**frame, **ends, "problem": problem, "segments": list(segments)}
 
 
 def optimal(lo: Any, hi: Any, states: tuple[str, str], **numbers: Sequence[Any]) -> Document:
-    """A piece with the states written as words in one string; x0, ..., z1 that are not given are empty."""
+    """A piece with the states of variables and of rows as two strings of words; vectors not given are 0."""
     variables, rows = (side.split() for side in states)
-    sizes = {"x": len(variables), "y": len(rows), "z": len(variables)}
-    vectors = {f"{v}{k}": list(numbers.get(f"{v}{k}", [0] * size)) for v, size in sizes.items() for k in (0, 1)}
+    sizes = {key: len(rows) if key[0] == "y" else len(variables) for key in VECTORS}
+    vectors = {key: list(numbers.get(key, [0] * size)) for key, size in sizes.items()}
     return {"lo": lo, "hi": hi, "status": "optimal", "variables": variables, "rows": rows, **vectors}
 
 
-def infeasible(lo: Any, hi: Any, rows: tuple[list[Any], list[Any]], bounds: tuple[list[Any], list[Any]]) -> Document:
+def infeasible(lo: Any, hi: Any, rows: tuple[Numbers, Numbers], bounds: tuple[Numbers, Numbers]) -> Document:
     farkas = {"row_lower": rows[0], "row_upper": rows[1], "lower": bounds[0], "upper": bounds[1]}
     return {"lo": lo, "hi": hi, "status": "infeasible", "farkas": farkas}
 
 
-def unbounded(lo: Any, hi: Any, ray: list[Any], x0: list[Any], x1: list[Any], violation: list[Any]) -> Document:
+def unbounded(lo: Any, hi: Any, ray: Numbers, x0: Numbers, x1: Numbers, violation: Numbers) -> Document:
     return {"lo": lo, "hi": hi, "status": "unbounded", "ray": ray, "violation": violation, "x0": x0, "x1": x1}
 
 
@@ -220,7 +221,7 @@ def shared() -> Document:
 
 
 def jump() -> Document:
-    """min (3mu − 1) x on 0 ≤ x ≤ 1 over [-1, 1]: x jumps from 1 to 0 at 1/3, the value 0 there is the same."""
+    """min (3mu − 1) x on 0 ≤ x ≤ 1 over [-1, 1]: x jumps from 1 to 0 at 1/3, where both cost 0."""
     problem = {"P": [[0]], "c": affine([-1], [3]), "lower": affine([0]), "upper": affine([1])}
     return path(
         problem,
@@ -232,11 +233,34 @@ def jump() -> Document:
     )
 
 
-EXAMPLES: dict[str, Callable[[], Document]] = {
-    make.__name__: make
-    for make in (budget, gram_budget, pair_budget, falling, closing, threshold, whole_line, hinge, single_point,
-                 shared, jump)
-}  # fmt: skip
+def slot() -> Document:
+    """min x², 0 ≤ x ≤ 1, x = mu by a row, on [-1, 2]: x = mu with row 2mu on [0, 1].
+
+    mu < 0: x ≤ mu and x ≥ 0 add up to 0 ≤ mu. mu > 1: x ≥ mu and x ≤ 1 add up to mu ≤ 1.
+    """
+    problem = {
+        "P": [[2]],
+        "c": affine([0]),
+        "A": [[1]],
+        "row_lower": affine([0], [1]),
+        "row_upper": affine([0], [1]),
+        "lower": affine([0]),
+        "upper": affine([1]),
+    }
+    return path(
+        problem,
+        (-1, 2),
+        [
+            infeasible(-1, 0, ([0], [1]), ([1], [0])),
+            optimal(0, 1, ("between", "equal"), x1=[1], y1=[2]),
+            infeasible(1, 2, ([1], [0]), ([0], [1])),
+        ],
+    )
+
+
+BUDGETS = (budget, gram_budget, pair_budget)
+OTHERS = (falling, closing, threshold, whole_line, hinge, single_point, shared, jump, slot)
+EXAMPLES: dict[str, Callable[[], Document]] = {make.__name__: make for make in BUDGETS + OTHERS}
 
 
 def as_float(document: Document) -> Document:
@@ -249,9 +273,6 @@ def as_float(document: Document) -> Document:
             value = segment[key]
             segment[key] = [nearest(v) for v in value] if isinstance(value, list) else nearest(value)
     return rounded
-
-
-VECTORS = ("x0", "x1", "y0", "y1", "z0", "z1")
 
 
 def nearest(value: Any) -> Any:

@@ -1,0 +1,293 @@
+"""Files: problems and paths read back from what `documents` wrote, or from what people write by hand.
+
+Room: files in, `ParametricQP` and `Path` out. The format is described in docs/file-format.md; a file that
+does not follow it raises a `FileFormatError` that names the file, the key, what was found and the remedy.
+May touch: everything to its left, except the engines.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from itertools import pairwise
+from os import PathLike, fspath
+from pathlib import Path as FilePath
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pqp.crisscross import RULES
+from pqp.decoding import (
+    read_affine_data,
+    read_labels,
+    read_list,
+    read_matrix,
+    read_object,
+    read_scalar,
+    read_vector,
+    read_word,
+    shown,
+)
+from pqp.documents import ARRAYS, VERSION, Document, problem_document, write_document
+from pqp.errors import FileFormatError, ProblemError
+from pqp.field import FIELDS, Array, Field, Number
+from pqp.hessian import Gram, PairGram
+from pqp.path import Path
+from pqp.problem import ParametricQP
+from pqp.segment import Basis, Farkas, Segment, Status
+from pqp.solving import METHODS, extend
+
+File = str | PathLike[str]
+AFFINE = ("row_lower", "row_upper", "lower", "upper", "penalty")
+LABELS = ("names", "row_names")
+FRAME = ("format", "version")
+PATH_KEYS = ("problem", "interval", "asked", "method", "rule", "arithmetic", "stopped", "segments")
+LIMITS = ("row_lower", "row_upper", "lower", "upper")
+# What a segment of each status must have besides lo, hi and status.
+SEGMENT_KEYS: dict[Status, tuple[str, ...]] = {
+    "optimal": ("variables", "rows", *ARRAYS),
+    "infeasible": ("farkas",),
+    "unbounded": ("ray", "violation", "x0", "x1"),
+}
+VARIABLE_STATES = ("between", "lower", "upper", "fixed", "zero")
+ROW_STATES = ("off", "lower", "upper", "equal", "below", "above")
+# How the zip archive that an npz file is begins.
+ZIP_MAGIC = b"PK"
+
+
+def load_problem(file: File) -> ParametricQP:
+    """Return the problem in a JSON file, written by hand or by `save_problem`."""
+    document, place = _read(file), fspath(file)
+    _require_format(document, "pqp-problem", place)
+    return _read_problem({key: document[key] for key in document if key not in FRAME}, place)
+
+
+def save_problem(problem: ParametricQP, file: File) -> None:
+    """Write a problem to FILE.json, rationals kept exactly."""
+    if FilePath(file).suffix != ".json":
+        raise ProblemError(f"file must end in .json, got {FilePath(file).name!r}")
+    write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
+
+
+def load_path(file: File) -> Path:
+    """Return a path that `path.save` wrote, to JSON or npz; `extend` goes on where it ended.
+
+    The log is not saved. Nothing is proved by loading: `certify` does that.
+    """
+    document, place = _read(file), fspath(file)
+    _require_format(document, "pqp-path", place)
+    # a certificate may have been added; it is not part of the path
+    frame = read_object(document, place, required=(*FRAME, *PATH_KEYS), optional=("certificate",))
+    return _read_path(frame, place)
+
+
+def load_document(file: File) -> Document:
+    """Return a path file as plain data, which `pqp.certificate.check` proves."""
+    document = _read(file)
+    _require_format(document, "pqp-path", fspath(file))
+    return {key: _plain(value) for key, value in document.items()}
+
+
+def _read(file: File) -> Document:
+    """Return the object in a JSON or npz file; the first bytes tell which it is."""
+    content, place = FilePath(file).read_bytes(), fspath(file)
+    document = _unpack(file, place) if content.startswith(ZIP_MAGIC) else _parse(content, place)
+    if not isinstance(document, dict):
+        raise FileFormatError(f"{place} must hold one JSON object {{...}}, got {shown(document)}")
+    return document
+
+
+def _parse(content: bytes, place: str) -> Any:
+    try:
+        text = content.decode("utf-8-sig")
+        return json.loads(text, object_pairs_hook=_with_unique_keys, parse_constant=_forbid_constant)
+    except FileFormatError as error:
+        raise FileFormatError(f"{place}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{place} is not text in UTF-8: {error.reason} at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise FileFormatError(f"{place} is not JSON: {error.msg} at {where}") from None
+    except RecursionError:
+        raise FileFormatError(f"{place} is nested too deeply to be a problem or a path") from None
+    except ValueError:
+        raise FileFormatError(f"{place} holds an integer of over 4300 digits; write it as a string") from None
+
+
+def _with_unique_keys(pairs: list[tuple[str, Any]]) -> Document:
+    document: Document = {}
+    for key, value in pairs:
+        if key in document:
+            raise FileFormatError(f"the key {shown(key)} appears twice in one object; remove one")
+        document[key] = value
+    return document
+
+
+def _forbid_constant(word: str) -> NoReturn:
+    raise FileFormatError(f'{word} is not JSON; no limit is written "inf" or "-inf", with quotes')
+
+
+def _unpack(file: File, place: str) -> Any:
+    """Return the document that `write_document` packed; long vectors are left as rows of the blocks."""
+    try:
+        with np.load(FilePath(file), allow_pickle=False) as archive:
+            header, blocks = str(archive["document"][()]), {name: archive[name] for name in ARRAYS}
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
+        raise FileFormatError(f"{place} is not an npz file written by path.save: {error}") from None
+    document = _parse(header.encode(), place)
+    segments = document.get("segments") if isinstance(document, dict) else None
+    optimal = [s for s in segments or [] if isinstance(s, dict) and s.get("status") == "optimal"]
+    for name, block in blocks.items():
+        if len(block) != len(optimal):
+            counts = f"{len(block)} rows for {len(optimal)} optimal segments"
+            raise FileFormatError(f"{place}: the block {name} has {counts}")
+        for segment, row in zip(optimal, block, strict=True):
+            segment[name] = row
+    return document
+
+
+def _plain(value: Any) -> Any:
+    """Return the value with arrays as lists, which is what a checker without numpy expects."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _require_format(document: Document, wanted: str, place: str) -> None:
+    readers = {"pqp-problem": "load_problem or `pqp solve`", "pqp-path": "load_path or `pqp certify`"}
+    found = document.get("format")
+    if found != wanted:
+        other = readers.get(found) if isinstance(found, str) else None
+        remedy = f"{other} reads it" if other else f'the file must say "format": "{wanted}"'
+        got = shown(found) if "format" in document else "missing"
+        raise FileFormatError(f"{place}: format is {got}, {shown(wanted)} is needed; {remedy}")
+    version = document.get("version")
+    if version != VERSION or isinstance(version, bool):
+        got = shown(version) if "version" in document else "missing"
+        raise FileFormatError(f"{place}: version is {got}; this pqp reads version {VERSION}")
+
+
+def _read_problem(document: Any, place: str) -> ParametricQP:
+    keys = read_object(document, place, required=("P", "c"), optional=("A", *AFFINE, "constant", *LABELS))
+    try:
+        P = _read_hessian(keys["P"], f"{place}: P")
+        data: Document = {"c": read_affine_data(keys["c"], f"{place}: c")}
+        if "A" in keys:
+            data["A"] = read_matrix(keys["A"], f"{place}: A", columns=_size(P))
+        data |= {key: read_affine_data(keys[key], f"{place}: {key}") for key in AFFINE if key in keys}
+        data |= {key: read_labels(keys[key], f"{place}: {key}") for key in LABELS if key in keys}
+        if "constant" in keys:
+            data["constant"] = read_vector(keys["constant"], f"{place}: constant", 3)
+        return ParametricQP(P=P, **data)
+    except ProblemError as error:
+        raise FileFormatError(f"{place}: {error}") from error
+
+
+def _read_hessian(value: Any, place: str) -> Gram | PairGram | Array:
+    if not isinstance(value, dict):
+        return read_matrix(value, place)
+    kinds = read_object(value, place, required=(), optional=("gram", "pair_gram"))
+    if len(kinds) != 1:
+        raise FileFormatError(f'{place} must have one of the keys "gram" and "pair_gram", got {len(kinds)}')
+    if "gram" in kinds:
+        return Gram(read_matrix(kinds["gram"], f"{place}.gram"))
+    parts = read_object(kinds["pair_gram"], f"{place}.pair_gram", required=("K", "pairs"))
+    K = read_matrix(parts["K"], f"{place}.pair_gram.K")
+    return PairGram(K, read_matrix(parts["pairs"], f"{place}.pair_gram.pairs", columns=2))
+
+
+def _size(P: Gram | PairGram | Array) -> int:
+    return len(P) if isinstance(P, np.ndarray) else P.size
+
+
+def _read_path(keys: Mapping[str, Any], place: str) -> Path:
+    problem = _read_problem(keys["problem"], f"{place}: problem")
+    field = FIELDS[read_word(keys["arithmetic"], f"{place}: arithmetic", tuple(FIELDS))]
+    segments = tuple(
+        _read_segment(segment, problem, field, f"{place}: segments[{i}]")
+        for i, segment in enumerate(read_list(keys["segments"], f"{place}: segments"))
+    )
+    method, rule = (_read_sentence(keys[key], f"{place}: {key}") for key in ("method", "rule"))
+    path = Path(
+        problem=problem,
+        segments=segments,
+        asked=_read_ends(keys["asked"], field, f"{place}: asked"),
+        arithmetic=field,
+        method=method,
+        rule=rule,
+        stopped=None if keys["stopped"] is None else _read_sentence(keys["stopped"], f"{place}: stopped"),
+        # paths from elsewhere can be read and checked, but only our own methods know how to go on
+        continuation=extend if method in METHODS and rule in RULES else None,
+    )
+    _require_chain(path, _read_ends(keys["interval"], field, f"{place}: interval"), place)
+    return path
+
+
+def _read_sentence(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise FileFormatError(f"{place} is {shown(value)}; a string is needed")
+    return value
+
+
+def _read_ends(value: Any, field: Field, place: str) -> tuple[Number, Number]:
+    ends = [read_scalar(end, f"{place}[{i}]") for i, end in enumerate(read_list(value, place, 2))]
+    lo, hi = (field.number(end) for end in ends)
+    if lo > hi:
+        raise FileFormatError(f"{place} must have lo ≤ hi, got {shown(lo)} and {shown(hi)}")
+    return lo, hi
+
+
+def _require_chain(path: Path, interval: tuple[Number, Number], place: str) -> None:
+    for i, (left, right) in enumerate(pairwise(path.segments)):
+        if left.hi != right.lo:
+            remedy = f"begin where segments[{i}] ends, at {shown(left.hi)}, not at {shown(right.lo)}"
+            raise FileFormatError(f"{place}: segments[{i + 1}] must {remedy}")
+    if interval != (path.lo, path.hi):
+        found, wanted = (f"[{shown(lo)}, {shown(hi)}]" for lo, hi in (interval, (path.lo, path.hi)))
+        raise FileFormatError(f"{place}: interval is {found} but the segments cover {wanted}")
+
+
+def _read_segment(document: Any, problem: ParametricQP, field: Field, place: str) -> Segment:
+    status: Any = document.get("status") if isinstance(document, dict) else None
+    read_word(status, f"{place}: status", tuple(SEGMENT_KEYS))
+    keys = read_object(document, place, required=("lo", "hi", "status", *SEGMENT_KEYS[status]))
+    lo, hi = _read_ends([keys["lo"], keys["hi"]], field, f"{place}: [lo, hi]")
+    parts = {"optimal": _optimal_parts, "infeasible": _infeasible_parts, "unbounded": _unbounded_parts}
+    return Segment(lo, hi, status, problem, field, **parts[status](keys, problem, field, place))
+
+
+def _optimal_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
+    lengths = {"x": problem.n, "y": problem.m, "z": problem.n}
+    states = {
+        "variables": _read_states(keys["variables"], f"{place}: variables", VARIABLE_STATES, problem.n),
+        "rows": _read_states(keys["rows"], f"{place}: rows", ROW_STATES, problem.m),
+    }
+    vectors = {
+        name: tuple(field.array(read_vector(keys[name + i], f"{place}: {name}{i}", length)) for i in "01")
+        for name, length in lengths.items()
+    }
+    return {"basis": Basis(**states), **vectors}
+
+
+def _read_states(value: Any, place: str, known: tuple[str, ...], length: int) -> tuple[str, ...]:
+    states = enumerate(read_list(value, place, length))
+    return tuple(read_word(state, f"{place}[{i}]", known) for i, state in states)
+
+
+def _infeasible_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
+    weights = read_object(keys["farkas"], f"{place}: farkas", required=LIMITS)
+    lengths = {key: problem.m if key.startswith("row") else problem.n for key in LIMITS}
+    exact = {key: _exact(weights[key], f"{place}: farkas.{key}", length) for key, length in lengths.items()}
+    return {"proof": Farkas(**exact)}
+
+
+def _unbounded_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
+    lengths = {"ray": problem.n, "violation": problem.m, "x0": problem.n, "x1": problem.n}
+    exact = {key: _exact(keys[key], f"{place}: {key}", length) for key, length in lengths.items()}
+    return {"x": (exact["x0"], exact["x1"]), "ray": exact["ray"], "violation": exact["violation"]}
+
+
+def _exact(value: Any, place: str, length: int) -> Array:
+    """Return a vector of a proof, which is exact in both arithmetics."""
+    return FIELDS["exact"].array(read_vector(value, place, length))

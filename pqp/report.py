@@ -1,0 +1,130 @@
+"""Reports: a path as a table for the terminal.
+
+Room: a path in, rich tables out. Prints nothing by itself.
+May touch: `field`, `segment`, `path`, and rich.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from pqp.field import Number, to_flint
+from pqp.segment import Segment
+
+if TYPE_CHECKING:
+    from pqp.path import Path
+
+# A rational with more characters than this is shown rounded, with ≈ in front.
+LONGEST_RATIONAL = 9
+# Longer paths are shown with their middle left out.
+MOST_ROWS = 60
+SHOWN_FIRST, SHOWN_LAST = 40, 10
+# How many variables are named where there is no column for each.
+MOST_NAMED = 3
+
+Cells = Callable[[Segment], Sequence[str]]
+
+
+def path_table(path: "Path", console: Console) -> Table:
+    """Return one row a piece: where, status, and x from its left to its right end.
+
+    If the columns do not fit on the console, only the variables that move most are named.
+    """
+    names = path.problem.names
+    table = _table(path, names, lambda piece: [_movement(piece, j) for j in range(len(names))])
+    if table.row_count and console.measure(table).maximum > console.width:
+        return _table(path, ("moves most",), lambda piece: [_summary(piece)])
+    return table
+
+
+def worth_table(path: "Path", parameter: str) -> Table:
+    """Return one row a piece: where, status, and x at its right end, or in the limit if it has none."""
+    names = path.problem.names
+    return _table(path, names, lambda piece: [_at_end(piece, j) for j in range(len(names))], parameter)
+
+
+def shown_number(value: Number) -> str:
+    """Return a number in a few characters.
+
+    >>> [shown_number(value) for value in (Fraction(7, 3), Fraction(10**20, 3), -0.0, 1 / 3)]
+    ['7/3', '≈3.333e+19', '0', '0.333333']
+    """
+    if isinstance(value, float):
+        return f"{value + 0.0:.6g}"
+    text = str(to_flint(value))
+    return text if len(text) <= LONGEST_RATIONAL else f"≈{_rounded(Fraction(value))}"
+
+
+def shown_range(path: "Path", piece: Segment) -> str:
+    """Return the interval of a piece, a round bracket where its end belongs to a better neighbour."""
+    owned = [not math.isinf(mu) and path(mu).status == piece.status for mu in (piece.lo, piece.hi)]
+    lo, hi = shown_number(piece.lo), shown_number(piece.hi)
+    return f"{'[' if owned[0] else '('}{lo}, {hi}{']' if owned[1] else ')'}"
+
+
+def _table(path: "Path", columns: Sequence[str], cells: Cells, parameter: str = "mu") -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(parameter, no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", overflow="fold")
+    for piece in path.segments[: SHOWN_FIRST if len(path.segments) > MOST_ROWS else None]:
+        table.add_row(shown_range(path, piece), piece.status, *cells(piece))
+    if len(path.segments) > MOST_ROWS:
+        table.add_row("...", f"{len(path.segments) - SHOWN_FIRST - SHOWN_LAST} more")
+        for piece in path.segments[-SHOWN_LAST:]:
+            table.add_row(shown_range(path, piece), piece.status, *cells(piece))
+    return table
+
+
+def _movement(piece: Segment, j: int) -> str:
+    """Return x_j as "from → to", or as a formula if the piece has no end."""
+    if piece.status != "optimal" or piece.x is None:
+        return ""
+    constant, slope = piece.x[0][j], piece.x[1][j]
+    if math.isinf(piece.lo) or math.isinf(piece.hi):
+        return _formula(constant, slope) if piece.arithmetic.sign(slope) else shown_number(constant)
+    ends = [shown_number(piece.at(mu).x[j]) for mu in (piece.lo, piece.hi)]
+    return ends[0] if ends[0] == ends[1] else " → ".join(ends)
+
+
+def _formula(constant: Number, slope: Number) -> str:
+    """Return an affine function of mu as text.
+
+    >>> _formula(1, Fraction(-1, 2)), _formula(0, 1)
+    ('1 - 1/2 mu', 'mu')
+    """
+    size = "" if abs(slope) == 1 else f"{shown_number(abs(slope))} "
+    if not constant:
+        return f"{'-' if slope < 0 else ''}{size}mu"
+    return f"{shown_number(constant)} {'-' if slope < 0 else '+'} {size}mu"
+
+
+def _at_end(piece: Segment, j: int) -> str:
+    is_endless = math.isinf(piece.hi)
+    if is_endless or piece.status != "optimal":
+        return _movement(piece, j)
+    return shown_number(piece.at(piece.hi).x[j])
+
+
+def _summary(piece: Segment) -> str:
+    """Return the variables with the steepest slopes, and how many others move."""
+    if piece.status != "optimal" or piece.x is None:
+        return ""
+    slopes = piece.x[1]
+    moving = [j for j in range(len(slopes)) if piece.arithmetic.sign(slopes[j])]
+    moving.sort(key=lambda j: -abs(slopes[j]))
+    named = [f"{piece.problem.names[j]} {_movement(piece, j)}" for j in moving[:MOST_NAMED]]
+    rest = f" and {len(moving) - MOST_NAMED} more" if len(moving) > MOST_NAMED else ""
+    return f"{', '.join(named)}{rest}" if named else "nothing"
+
+
+def _rounded(value: Fraction) -> str:
+    try:
+        return f"{float(value):.4g}"
+    except OverflowError:
+        return f"1e{len(str(to_flint(value.numerator))) - len(str(to_flint(value.denominator)))}"
