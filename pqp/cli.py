@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 # Exit codes; 0 is success, and 130 what shells report for a program that Ctrl-C ended.
 UNPROVED, WRONG_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
 CODES = (
-    "Exit codes: 0 done; 1 the certificate failed, or numerical trouble; 2 wrong usage, or a file that is not "
-    "what it should be; 3 a limit stopped the trace (the finished part is printed and saved); 130 interrupted."
+    "Exit codes: 0 done; 1 the certificate failed, or numerical trouble; 2 wrong usage, or a wrong file; "
+    "3 a limit stopped the trace, the finished part is printed and saved; 130 interrupted."
 )
-PICTURES = (".png", ".pdf", ".svg")
+PICTURES, PICTURE = (".png", ".pdf", ".svg"), FilePath("pqp-demo.png")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explained(error: Exception) -> tuple[str, int]:
     """Return what to say about an error and the exit code."""
     if hasattr(error, "format_message"):  # typer's own, about wrong usage
-        return f"{error.format_message()} Try 'pqp --help'.", WRONG_INPUT
+        return f"{error.format_message().rstrip('.')}; try 'pqp --help'", WRONG_INPUT
     if isinstance(error, NumericalTroubleError):
         return f"{error} (here: --exact)", UNPROVED
     if isinstance(error, PQPError) and not isinstance(error, InternalError):
@@ -101,9 +101,7 @@ def pqp(
 
 @app.command()
 def demo(
-    out: Annotated[FilePath, typer.Option(help="The picture: .png, .pdf or .svg.")] = FilePath(
-        "pqp-demo.png"
-    ),
+    out: Annotated[FilePath, typer.Option(help="The picture: .png, .pdf or .svg.")] = PICTURE,
     choices: Annotated[int, typer.Option(min=1, help="How many choices the respondent makes.")] = 12,
     seed: Annotated[int, typer.Option(help="Another number, another respondent.")] = 0,
 ) -> None:
@@ -122,9 +120,7 @@ def demo(
     problem = conjoint_problem(choices, seed)
     with progress_line(0, math.inf) as progress:
         path = solve_path(problem, (0, math.inf), arithmetic="exact", progress=progress)
-    screen.print(
-        f"Part-worths from {choices} choices, at the right end of each range of C, linear in between:\n"
-    )
+    screen.print(f"Part-worths from {choices} choices, at the right end of each range of C:\n")
     screen.print(worth_table(path, "C"))
     if not path.stopped:
         screen.print(f"\n{path.certify()}\n")
@@ -216,7 +212,7 @@ def _deliver(path: Path, save: FilePath | None, plot: FilePath | None) -> None:
     if plot:
         _draw(path.plot(), plot)
     if path.log is not None:
-        screen.print(f"{path.log}\n")
+        screen.print(f"{path.log}\n", soft_wrap=True)
     screen.print(path_table(path, screen))
     screen.print(f"\n{path!r}")
     for written in filter(None, (save, plot)):
@@ -225,9 +221,8 @@ def _deliver(path: Path, save: FilePath | None, plot: FilePath | None) -> None:
 
 
 def _draw(axes: "Axes", file: FilePath) -> None:
-    figure = axes.get_figure(root=True)
-    if figure is not None:
-        figure.savefig(file)
+    figure: Any = axes.figure
+    figure.savefig(file)
 
 
 def _leave_if_stopped(path: Path) -> None:
@@ -240,9 +235,7 @@ def _number(text: str) -> Number:
     try:
         return read_number(text)
     except ProblemError:
-        raise ProblemError(
-            f"--mu needs two numbers such as -2, 7/3, 0.5, inf or -inf, got {text!r}"
-        ) from None
+        raise ProblemError(f"--mu needs two numbers such as -2, 7/3, 0.5 or inf, got {text!r}") from None
 
 
 def _require_outputs(file: FilePath, save: FilePath | None, plot: FilePath | None, exact: bool) -> None:
@@ -256,7 +249,7 @@ def _require_outputs(file: FilePath, save: FilePath | None, plot: FilePath | Non
 
 
 def _require_place(file: FilePath, suffixes: Sequence[str], option: str) -> None:
-    if file.suffix.lower() not in suffixes:
+    if file.suffix not in suffixes:
         raise ProblemError(f"{option} must end in {' or '.join(suffixes)}, got {str(file)!r}")
     if not file.parent.is_dir():
         raise ProblemError(f"{option} {file}: there is no folder {str(file.parent)!r}")

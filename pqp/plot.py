@@ -207,7 +207,7 @@ def _finish(axes: "Axes", path: "Path", window: Window) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     for end, sign, is_endless in _ends(window):
         if is_endless:
-            text, align = ("mu → ∞", "right") if sign > 0 else ("−∞ ← mu", "left")
+            text, align = ("→ ∞", "right") if sign > 0 else ("−∞ ←", "left")
             place: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": align, "va": "bottom"}
             axes.text(end, 1.0, text, color=GREY, fontsize="small", **place)
     if not any(segment.status == "optimal" for segment in path.segments):

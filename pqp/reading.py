@@ -1,7 +1,7 @@
 """Reading a dictionary: from pairs of the LCP back to x, multipliers, states and proofs.
 
 Room: a compiled problem and a basis in; segments, states and Farkas vectors out. Pivots nothing.
-May touch: `errors`, `field`, `problem`, `compilation`, `segment`.
+May touch: `field`, `problem`, `compilation`, `segment`.
 """
 
 import math
@@ -9,11 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from flint import fmpq_mat
 
 from pqp.compilation import CompiledQP, Pair, Side
-from pqp.errors import InternalError
-from pqp.field import RATIONAL, Array, Number, exact_array, from_flint, to_flint
+from pqp.field import RATIONAL, Array, Number, exact_array
 from pqp.problem import Affines, QPData
 from pqp.segment import Basis, Farkas, Segment
 
@@ -159,19 +157,6 @@ class Obstruction:
             (self.descent[0] + weight * other.descent[0], self.descent[1] + weight * other.descent[1]),
             (self.gap[0] + weight * other.gap[0], self.gap[1] + weight * other.gap[1]),
         )
-
-
-def row_vector(compiled: CompiledQP, basis: frozenset[int], row: int) -> Array:
-    """Return row `row` of M_B⁻¹, exactly, by one solve with M_Bᵀ."""
-    M, k = compiled.lcp.M, compiled.lcp.size
-    columns = [[-entry for entry in M[:, j]] if j in basis else [int(i == j) for i in range(k)] for j in range(k)]
-    transposed = fmpq_mat(k, k, [to_flint(entry) for column in columns for entry in column])
-    unit = fmpq_mat(k, 1, [int(i == row) for i in range(k)])
-    try:
-        solution = transposed.solve(unit)
-    except ZeroDivisionError:
-        raise InternalError("a basis of the dictionary is singular in exact arithmetic") from None
-    return exact_array([from_flint(entry) for entry in solution.entries()])
 
 
 def read_obstruction(compiled: CompiledQP, t: Array) -> Obstruction:

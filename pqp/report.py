@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from pqp.field import Number, to_flint
@@ -23,6 +24,8 @@ LONGEST_RATIONAL = 9
 # Longer paths are shown with their middle left out.
 MOST_ROWS = 60
 SHOWN_FIRST, SHOWN_LAST = 40, 10
+# Wider than any table that is asked for its width.
+UNLIMITED = 10**6
 # How many variables are named where there is no column for each.
 MOST_NAMED = 3
 
@@ -34,17 +37,17 @@ def path_table(path: "Path", console: Console) -> Table:
 
     If the columns do not fit on the console, only the variables that move most are named.
     """
-    names = path.problem.names
-    table = _table(path, names, lambda piece: [_movement(piece, j) for j in range(len(names))])
-    if table.row_count and console.measure(table).maximum > console.width:
-        return _table(path, ("moves most",), lambda piece: [_summary(piece)])
+    table = _table(path, path.problem.names, _movements)
+    room = console.options.update(width=UNLIMITED)
+    if Measurement.get(console, room, table).maximum > console.width:
+        table = _table(path, ("moves most",), _summary)
+        table.columns[-1].justify = "left"
     return table
 
 
 def worth_table(path: "Path", parameter: str) -> Table:
     """Return one row a piece: where, status, and x at its right end, or in the limit if it has none."""
-    names = path.problem.names
-    return _table(path, names, lambda piece: [_at_end(piece, j) for j in range(len(names))], parameter)
+    return _table(path, path.problem.names, _right_ends, parameter)
 
 
 def shown_number(value: Number) -> str:
@@ -81,15 +84,40 @@ def _table(path: "Path", columns: Sequence[str], cells: Cells, parameter: str = 
     return table
 
 
-def _movement(piece: Segment, j: int) -> str:
-    """Return x_j as "from → to", or as a formula if the piece has no end."""
-    if piece.status != "optimal" or piece.x is None:
-        return ""
-    constant, slope = piece.x[0][j], piece.x[1][j]
+def _movements(piece: Segment) -> list[str]:
+    """Return each x_j as "from → to", or as a formula if the piece has no end."""
+    if piece.x is None or piece.status != "optimal":
+        return []
     if math.isinf(piece.lo) or math.isinf(piece.hi):
-        return _formula(constant, slope) if piece.arithmetic.sign(slope) else shown_number(constant)
-    ends = [shown_number(piece.at(mu).x[j]) for mu in (piece.lo, piece.hi)]
-    return ends[0] if ends[0] == ends[1] else " → ".join(ends)
+        slopes = [slope if piece.arithmetic.sign(slope) else 0 for slope in piece.x[1]]
+        return [_formula(constant, slope) for constant, slope in zip(piece.x[0], slopes, strict=True)]
+    left, right = (_shown_values(piece, mu) for mu in (piece.lo, piece.hi))
+    return [a if a == b else f"{a} → {b}" for a, b in zip(left, right, strict=True)]
+
+
+def _right_ends(piece: Segment) -> list[str]:
+    if piece.status != "optimal" or math.isinf(piece.hi):
+        return _movements(piece)
+    return _shown_values(piece, piece.hi)
+
+
+def _summary(piece: Segment) -> list[str]:
+    """Return the variables with the steepest slopes, and how many others move."""
+    if piece.x is None or piece.status != "optimal":
+        return []
+    slopes, movements = piece.x[1], _movements(piece)
+    moving = [j for j in range(len(slopes)) if piece.arithmetic.sign(slopes[j])]
+    moving.sort(key=lambda j: -abs(slopes[j]))
+    named = [f"{piece.problem.names[j]} {movements[j]}" for j in moving[:MOST_NAMED]]
+    rest = f" and {len(moving) - MOST_NAMED} more" if len(moving) > MOST_NAMED else ""
+    return [f"{', '.join(named)}{rest}" if named else "nothing"]
+
+
+def _shown_values(piece: Segment, mu: Number) -> list[str]:
+    """Return x as text; floats that are nothing but rounding beside the largest entry are shown as 0."""
+    x = piece.at(mu).x
+    scale = float(max(map(abs, x), default=0))
+    return [shown_number(value if piece.arithmetic.sign(value, scale) else 0) for value in x]
 
 
 def _formula(constant: Number, slope: Number) -> str:
@@ -98,29 +126,12 @@ def _formula(constant: Number, slope: Number) -> str:
     >>> _formula(1, Fraction(-1, 2)), _formula(0, 1)
     ('1 - 1/2 mu', 'mu')
     """
-    size = "" if abs(slope) == 1 else f"{shown_number(abs(slope))} "
+    if not slope:
+        return shown_number(constant)
+    size = "" if slope in (1, -1) else f"{shown_number(-slope if slope < 0 else slope)} "
     if not constant:
         return f"{'-' if slope < 0 else ''}{size}mu"
     return f"{shown_number(constant)} {'-' if slope < 0 else '+'} {size}mu"
-
-
-def _at_end(piece: Segment, j: int) -> str:
-    is_endless = math.isinf(piece.hi)
-    if is_endless or piece.status != "optimal":
-        return _movement(piece, j)
-    return shown_number(piece.at(piece.hi).x[j])
-
-
-def _summary(piece: Segment) -> str:
-    """Return the variables with the steepest slopes, and how many others move."""
-    if piece.status != "optimal" or piece.x is None:
-        return ""
-    slopes = piece.x[1]
-    moving = [j for j in range(len(slopes)) if piece.arithmetic.sign(slopes[j])]
-    moving.sort(key=lambda j: -abs(slopes[j]))
-    named = [f"{piece.problem.names[j]} {_movement(piece, j)}" for j in moving[:MOST_NAMED]]
-    rest = f" and {len(moving) - MOST_NAMED} more" if len(moving) > MOST_NAMED else ""
-    return f"{', '.join(named)}{rest}" if named else "nothing"
 
 
 def _rounded(value: Fraction) -> str:

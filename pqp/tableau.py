@@ -4,7 +4,8 @@ Solve at the start, follow the basis to the end of its validity, run the criss-c
 beyond, and so on. An unsolvable stretch lasts while the row that proves it is negative.
 
 Room: a dictionary and an interval in; pivots, pieces and stretches out, one by one.
-May touch: `errors`, `field`, `place`, `dictionary`, `crisscross`, `log`, `compilation`, `reading`.
+May touch: `errors`, `field`, `place`, `dictionary`, `crisscross`, `log`, `compilation`, `proofs`,
+`reading`.
 """
 
 import math
@@ -16,11 +17,12 @@ from pqp.compilation import CompiledQP, compile_problem
 from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.errors import InternalError, NumericalTroubleError
-from pqp.field import FLOAT, RATIONAL, Array, Number
+from pqp.field import FLOAT, RATIONAL, Number
 from pqp.log import Pivot
 from pqp.place import Place
 from pqp.problem import Affines
-from pqp.reading import Obstruction, read_obstruction, row_vector
+from pqp.proofs import is_obstruction, row_vector
+from pqp.reading import Obstruction, read_obstruction
 
 
 @dataclass(frozen=True)
@@ -128,16 +130,16 @@ class Tracer:
         course = obstruction.value[1] * direction
         if root is not None and course > 0 and not _is_before(end, root, direction):
             end = root
-        if root is not None and course < 0 and _is_before(begin, root, direction):
-            begin = root  # a float `at` can miss the exact root by its rounding
+        if root is not None and course < 0 and self._rounds_to(root, at):
+            begin = root
         return Stretch(at, self.compiled.field.number(end), (begin, end), obstruction)
 
     def _obstruction(self, outcome: Infeasible, at: Number, direction: int) -> Obstruction:
         """Return the exact proof behind an infeasible row, and make sure that it is one."""
-        t = -outcome.sign * row_vector(self.exact, outcome.dictionary.basis, outcome.row)
+        t = -outcome.sign * row_vector(self.exact.lcp, outcome.dictionary.basis, outcome.row)
         place = _beside(RATIONAL.number(at), direction)
         obstruction = read_obstruction(self.exact, t)
-        if _is_obstruction(self.exact, t) and self._holds(obstruction, place):
+        if is_obstruction(self.exact.lcp, t) and self._holds(obstruction, place):
             return obstruction
         if self.compiled.field is FLOAT:
             raise NumericalTroubleError(
@@ -152,9 +154,13 @@ class Tracer:
         if _sign_at(obstruction.value, place) < 0:
             return True
         root = _root(obstruction)
-        if self.compiled.field is RATIONAL or root is None or obstruction.value[1] * place.side >= 0:
-            return False
-        return self.compiled.field.sign(float(root - place.mu), max(1.0, abs(float(place.mu)))) == 0
+        return root is not None and obstruction.value[1] * place.side < 0 and self._rounds_to(root, place.mu)
+
+    def _rounds_to(self, root: Number, mu: Number) -> bool:
+        """Tell whether a float mu stands for an exact root; an exact mu stands for itself alone."""
+        if math.isinf(mu) or self.compiled.field is RATIONAL:
+            return root == mu
+        return self.compiled.field.sign(float(root) - float(mu), max(1.0, abs(float(mu)))) == 0
 
 
 def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
@@ -194,11 +200,3 @@ def _root(obstruction: Obstruction) -> Number | None:
     """Return the mu at which a proof vanishes, None if it never does."""
     constant, slope = obstruction.value
     return -constant / slope if slope else None
-
-
-def _is_obstruction(compiled: CompiledQP, t: Array) -> bool:
-    """Tell whether t ≥ 0 and Mᵀt ≤ 0, with equality in the z of free pairs."""
-    lcp = compiled.lcp
-    image = lcp.M.T @ t
-    bound = ~lcp.free
-    return bool((t[bound] >= 0).all() and (image[bound] <= 0).all() and (image[~bound] == 0).all())

@@ -20,7 +20,7 @@ from pqp.solving import Progress
 # The exit code of a program whose reader went away, as shells report it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
 # Lines in a file or a pipe may be longer than in a terminal, whose width rich knows.
-WIDE = 200
+WIDE = 1000
 # Seconds between two updates of the progress line.
 REFRESH = 0.1
 

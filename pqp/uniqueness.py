@@ -11,14 +11,13 @@ theorem that is so if and only if (P, E, G) has full column rank and :math:`G^\t
 some u ≥ 1 and any v, where H = (P, E).
 
 Room: a problem and one KKT point in, yes or no out.
-May touch: `field`, `problem`, `lcp`, `place`, `dictionary`, `crisscross`.
+May touch: `field`, `problem`, `lcp`, `place`, `dictionary`, `crisscross`, `complementarity`.
 """
-
-from typing import Any
 
 import numpy as np
 from flint import fmpq_mat
 
+from pqp.complementarity import run
 from pqp.crisscross import Solved, criss_cross
 from pqp.dictionary import first_dictionary, with_free_pairs_in
 from pqp.field import FLOAT, Array, Field, Number, to_flint
@@ -118,13 +117,5 @@ def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:
     free = np.array([False] * len(G) + [True] * (k - len(G)), dtype=bool)
     names = tuple(str(i) for i in range(k))
     lcp = ParametricLCP(M, q, 0 * q, free, names, names, field)
-    return isinstance(_outcome(lcp), Solved)
-
-
-def _outcome(lcp: ParametricLCP) -> Any:
-    pivots = criss_cross(with_free_pairs_in(first_dictionary(lcp)), Place(0))
-    while True:
-        try:
-            next(pivots)
-        except StopIteration as stop:
-            return stop.value
+    _, outcome = run(criss_cross(with_free_pairs_in(first_dictionary(lcp)), Place(0)))
+    return isinstance(outcome, Solved)

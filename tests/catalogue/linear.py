@@ -167,15 +167,13 @@ def nothing_to_minimise() -> pqp.ParametricQP:
 
 @entry(
     "by hand",
-    interval=(-2, 3),
+    interval=(-1, 3),
+    statuses=((-1, 0, "infeasible"), (0, 3, "optimal")),
     bends=(0, 1),
     jumps=(1,),
-    x={-1: (0,), F(1, 2): (F(1, 2),), 2: (0,)},
-    values={-1: 0, F(1, 2): F(-1, 4), 1: 0, 3: 0},
+    x={F(1, 2): (F(1, 2),), 2: (0,)},
+    values={0: 0, F(1, 2): F(-1, 4), 1: 0, 3: 0},
 )
-def jump_of_a_cost_and_a_limit() -> pqp.ParametricQP:
-    """min (mu − 1) x over 0 ≤ x with rows x ≤ mu and x ≤ 2mu made soft-free by x ≤ max(mu, 0) as x − s ≤ mu.
-
-    Written with s ≥ 0 at cost 5: for mu ≤ 0, s = −mu would cost; see the values below.
-    """
-    raise NotImplementedError
+def cost_and_limit_both_move() -> pqp.ParametricQP:
+    """min (mu − 1) x over 0 ≤ x ≤ mu: x = mu while the cost is negative, with the quadratic value mu² − mu, then 0."""
+    return linear_program([mu - 1], [[1]], row_upper=mu)
