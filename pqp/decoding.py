@@ -105,6 +105,8 @@ def read_vector(value: Any, place: str, length: int | None = None) -> Array:
     if isinstance(value, np.ndarray):
         return _float_row(value, place, length)
     entries = read_list(value, place, length)
+    if set(map(type, entries)) == {float} and all(map(math.isfinite, entries)):
+        return np.array(entries)  # long float paths: nothing to complain about, so no places to name
     return packed([read_scalar(entry, f"{place}[{i}]") for i, entry in enumerate(entries)])
 
 
@@ -123,7 +125,7 @@ def read_affine_data(value: Any, place: str) -> Affine:
     """Return affine data in any of the ways a file may state them: one entry for all, a list, or two lists.
 
     >>> read_affine_data([1, "3 - 2*mu"], "c").slope.tolist()
-    [Fraction(0, 1), Fraction(-2, 1)]
+    [0, -2]
     """
     if isinstance(value, dict):
         parts = read_object(value, place, required=("constant", "slope"))

@@ -5,6 +5,7 @@ does not follow it raises a `FileFormatError` that names the file, the key, what
 May touch: everything to its left, except the engines.
 """
 
+import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -90,7 +91,7 @@ def load_document(file: File) -> Document:
 def _read(file: File) -> Document:
     """Return the object in a JSON or npz file; the first bytes tell which it is."""
     content, place = FilePath(file).read_bytes(), fspath(file)
-    document = _unpack(file, place) if content.startswith(ZIP_MAGIC) else _parse(content, place)
+    document = _unpack(content, place) if content.startswith(ZIP_MAGIC) else _parse(content, place)
     if not isinstance(document, dict):
         raise FileFormatError(f"{place} must hold one JSON object {{...}}, got {shown(document)}")
     return document
@@ -126,10 +127,10 @@ def _forbid_constant(word: str) -> NoReturn:
     raise FileFormatError(f'{word} is not JSON; no limit is written "inf" or "-inf", with quotes')
 
 
-def _unpack(file: File, place: str) -> Any:
+def _unpack(content: bytes, place: str) -> Any:
     """Return the document that `write_document` packed; long vectors are left as rows of the blocks."""
     try:
-        with np.load(FilePath(file), allow_pickle=False) as archive:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             header, blocks = str(archive["document"][()]), {name: archive[name] for name in ARRAYS}
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
         raise FileFormatError(f"{place} is not an npz file written by path.save: {error}") from None

@@ -52,10 +52,10 @@ def complain(message: str, code: int) -> int:
 @contextmanager
 def waiting(text: str) -> Iterator[Any]:
     """Show a line on stderr while work goes on; yields None if nobody watches."""
-    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield None
         return
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
     with console.status(text) as status:
         yield status
 

@@ -99,8 +99,8 @@ def klee_minty_cube() -> pqp.ParametricQP:
 def bertsimas_tsitsiklis() -> pqp.ParametricQP:
     """The dual minimises 5p + 7q over p, q ≥ 0, p + 2q ≥ 3 − 2mu, 2p + q ≥ mu − 3, 3p + 4q ≤ 1.
 
-    It is 0 on [3/2, 3]. Left of it q = (3 − 2mu)/2 is the cheapest, possible while 4q ≤ 1, that is mu ≥ 5/4; right
-    of it p = (mu − 3)/2, possible while 3p ≤ 1, that is mu ≤ 11/3. Complementarity: x1 = 7/2, then x2 = 5/2.
+    It is 0 on [3/2, 3]. Left of it q = (3 − 2mu)/2 is the cheapest, possible while 4q ≤ 1, that is mu ≥ 5/4;
+    right of it p = (mu − 3)/2, possible while 3p ≤ 1, that is mu ≤ 11/3. Complementarity: x1 = 7/2, x2 = 5/2.
     """
     return linear_program([2 * mu - 3, 3 - mu, 1], [[1, 2, -3], [2, 1, -4]], row_upper=[5, 7])
 
@@ -175,5 +175,5 @@ def nothing_to_minimise() -> pqp.ParametricQP:
     values={0: 0, F(1, 2): F(-1, 4), 1: 0, 3: 0},
 )
 def cost_and_limit_both_move() -> pqp.ParametricQP:
-    """min (mu − 1) x over 0 ≤ x ≤ mu: x = mu while the cost is negative, with the quadratic value mu² − mu, then 0."""
+    """min (mu − 1) x over 0 ≤ x ≤ mu: x = mu, worth mu² − mu, while the cost is negative, then x = 0."""
     return linear_program([mu - 1], [[1]], row_upper=mu)

@@ -31,7 +31,7 @@ def budget() -> pqp.ParametricQP:
 
 
 @entry(
-    "Hillier and Lieberman, Introduction to Operations Research: the quadratic programming example, mu for 30",
+    "Hillier and Lieberman, Introduction to Operations Research: the quadratic example, mu for 30",
     interval=(-1, 50),
     statuses=((-1, 0, "infeasible"), (0, 50, "optimal")),
     bends=(0, F(75, 2)),
@@ -56,7 +56,8 @@ def hillier_lieberman() -> pqp.ParametricQP:
 def nocedal_wright_16_4() -> pqp.ParametricQP:
     """The point (1, mu) is projected on a polygon. It is inside for 0 ≤ mu ≤ 3/2, then it goes to the edge
 
-    x − 2y = −2 as ((2 + 2mu)/5, (6 + mu)/5), and from mu = 4 on to the vertex (2, 2). The book: (1.4, 1.7) at 2.5.
+    x − 2y = −2 as ((2 + 2mu)/5, (6 + mu)/5), and from mu = 4 on to the vertex (2, 2).
+    The book: (1.4, 1.7) at 2.5.
     """
     A = [[1, -2], [-1, -2], [-1, 2]]
     return pqp.ParametricQP(
@@ -100,7 +101,7 @@ def fathi_matrix() -> pqp.ParametricQP:
     values={-1: 0, 2: -2},
 )
 def fathi_with_equal_costs() -> pqp.ParametricQP:
-    """L has ones on and twos below the diagonal. z = (mu, 0, 0, 0) leaves w = M z − mu e = mu (0, 1, 1, 1) ≥ 0."""
+    """L has 1 on and 2 below the diagonal: z = (mu, 0, 0, 0) leaves w = M z − mu e = mu (0, 1, 1, 1) ≥ 0."""
     L = np.eye(4, dtype=int) + 2 * np.tri(4, k=-1, dtype=int)
     return pqp.ParametricQP(pqp.Gram(L), -mu * np.ones(4, dtype=int), lower=0)
 
@@ -146,7 +147,7 @@ def three_assets() -> pqp.ParametricQP:
     values={0: F(13, 2), 3: 1, 5: 0, 8: F(3, 2)},
 )
 def projection_on_a_growing_simplex() -> pqp.ParametricQP:
-    """(3, 2, 0) goes to max(p − t, 0) with sum mu: one entry until t = 2 (mu = 1), two until t = 0 (mu = 5)."""
+    """(3, 2, 0) goes to max(p − t, 0) of sum mu: one entry until t = 2 (mu = 1), two until t = 0 (mu = 5)."""
     return pqp.ParametricQP(
         identity(3), [-3, -2, 0], A=[[1, 1, 1]], lower=0, constant=F(13, 2), row_lower=mu, row_upper=mu
     )
@@ -262,7 +263,7 @@ def mu_in_cost_and_limit() -> pqp.ParametricQP:
     values={-1: 0, 4: 4, 9: 21},
 )
 def isotonic_regression() -> pqp.ParametricQP:
-    """The data (mu, 0, 3) made ascending: the first two pool at mu/2 when mu > 0, all at (mu + 3)/3 when mu > 6."""
+    """The data (mu, 0, 3) made ascending: two pool at mu/2 when mu > 0, all at (mu + 3)/3 when mu > 6."""
     A = [[-1, 1, 0], [0, -1, 1]]
     return pqp.ParametricQP(identity(3), [-mu, 0, -3], A=A, row_lower=0, constant=[F(9, 2), 0, F(1, 2)])
 
@@ -288,39 +289,5 @@ def free_variables_and_singular_hessian() -> pqp.ParametricQP:
     values={-2: F(-11, 2), 0: 0, F(1, 2): F(-9, 8), 2: F(-11, 2)},
 )
 def jump_of_a_singular_quadratic() -> pqp.ParametricQP:
-    """min ½(x + y − 2)² + mu(x − y) over [0, 3]²: for mu > 0, x = 0 and y = min(2 + mu, 3); mirrored for mu < 0."""
+    """min ½(x + y − 2)² + mu(x − y) over [0, 3]²: x = (0, min(2 + mu, 3)) for mu > 0, else mirrored."""
     return pqp.ParametricQP([[1, 1], [1, 1]], [mu - 2, -2 - mu], lower=0, upper=3, constant=2)
-
-
-@entry(
-    "by hand: the dual of the hinge example in `soft`",
-    interval=(-1, 2),
-    statuses=((-1, 0, "infeasible"), (0, 2, "optimal")),
-    bends=(0, F(1, 6), F(1, 2), 1),
-    x={F(1, 12): (F(1, 12), F(1, 12)), F(1, 4): (F(1, 4), F(1, 8)), F(3, 4): (F(3, 4), 0), 2: (1, 0)},
-    values={0: 0, 2: F(-1, 2)},
-)
-def support_vectors_in_the_dual() -> pqp.ParametricQP:
-    """w = a + 2b, and ½w² − a − b over 0 ≤ a, b ≤ mu: both at mu until 2w = 1 (mu = 1/6), then b = (1/2 − mu)/2
-
-    until it is 0 at 1/2, then w = a = mu until w = 1.
-    """
-    return pqp.ParametricQP(pqp.Gram([[1], [2]]), [-1, -1], lower=0, upper=mu)
-
-
-@entry(
-    "Gärtner, Giesen, Jaggi and Welsch (2012), eq. (2), slacks written out: the hinge example in `soft`",
-    interval=(-1, 2),
-    statuses=((-1, 0, "unbounded"), (0, 2, "optimal")),
-    bends=(0, F(1, 6), F(1, 2), 1),
-    x={F(1, 12): (F(1, 4), F(3, 4), F(1, 2)), F(1, 4): (F(1, 2), F(1, 2), 0), 2: (1, 0, 0)},
-    values={F(1, 4): F(1, 4), 2: F(1, 2)},
-)
-def support_vectors_with_slacks() -> pqp.ParametricQP:
-    """min ½w² + mu(s + t) over w + s ≥ 1, 2w + t ≥ 1: w as in `hinge_loss`, s = (1 − w)₊, t = (1 − 2w)₊.
-
-    Slacks that are rewarded, mu < 0, have no end.
-    """
-    return pqp.ParametricQP(
-        np.diag([1, 0, 0]), [0, mu, mu], A=[[1, 1, 0], [2, 0, 1]], row_lower=1, lower=[-INFINITY, 0, 0]
-    )

@@ -1,4 +1,7 @@
-"""Problems with soft rows: ℓ1, hinge, ε-insensitive and quantile terms, fused and isotonic signals."""
+"""Problems with soft rows: ℓ1, hinge, ε-insensitive and quantile terms, fused signals.
+
+The hinge appears three times: soft, in the dual, and with its slacks written out.
+"""
 
 import numpy as np
 
@@ -14,7 +17,13 @@ def lasso(gram: object, correlations: object) -> pqp.ParametricQP:
     return pqp.ParametricQP(gram, c, A=np.eye(n, dtype=int), row_lower=0, row_upper=0, penalty=mu)
 
 
-@entry("by hand: soft thresholding", interval=(0, 5), bends=(3,), x={1: (2,), 4: (0,)}, values={0: F(-9, 2), 1: -2})
+@entry(
+    "by hand: soft thresholding",
+    interval=(0, 5),
+    bends=(3,),
+    x={1: (2,), 4: (0,)},
+    values={0: F(-9, 2), 1: -2},
+)
 def lasso_with_one_coefficient() -> pqp.ParametricQP:
     """min ½w² − 3w + mu|w| is w = max(3 − mu, 0), with value −w²/2."""
     return lasso([[1]], [3])
@@ -55,11 +64,45 @@ def lasso_with_correlated_design() -> pqp.ParametricQP:
     values={F(1, 12): F(13, 96), F(1, 4): F(1, 4), 2: F(1, 2)},
 )
 def hinge_loss() -> pqp.ParametricQP:
-    """min ½w² + mu((1 − w)₊ + (1 − 2w)₊): w = 3mu until 2w = 1, w = 1/2 while 1/2 − mu ≥ 0 is between 0 and 2mu,
+    """min ½w² + mu((1 − w)₊ + (1 − 2w)₊): w = 3mu until 2w = 1, w = 1/2 while 0 ≤ 1/2 − mu ≤ 2mu,
 
     w = mu until w = 1, and 1 from then on.
     """
     return pqp.ParametricQP([[1]], [0], A=[[1], [2]], row_lower=1, penalty=mu)
+
+
+@entry(
+    "by hand: the dual of `hinge_loss`",
+    interval=(-1, 2),
+    statuses=((-1, 0, "infeasible"), (0, 2, "optimal")),
+    bends=(0, F(1, 6), F(1, 2), 1),
+    x={F(1, 12): (F(1, 12), F(1, 12)), F(1, 4): (F(1, 4), F(1, 8)), F(3, 4): (F(3, 4), 0), 2: (1, 0)},
+    values={0: 0, 2: F(-1, 2)},
+)
+def support_vectors_in_the_dual() -> pqp.ParametricQP:
+    """w = a + 2b, and ½w² − a − b over 0 ≤ a, b ≤ mu: both at mu until 2w = 1 (mu = 1/6), then
+
+    b = (1/2 − mu)/2 until it is 0 at 1/2, then w = a = mu until w = 1.
+    """
+    return pqp.ParametricQP(pqp.Gram([[1], [2]]), [-1, -1], lower=0, upper=mu)
+
+
+@entry(
+    "by hand: form (2) of Gärtner, Giesen, Jaggi and Welsch, the slacks of `hinge_loss` written out",
+    interval=(-1, 2),
+    statuses=((-1, 0, "unbounded"), (0, 2, "optimal")),
+    bends=(0, F(1, 6), F(1, 2), 1),
+    x={F(1, 12): (F(1, 4), F(3, 4), F(1, 2)), F(1, 4): (F(1, 2), F(1, 2), 0), 2: (1, 0, 0)},
+    values={F(1, 4): F(1, 4), 2: F(1, 2)},
+)
+def support_vectors_with_slacks() -> pqp.ParametricQP:
+    """min ½w² + mu(s + t) over w + s ≥ 1, 2w + t ≥ 1: w as in `hinge_loss`, s = (1 − w)₊, t = (1 − 2w)₊.
+
+    Slacks that are rewarded, mu < 0, have no end.
+    """
+    return pqp.ParametricQP(
+        np.diag([1, 0, 0]), [0, mu, mu], A=[[1, 1, 0], [2, 0, 1]], row_lower=1, lower=[-INFINITY, 0, 0]
+    )
 
 
 @entry(
@@ -71,7 +114,7 @@ def hinge_loss() -> pqp.ParametricQP:
     values={0: 0, F(1, 4): F(3, 8), F(1, 2): F(1, 2), 2: F(1, 2)},
 )
 def hinge_loss_with_offset() -> pqp.ParametricQP:
-    """min ½w² + mu((1 − w − b)₊ + (1 − w + b)₊): w = min(2mu, 1), and any |b| ≤ 1 − w is as good as another."""
+    """min ½w² + mu((1 − w − b)₊ + (1 − w + b)₊): w = min(2mu, 1), and every |b| ≤ 1 − w is optimal."""
     return pqp.ParametricQP([[1, 0], [0, 0]], [0, 0], A=[[1, 1], [1, -1]], row_lower=1, penalty=mu)
 
 
@@ -104,9 +147,10 @@ def insensitive_loss_of_two_tubes() -> pqp.ParametricQP:
     values={F(1, 2): F(5, 2), 3: 11},
 )
 def path_to_the_median() -> pqp.ParametricQP:
-    """min ½x² + mu Σ|x − y| for y = 1, 2, 4: three pull up until x = 1 (mu = 1/3), where 1 − 2mu ≥ −mu holds x
+    """min ½x² + mu Σ|x − y| for y = 1, 2, 4: three pull up until x = 1 (mu = 1/3), where 1 − 2mu ≥ −mu
 
-    until mu = 1; then x = mu until the median 2, where the outer pulls cancel and the middle one is 2 ≤ mu.
+    holds x until mu = 1; then x = mu until the median 2, where the outer pulls cancel and the middle one
+    is 2 ≤ mu.
     """
     levels = [1, 2, 4]
     return pqp.ParametricQP([[1]], [0], A=[[1]] * 3, row_lower=levels, row_upper=levels, penalty=mu)
@@ -165,7 +209,7 @@ def fused_pair() -> pqp.ParametricQP:
     values={F(1, 2): F(9, 4), 4: 7},
 )
 def fused_signal() -> pqp.ParametricQP:
-    """The data (0, 1, 5) and mu(|x2 − x1| + |x3 − x2|): x = (mu, 1, 5 − mu) until the first two meet at mu = 1,
+    """The data (0, 1, 5) and mu(|x2 − x1| + |x3 − x2|): x = (mu, 1, 5 − mu) until two meet at mu = 1,
 
     then they rise as (1 + mu)/2 and meet the third at mu = 3, in the mean 2.
     """

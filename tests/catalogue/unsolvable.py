@@ -115,13 +115,18 @@ def unbounded_tail() -> pqp.ParametricQP:
     interval=(-1, 3),
     statuses=((-1, 0, "infeasible"), (0, 2, "optimal"), (2, 3, "infeasible")),
     bends=(0, F(1, 3), F(5, 3), 2),
-    x={0: (1, 0, 0), 1: (F(1, 3),) * 3, F(3, 2): (F(1, 12), F(1, 3), F(7, 12)), F(11, 6): (0, F(1, 6), F(5, 6))},
+    x={
+        0: (1, 0, 0),
+        1: (F(1, 3),) * 3,
+        F(3, 2): (F(1, 12), F(1, 3), F(7, 12)),
+        F(11, 6): (0, F(1, 6), F(5, 6)),
+    },
     values={0: F(1, 2), 1: F(1, 6), 2: F(1, 2)},
 )
 def target_return_out_of_reach() -> pqp.ParametricQP:
-    """min ½|x|² over shares of returns 0, 1, 2 with return mu: x = 1/3 + (mu − 1)(−1, 0, 1)/2 while both
+    """min ½|x|² over shares of returns 0, 1, 2 with return mu: x = 1/3 + (mu − 1)(−1, 0, 1)/2 while ≥ 0,
 
-    ends are ≥ 0, that is on [1/3, 5/3]; outside, two assets are left and (1 − mu, mu, 0), (0, 2 − mu, mu − 1) forced.
+    that is on [1/3, 5/3]; outside, two assets are left, and (1 − mu, mu, 0) or (0, 2 − mu, mu − 1) is forced.
     """
     A, limits = [[1, 1, 1], [0, 1, 2]], [1, mu]
     identity = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]

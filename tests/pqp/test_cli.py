@@ -1,0 +1,322 @@
+"""cli: each command does its job, and whatever is wrong is one line on stderr and an exit code."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import pqp
+from pqp import cli
+from pqp.demo import conjoint_problem, level_names
+from pqp.errors import InternalError, NumericalTroubleError
+from pqp.files import load_path, save_problem
+from pqp.solving import Progress
+from pqp.terminal import progress_line
+
+BUDGET = {
+    "format": "pqp-problem",
+    "version": 1,
+    "P": [[2, 0], [0, 2]],
+    "c": [-4, -6],
+    "A": [[1, 1]],
+    "row_upper": ["mu"],
+    "lower": 0,
+    "names": ["wine", "[cheese]"],
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test works in a folder of its own that holds budget.json."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    (tmp_path / "budget.json").write_text(json.dumps(BUDGET))
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line; returns exit code, stdout, stderr."""
+
+    def call(*words):
+        code = cli.main(words)
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call
+
+
+def cells(out):
+    """The lines of a printed table as lists of words."""
+    return [line.split() for line in out.splitlines()]
+
+
+class TestSolve:
+    @pytest.mark.parametrize("words", [(), ("--exact",), ("--exact", "--rule", "lifo")], ids=str)
+    def test_path_is_printed_piece_by_piece(self, run, words):
+        code, out, err = run("solve", "budget.json", "--mu", "-2", "8", *words)
+        assert (code, err) == (0, "")
+        assert cells(out)[:5] == [
+            ["mu", "status", "wine", "[cheese]"],
+            ["[-2,", "0)", "infeasible"],
+            ["[0,", "1]", "optimal", "0", "0", "→", "1"],
+            ["[1,", "5]", "optimal", "0", "→", "2", "1", "→", "3"],
+            ["[5,", "8]", "optimal", "2", "3"],
+        ]
+
+    def test_negative_rational_and_infinite_ends_are_understood(self, run):
+        code, out, _ = run("solve", "budget.json", "--exact", "--mu", "-inf", "1/3")
+        assert code == 0
+        assert "(-inf, 0)" in out
+        assert "[0, 1/3]" in out
+
+    def test_piece_without_end_is_shown_as_a_formula(self, run):
+        save_problem(pqp.ParametricQP([[2]], [1 - pqp.mu]), "line.json")
+        _, out, _ = run("solve", "line.json", "--mu", "0", "inf", "--exact")
+        assert "-1/2 + 1/2 mu" in out
+
+    def test_path_is_saved_and_drawn(self, run):
+        words = ("--save", "path.json", "--plot", "path.png")
+        code, out, _ = run("solve", "budget.json", "--mu", "-2", "8", "--exact", *words)
+        assert code == 0
+        assert "path.json" in out
+        assert "path.png" in out
+        assert load_path("path.json")(3).x.tolist() == [1, 2]
+
+    def test_log_tells_every_pivot(self, run):
+        _, out, _ = run("solve", "budget.json", "--mu", "-2", "8", "--exact", "--log")
+        path = pqp.solve_path(pqp.files.load_problem("budget.json"), (-2, 8), arithmetic="exact", log=True)
+        assert out.startswith(str(path.log))
+
+    @pytest.mark.parametrize("limit", ["--max-pieces", "--max-pivots", "--time-limit"])
+    def test_limit_gives_the_finished_part_and_code_3(self, run, limit):
+        amount = {"--max-pieces": "2", "--max-pivots": "3", "--time-limit": "1e-9"}[limit]
+        code, out, err = run("solve", "budget.json", "--mu", "-2", "8", limit, amount, "--save", "part.json")
+        assert code == 3
+        assert err.startswith(f"pqp: {limit[2:].replace('-', '_')} = ")
+        assert err.count("\n") == 1
+        assert load_path("part.json").stopped
+        assert "8]" not in out.replace("-2, 8]", "")
+
+    def test_wide_problem_names_the_variables_that_move_most(self, run):
+        names = [f"{'long ' * 20}{j}" for j in range(12)]
+        save_problem(pqp.ParametricQP(np.eye(12, dtype=int), [-pqp.mu] * 12, names=names), "wide.json")
+        _, out, _ = run("solve", "wide.json", "--mu", "0", "1")
+        assert f"{names[0]} 0 → 1, {names[1]} 0 → 1, {names[2]} 0 → 1 and 9 more" in out
+
+    def test_long_path_is_shown_with_its_middle_left_out(self, run):
+        n = 70
+        save_problem(
+            pqp.ParametricQP(np.eye(n, dtype=int), [-pqp.mu] * n, upper=list(range(1, n + 1))), "long.json"
+        )
+        _, out, _ = run("solve", "long.json", "--mu", "0", "100")
+        assert "21 more" in out
+        assert "[70, 100]" in out
+
+    def test_numerical_trouble_is_code_1(self, run, monkeypatch):
+        def trouble(*args, **options):
+            raise NumericalTroubleError("lost accuracy on [0, 1]")
+
+        monkeypatch.setattr(cli, "solve_path", trouble)
+        assert run("solve", "budget.json", "--mu", "0", "1")[::2] == (
+            1,
+            "pqp: lost accuracy on [0, 1] (here: --exact)\n",
+        )
+
+    @pytest.mark.parametrize("bug", [InternalError("it contradicts itself"), KeyError("x")], ids=repr)
+    def test_bug_is_one_line_too(self, run, monkeypatch, bug):
+        def fail(*args, **options):
+            raise bug
+
+        monkeypatch.setattr(cli, "solve_path", fail)
+        code, _, err = run("solve", "budget.json", "--mu", "0", "1")
+        assert code == 1
+        assert err.startswith("pqp: a bug in pqp, please report it")
+        assert err.count("\n") == 1
+
+
+class TestCertify:
+    @pytest.mark.parametrize("suffix", [".json", ".npz"])
+    def test_true_path_is_proved(self, run, suffix):
+        run("solve", "budget.json", "--mu", "-2", "8", "--save", f"path{suffix}")
+        code, out, err = run("certify", f"path{suffix}")
+        assert (code, err) == (0, "")
+        assert out.startswith("Proved in exact rationals.")
+
+    def test_untrue_path_is_code_1_and_one_line(self, run):
+        run("solve", "budget.json", "--mu", "-2", "8", "--exact", "--save", "path.json")
+        document = json.loads(Path("path.json").read_text())
+        document["segments"][2]["x0"][0] = 7
+        Path("path.json").write_text(json.dumps(document))
+        code, out, err = run("certify", "path.json")
+        assert (code, out) == (1, "")
+        assert err.startswith("pqp: path.json is not proved: segments[2] on [1, 5]: x0[0]")
+        assert err.count("\n") == 1
+
+
+class TestDemo:
+    def test_path_is_printed_proved_and_drawn(self, run, here):
+        code, out, err = run("demo")
+        assert (code, err) == (0, "")
+        assert all(word in out for name in level_names() for word in name.split())
+        assert "Proved in exact rationals" in out
+        assert "pqp-demo.png" in out
+        assert (here / "pqp-demo.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_same_seed_gives_the_same_output(self, run):
+        assert run("demo", "--seed", "3") == run("demo", "--seed", "3")
+        assert run("demo", "--seed", "3") != run("demo", "--seed", "4")
+
+    def test_number_of_choices_and_name_of_the_picture_are_free(self, run, here):
+        code, out, _ = run("demo", "--choices", "5", "--out", "study.svg")
+        assert code == 0
+        assert "5 choices" in out
+        assert b"<svg" in (here / "study.svg").read_bytes()
+
+    def test_every_choice_is_a_row_of_levels_won_and_lost(self):
+        problem = conjoint_problem(choices=50, seed=1)
+        assert problem.A.shape == (50, 8)
+        assert set(problem.A.ravel().tolist()) == {-1, 0, 1}
+        assert (problem.A.sum(axis=1) == 0).all()
+        assert abs(problem.A).any(axis=1).all()
+
+
+WRONG = {
+    "unknown command": ("slove", "No such command 'slove'"),
+    "unknown option": ("--foo", "No such option"),
+    "solve: no file": ("solve --mu 0 1", "Missing argument 'FILE'"),
+    "solve: no mu": ("solve budget.json", "Missing option '--mu'"),
+    "solve: one mu": ("solve budget.json --mu 1", "'--mu' requires 2 arguments"),
+    "solve: mu is a word": ("solve budget.json --mu one 2", "--mu needs two numbers .* got 'one'"),
+    "solve: mu is a formula of mu": ("solve budget.json --mu mu 2", "--mu needs two numbers"),
+    "solve: mu reversed": ("solve budget.json --mu 2 1", "interval must have lo ≤ hi"),
+    "solve: mu empty": ("solve budget.json --mu inf inf", "contains no number"),
+    "solve: file missing": ("solve none.json --mu 0 1", "none.json: No such file"),
+    "solve: file is a folder": ("solve . --mu 0 1", "Is a directory"),
+    "solve: file is no problem": ("solve text.json --mu 0 1", "text.json is not JSON"),
+    "solve: rule unknown": ("solve budget.json --mu 0 1 --rule dantzig", "rule must be 'least-index' or"),
+    "solve: no pieces": ("solve budget.json --mu 0 1 --max-pieces 0", "max_pieces must be positive"),
+    "solve: pieces are a word": (
+        "solve budget.json --mu 0 1 --max-pieces two",
+        "Invalid value for '--max-pieces'",
+    ),
+    "solve: saved as text": (
+        "solve budget.json --mu 0 1 --save path.txt",
+        "--save must end in .json or .npz",
+    ),
+    "solve: exact in npz": ("solve budget.json --mu 0 1 --exact --save path.npz", "--save must end in .json"),
+    "solve: saved over itself": (
+        "solve budget.json --mu 0 1 --save budget.json",
+        "would overwrite the problem",
+    ),
+    "solve: drawn nowhere": ("solve budget.json --mu 0 1 --plot none/path.png", "there is no folder 'none'"),
+    "solve: drawn as text": ("solve budget.json --mu 0 1 --plot path.txt", "--plot must end in .png"),
+    "certify: no file": ("certify", "Missing argument 'FILE'"),
+    "certify: file missing": ("certify none.json", "none.json: No such file"),
+    "certify: file is a problem": ("certify budget.json", 'format is "pqp-problem"'),
+    "certify: file is no JSON": ("certify text.json", "text.json is not JSON"),
+    "demo: no choices": ("demo --choices 0", "Invalid value for '--choices'"),
+    "demo: drawn as text": ("demo --out picture.txt", "--out must end in .png"),
+    "demo: argument too many": ("demo extra", "unexpected extra argument"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_usage_is_code_2_and_one_line_that_says_why(case, run, here):
+    words, reason = WRONG[case]
+    (here / "text.json").write_text("hello")
+    before = sorted(here.iterdir())
+    code, out, err = run(*words.split())
+    assert (code, out) == (2, "")
+    assert err.startswith("pqp: ")
+    assert err.count("\n") == 1
+    assert re.search(reason, err)
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--help"], ["solve", "--help"], ["certify", "--help"], ["demo", "--help"]]
+)
+def test_help_teaches_by_example(words, run):
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert "Example" in out
+    assert "pqp " in out
+
+
+def test_version_is_told(run):
+    code, out, _ = run("--version")
+    assert code == 0
+    assert out.startswith("pqp")
+
+
+def test_commands_are_a_typer_application():
+    result = CliRunner().invoke(cli.app, ["solve", "budget.json", "--mu", "-2", "8"])
+    assert result.exit_code == 0
+    assert "infeasible" in result.output
+
+
+class TestProgress:
+    def test_it_is_shown_to_whoever_watches(self, capsys, monkeypatch):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        with progress_line(0, 8) as report:
+            report(Progress(mu=1, pieces=2, pivots=3))
+        assert "mu = 1 in [0, 8]: 2 pieces, 3 pivots" in capsys.readouterr().err
+
+    def test_it_is_not_written_into_files(self, capsys):
+        with progress_line(0, 8) as report:
+            assert report is None
+        assert capsys.readouterr() == ("", "")
+
+
+class TestCtrlC:
+    def test_trace_gives_the_finished_part_and_code_130(self, run, monkeypatch):
+        @contextmanager
+        def press_after_two_pieces(lo, hi):
+            yield lambda progress: signal.raise_signal(signal.SIGINT) if progress.pieces == 2 else None
+
+        monkeypatch.setattr(cli, "progress_line", press_after_two_pieces)
+        code, out, err = run("solve", "budget.json", "--mu", "-2", "8", "--save", "part.json")
+        assert code == 130
+        assert err.startswith("pqp: interrupted at mu = ")
+        assert "[0, 1]" in out
+        assert len(load_path("part.json").segments) == 2
+
+    def test_certificate_is_code_130(self, run, monkeypatch):
+        run("solve", "budget.json", "--mu", "-2", "8", "--save", "path.json")
+        monkeypatch.setattr(cli, "check", lambda document: signal.raise_signal(signal.SIGINT))
+        code, out, _ = run("certify", "path.json")
+        assert (code, out) == (130, "")
+
+
+class TestProcess:
+    @pytest.mark.parametrize("module", ["pqp", "pqp.cli"])
+    def test_module_is_the_command_line(self, module):
+        done = self.start(module, "solve", "budget.json", "--mu", "3", "1")
+        assert done.communicate()[1].startswith("pqp: interval must have lo ≤ hi")
+        assert done.returncode == 2
+
+    def test_reader_that_leaves_early_is_no_error(self):
+        process = self.start("pqp", "solve", "budget.json", "--mu", "-2", "8", "--log")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        process.stderr.close()
+        assert process.wait() == 141
+
+    @staticmethod
+    def start(module, *words):
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
