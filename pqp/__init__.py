@@ -1,8 +1,58 @@
-"""Exact, certified solution paths of parametric quadratic programs."""
+"""Exact, certified solution paths of parametric quadratic programs.
 
+>>> import pqp
+>>> from pqp import mu
+>>> problem = pqp.ParametricQP(P=[[2, 0], [0, 2]], c=[-4, -6], A=[[1, 1]], row_upper=mu, lower=0)
+>>> path = pqp.solve_path(problem, (-2, 8), arithmetic="exact")
+>>> path
+Path(4 pieces, exact: infeasible on [-2, 0); optimal on [0, 8])
+>>> path(3).named
+{'x1': Fraction(1, 1), 'x2': Fraction(2, 1)}
+"""
+
+from pqp import errors
 from pqp.affine import mu
+from pqp.complementarity import LCPAnswer, solve_lcp
+from pqp.errors import (
+    CertificateError,
+    FileFormatError,
+    InternalError,
+    NoSolutionError,
+    NotConvexError,
+    NumericalTroubleError,
+    PQPError,
+    ProblemError,
+)
+from pqp.files import load_path, load_problem, save_problem
 from pqp.hessian import Gram, PairGram
+from pqp.model import minimize, soft
+from pqp.path import Path
 from pqp.problem import ParametricQP, paper_form
 from pqp.solving import solve, solve_path
 
-__all__ = ["Gram", "PairGram", "ParametricQP", "mu", "paper_form", "solve", "solve_path"]
+__all__ = [
+    "CertificateError",
+    "FileFormatError",
+    "Gram",
+    "InternalError",
+    "LCPAnswer",
+    "NoSolutionError",
+    "NotConvexError",
+    "NumericalTroubleError",
+    "PQPError",
+    "PairGram",
+    "ParametricQP",
+    "Path",
+    "ProblemError",
+    "errors",
+    "load_path",
+    "load_problem",
+    "minimize",
+    "mu",
+    "paper_form",
+    "save_problem",
+    "soft",
+    "solve",
+    "solve_lcp",
+    "solve_path",
+]

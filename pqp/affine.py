@@ -13,10 +13,7 @@ import numpy as np
 import sympy
 
 from pqp.errors import ProblemError
-from pqp.field import Array, Number, as_numbers, entry_name, exact_array, fraction
-
-# Larger integers are kept as Fractions: two of this size add up safely in int64.
-LARGE = 2.0**53
+from pqp.field import EXACT_INTEGERS, Array, Number, as_numbers, entry_name, exact_array, fraction
 
 MU_SYMBOL = sympy.Symbol("mu", real=True)
 
@@ -48,7 +45,7 @@ class Affine:
         return self.constant.shape
 
     def at(self, mu: Number) -> Any:
-        """Return the value at one mu; infinite entries stay infinite, and exact data at an exact mu stay exact."""
+        """Return the value at one mu; infinities stay, and exact data at an exact mu stay exact."""
         number = float(mu) if isinstance(mu, float) else fraction(mu)
         finite = np.where(np.isinf(self.constant.astype(float)), 0, self.slope)
         return self.constant + _times(finite, np.asarray(number))
@@ -166,7 +163,9 @@ def _from_entries(entries: Any, name: str) -> Affine:
     parts = [as_affine(entry, entry_name(name, (i,))) for i, entry in enumerate(entries)]
     for i, part in enumerate(parts):
         if part.shape:
-            raise ProblemError(f"{name} is ragged: entry {i} has shape {part.shape}, a single number is needed")
+            raise ProblemError(
+                f"{name} is ragged: entry {i} has shape {part.shape}, a single number is needed"
+            )
     constants = as_numbers([part.constant[()] for part in parts], name)
     return Affine(constants, as_numbers([part.slope[()] for part in parts], name))
 
@@ -192,7 +191,7 @@ def _is_formula(value: Any) -> bool:
 
 def _without_overflow(numbers: Array) -> Array:
     """Return the array, in Fractions if its integers are too large to be added in int64."""
-    if numbers.dtype.kind == "i" and _largest(numbers) > LARGE:
+    if numbers.dtype.kind == "i" and _largest(numbers) > EXACT_INTEGERS:
         return exact_array(numbers)
     return numbers
 
@@ -202,7 +201,7 @@ def _largest(numbers: Array) -> float:
 
 
 def _times(left: Array, right: Array) -> Array:
-    if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > LARGE:
+    if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > EXACT_INTEGERS:
         left = exact_array(left)
     return np.asarray(left * right)
 

@@ -63,7 +63,7 @@ class CompiledQP:
         primal = np.array([pair.kind in ("variable", "violation") for pair in self.pairs], dtype=bool)
         M = self.lcp.M.copy()
         M[np.ix_(primal, primal)] = self.field.number(0)
-        q0, q1 = (np.where(primal, self.field.number(0), q) for q in (self.lcp.q0, self.lcp.q1))
+        q0, q1 = (np.where(primal, self.field.array(0), q) for q in (self.lcp.q0, self.lcp.q1))
         return replace(self, lcp=replace(self.lcp, M=M, q0=q0, q1=q1))
 
 
@@ -105,7 +105,7 @@ def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, Affines]:
     """Return the sign of every variable and the affine point its z is measured from."""
     has_lower, has_upper = (np.isfinite(limit[0].astype(float)) for limit in (data.lower, data.upper))
     signs = np.where(problem.is_fixed, 0, np.where(has_lower | ~has_upper, 1, -1))
-    zero = data.field.number(0)
+    zero = data.field.array(0)
     shift = [
         np.where(has_lower, data.lower[part], np.where(has_upper, data.upper[part], zero)) for part in (0, 1)
     ]
@@ -140,7 +140,7 @@ def _row_sides(problem: ParametricQP, data: QPData, signs: Array, shift: Affines
 
 
 def _cap(data: QPData, i: int, side: Side) -> tuple[Number, Number]:
-    """Return the cap of a soft side's multiplier; an equality's runs from −penalty, so its range is doubled."""
+    """Return the cap of a soft side's multiplier; an equality's runs from −penalty, a range twice as wide."""
     width = 2 if side == "equal" else 1
     return width * data.penalty[0][i], width * data.penalty[1][i]
 

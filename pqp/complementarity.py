@@ -51,7 +51,9 @@ def solve_lcp(M: Any, q: Any, arithmetic: Arithmetic = "exact", rule: str = "lea
     LCPAnswer('infeasible', 0 pivots)
     """
     if arithmetic not in FIELDS or rule not in RULES:
-        raise ProblemError(f"arithmetic must be one of {[*FIELDS]} and rule one of {[*RULES]}, got {arithmetic!r}, {rule!r}")
+        raise ProblemError(
+            f"arithmetic must be one of {[*FIELDS]} and rule one of {[*RULES]}, got {arithmetic!r}, {rule!r}"
+        )
     M, q = _checked(M, q)
     lcp, exact = (_lcp(M, q, FIELDS[name]) for name in (arithmetic, "exact"))
     pivots, outcome = run(criss_cross(first_dictionary(lcp), Place(0), replace(RULES[rule], paper=False)))
@@ -76,7 +78,9 @@ def run(steps: Generator[Pivot, None, Outcome]) -> tuple[list[Pivot], Outcome]:
 def _checked(M: Any, q: Any) -> tuple[Array, Array]:
     matrix, vector = as_numbers(M, "M"), as_numbers(q, "q")
     if vector.ndim != 1 or matrix.shape != (len(vector), len(vector)):
-        raise ProblemError(f"M must be k x k and q have k entries, got shapes {matrix.shape} and {vector.shape}")
+        raise ProblemError(
+            f"M must be k x k and q have k entries, got shapes {matrix.shape} and {vector.shape}"
+        )
     for name, values in (("M", matrix), ("q", vector)):
         if np.isinf(values.astype(float)).any():
             raise ProblemError(f"{name} must be finite")

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pqp.affine import LARGE, Affine
+from pqp.affine import Affine
 from pqp.errors import FileFormatError, ProblemError
-from pqp.field import Array, Number, exact_array, to_flint
+from pqp.field import EXACT_INTEGERS, Array, Number, exact_array, to_flint
 from pqp.formula import read_affine, read_number
 
 T = TypeVar("T")
@@ -147,7 +147,7 @@ def packed(numbers: Sequence[Number]) -> Array:
     ('i', 'f', 'O')
     """
     floats = [number for number in numbers if isinstance(number, float)]
-    integers = [number for number in numbers if isinstance(number, int) and abs(number) <= LARGE]
+    integers = [number for number in numbers if isinstance(number, int) and abs(number) <= EXACT_INTEGERS]
     if len(integers) == len(numbers):
         return np.array(numbers, dtype=np.int64)
     has_decimals = len(floats) == len(numbers) or any(map(math.isfinite, floats))

@@ -104,7 +104,9 @@ class Dictionary:
             order = list(range(self.size))
             order[r], order[s] = s, r
             table = self.table.exchange(r, s).exchange(s, r).permuted(order)
-        return self._refreshed(Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1))
+        return self._refreshed(
+            Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1)
+        )
 
     def fresh(self) -> "Dictionary":
         """Return the same dictionary computed from the data; exact tables are always fresh."""

@@ -25,6 +25,8 @@ Arithmetic: TypeAlias = Literal["float", "exact"]
 # A float64 entry of an equilibrated dictionary below this is zero: round-off after the 50 pivots between
 # two rebuilds was measured at 5e-12, and true values of scaled data are rarely below 1e-7.
 ZERO = 1e-9
+# Integers up to this size are float64 numbers.
+EXACT_INTEGERS = 2.0**53
 # Float dictionaries are rebuilt from the data after this many pivots.
 REBUILD_EVERY = 50
 # A float64 matrix is accepted as convex if no eigenvalue is below minus this times the largest one: a
@@ -51,7 +53,7 @@ class Field:
         >>> FLOAT.sign(1e-12), RATIONAL.sign(Fraction(1, 10**12))
         (0, 1)
         """
-        if self.zero and abs(value) <= self.zero * scale:
+        if self.zero and -self.zero * scale <= value <= self.zero * scale:
             return 0
         return int(value > 0) - int(value < 0)
 
@@ -126,10 +128,18 @@ def exact_array(values: Any) -> Array:
 
 def float_array(values: Any) -> Array:
     """Return the same array in float64."""
-    return np.asarray(values, dtype=float)
+    try:
+        return np.asarray(values, dtype=float)
+    except OverflowError:
+        raise ProblemError('a number is too large for float64; use arithmetic="exact"') from None
 
 
-FLOAT = Field("float", float_array, float, ZERO)
+def float_number(value: Any) -> float:
+    """Return the number in float64."""
+    return float(float_array(value))
+
+
+FLOAT = Field("float", float_array, float_number, ZERO)
 RATIONAL = Field("exact", exact_array, exact, 0.0)
 FIELDS: dict[str, Field] = {"float": FLOAT, "exact": RATIONAL}
 
@@ -160,7 +170,13 @@ def _as_array(values: Any, name: str) -> Array:
     if hasattr(values, "toarray"):
         values = values.toarray()
     try:
-        return np.array(values)
+        array = np.array(values)
+        if (
+            array.dtype.kind == "f"
+            and np.max(np.abs(array), initial=0.0, where=np.isfinite(array)) >= EXACT_INTEGERS
+        ):
+            return np.array(values, dtype=object)  # numpy rounds large integers beside a float or an infinity
+        return array
     except ValueError as error:
         raise ProblemError(f"{name} is ragged: its rows differ in length ({error})") from None
 

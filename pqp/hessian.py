@@ -121,7 +121,7 @@ def as_hessian(P: Any) -> Hessian:
     return P if isinstance(P, Matrix | Gram | PairGram) else Matrix(P)
 
 
-def negative_direction(matrix: Array) -> tuple[Array, Fraction] | None:
+def negative_direction(matrix: Array) -> tuple[Array, Any] | None:
     r"""Return d and :math:`d^\top P d < 0`, decided exactly, or None if P is positive semidefinite.
 
     Principal pivots on nonzero diagonal entries leave the Schur complement of the rest; P is
@@ -177,7 +177,9 @@ def _require_convex(values: Array, name: str, exactly: bool) -> None:
 
 
 def _not_convex(name: str, direction: Array, curvature: Any) -> str:
-    shown = ", ".join(f"{float(entry):.6g}" for entry in direction[:8]) + (", ..." if len(direction) > 8 else "")
+    shown = ", ".join(f"{float(entry):.6g}" for entry in direction[:8]) + (
+        ", ..." if len(direction) > 8 else ""
+    )
     return (
         f"{name} must be positive semidefinite, but along d = ({shown}) the curvature dᵀ{name}d is "
         f"{float(curvature):.6g}. If {name} is a rounded Gram matrix of deficient rank, hand over its factor "
@@ -191,8 +193,8 @@ def _require_symmetric(values: Array, name: str) -> None:
     gap = np.abs(float_array(values - values.T))
     i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
     raise ProblemError(
-        f"{name} must be symmetric, but {name}[{i}, {j}] = {values[i, j]} and {name}[{j}, {i}] = {values[j, i]}; "
-        f"({name} + {name}.T) / 2 gives the same objective"
+        f"{name} must be symmetric, but {name}[{i}, {j}] = {values[i, j]} and "
+        f"{name}[{j}, {i}] = {values[j, i]}; ({name} + {name}.T) / 2 gives the same objective"
     )
 
 
@@ -212,5 +214,3 @@ def _valid_pairs(pairs: Any, size: int) -> Array:
     for r, side in outside[:1]:
         raise ProblemError(f"pairs[{r}, {side}] is {array[r, side]}: K has rows 0 to {size - 1}")
     return array
-
-

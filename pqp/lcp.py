@@ -84,5 +84,3 @@ def _equilibration(lcp: ParametricLCP) -> Scaling:
 
 def _power_of_two(values: Array) -> Array:
     return np.asarray(np.exp2(np.round(np.log2(values))))
-
-

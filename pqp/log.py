@@ -132,8 +132,8 @@ def _shown(number: Number) -> str:
 def _sum(constant: Number, slope: Number, symbol: str) -> str:
     if not slope:
         return _shown(constant)
-    size = "" if abs(slope) == 1 else f"{_shown(abs(slope))} "
-    term = f"{size}{symbol}"
+    size = -slope if slope < 0 else slope
+    term = symbol if size == 1 else f"{_shown(size)} {symbol}"
     if not constant:
         return f"-{term}" if slope < 0 else term
     return f"{_shown(constant)} {'-' if slope < 0 else '+'} {term}"

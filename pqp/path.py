@@ -86,16 +86,22 @@ class Path:
     stopped: str | None = None
     log: PivotLog | None = field(default=None, repr=False)
     continuation: "Callable[..., Path] | None" = field(default=None, repr=False)
+    begin: Number | None = field(default=None, repr=False)
+
+    @property
+    def origin(self) -> Number:
+        """Where the trace began."""
+        return self.asked[0] if self.begin is None else self.begin
 
     @property
     def lo(self) -> Number:
         """The smallest mu covered."""
-        return self.segments[0].lo if self.segments else self.asked[0]
+        return self.segments[0].lo if self.segments else self.origin
 
     @property
     def hi(self) -> Number:
         """The largest mu covered."""
-        return self.segments[-1].hi if self.segments else self.asked[0]
+        return self.segments[-1].hi if self.segments else self.origin
 
     @property
     def breakpoints(self) -> tuple[Number, ...]:
@@ -196,7 +202,7 @@ class Path:
         return self.continuation(self, mu, **limits)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row for each end of each segment: piece, mu, status, objective, x by name, y by row name."""
+        """Return one row for each end of each segment: piece, mu, status, objective, x and y by name."""
         return queries.to_frame(self)
 
     def plot(self, variables: Any = None, ax: "Axes | None" = None) -> "Axes":
@@ -263,4 +269,6 @@ class Path:
     def _is_same(self, left: Array, right: Array) -> bool:
         if not self.arithmetic.zero:
             return bool((left == right).all())
-        return bool(np.max(np.abs(left - right), initial=0) <= SAME_POINT * (1 + np.max(np.abs(left), initial=0)))
+        return bool(
+            np.max(np.abs(left - right), initial=0) <= SAME_POINT * (1 + np.max(np.abs(left), initial=0))
+        )

@@ -16,7 +16,6 @@ from pqp.errors import ProblemError
 from pqp.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers
 from pqp.hessian import as_hessian
 
-
 # constant and slope
 Affines = tuple[Array, Array]
 
@@ -85,7 +84,7 @@ class ParametricQP:
         n = hessian.size
         A = _as_rows(self.A, n)
         m = len(A)
-        data = {
+        data: dict[str, Any] = {
             "P": hessian,
             "c": _linear_cost(self.c, n),
             "A": A,
@@ -149,8 +148,8 @@ class ParametricQP:
             slope = RATIONAL.number(high.slope[()]) - RATIONAL.number(low.slope[()])
             if min(_value_towards(gap, slope, lo), _value_towards(gap, slope, hi)) < 0:
                 raise ProblemError(
-                    f"row_lower[{i}] = {low} and row_upper[{i}] = {high} cross at mu = {-gap / slope}, and row {i} is "
-                    f"soft: trace an interval on one side, or write its two limits as two soft rows"
+                    f"row_lower[{i}] = {low} and row_upper[{i}] = {high} cross at mu = {-gap / slope}, and "
+                    f"row {i} is soft: trace an interval on one side, or write its limits as two soft rows"
                 )
 
     def __repr__(self) -> str:
@@ -166,7 +165,9 @@ def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = Non
     array([[2]])
     """
     if not isinstance(Q, np.ndarray | list | tuple) and not hasattr(Q, "shape"):
-        raise ProblemError(f"Q must be a matrix, got {type(Q).__name__}; double the factor of a Gram matrix yourself")
+        raise ProblemError(
+            f"Q must be a matrix, got {type(Q).__name__}; double the factor of a Gram matrix yourself"
+        )
     return ParametricQP(P=2 * as_numbers(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
 
 
@@ -206,7 +207,9 @@ def _limit(value: Any, length: int, name: str, default: float) -> Affine:
     _require_finite(data.slope, f"{name} (its slope)")
     wrong = np.flatnonzero(data.constant.astype(float) == -default)
     for i in wrong[:1]:
-        raise ProblemError(f"{name}[{i}] is {data.constant[i]}, which no value satisfies; use {default} for no limit")
+        raise ProblemError(
+            f"{name}[{i}] is {data.constant[i]}, which no value satisfies; use {default} for no limit"
+        )
     infinite = np.isinf(data.constant.astype(float))
     return Affine(data.constant, np.where(infinite, 0, data.slope))
 
@@ -217,7 +220,9 @@ def _penalty(value: Any, length: int) -> Affine:
     data = _limit(value, length, "penalty", np.inf)
     negative = np.flatnonzero((data.slope == 0) & (data.constant < 0))
     for i in negative[:1]:
-        raise ProblemError(f"penalty[{i}] is {data.constant[i]}: a negative penalty rewards violation without end")
+        raise ProblemError(
+            f"penalty[{i}] is {data.constant[i]}: a negative penalty rewards violation without end"
+        )
     return data
 
 
@@ -239,9 +244,13 @@ def _constant(value: Any) -> tuple[Number, Number, Number]:
     elif data.shape == (3,) and not np.any(data.slope != 0):
         numbers = data.constant
     else:
-        raise ProblemError(f"constant must be one number, affine data or three numbers, got shape {data.shape}")
+        raise ProblemError(
+            f"constant must be one number, affine data or three numbers, got shape {data.shape}"
+        )
     _require_finite(numbers, "constant")
-    k0, k1, k2 = (number if isinstance(number, float) else RATIONAL.number(number) for number in numbers.tolist())
+    k0, k1, k2 = (
+        number if isinstance(number, float) else RATIONAL.number(number) for number in numbers.tolist()
+    )
     return k0, k1, k2
 
 
@@ -251,16 +260,26 @@ def _require_finite(values: Array, name: str) -> None:
 
 
 def _labels(names: Any, length: int, argument: str, stem: str) -> tuple[str, ...]:
-    labels = tuple(f"{stem}{i + 1}" for i in range(length)) if names is None else tuple(str(name) for name in names)
+    labels = (
+        tuple(f"{stem}{i + 1}" for i in range(length))
+        if names is None
+        else tuple(str(name) for name in names)
+    )
     if isinstance(names, str) or len(labels) != length:
         raise ProblemError(f"{argument} must have {_count(length, 'label')}, got {names!r}")
-    if duplicates := sorted({label for label in labels if labels.count(label) > 1}) if names is not None else []:
+    if (
+        duplicates := sorted({label for label in labels if labels.count(label) > 1})
+        if names is not None
+        else []
+    ):
         raise ProblemError(f"{argument} must differ from one another, but {duplicates[0]!r} appears twice")
     return labels
 
 
 def _coincide(low: Affine, high: Affine) -> Array:
-    return np.isfinite(low.constant.astype(float)) & (low.constant == high.constant) & (low.slope == high.slope)
+    return (
+        np.isfinite(low.constant.astype(float)) & (low.constant == high.constant) & (low.slope == high.slope)
+    )
 
 
 def _forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) -> None:
@@ -270,5 +289,3 @@ def _forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) -
             f"{low_name}[{i}] = {low[i]} exceeds {high_name}[{i}] = {high[i]} at every mu: "
             f"no x can satisfy both; swap them or correct one"
         )
-
-

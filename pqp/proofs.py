@@ -56,7 +56,7 @@ def basic_z(lcp: ParametricLCP, basis: frozenset[int], q: Array) -> Array:
     """Return z of the basic solution."""
     values = _solve(_basis_matrix(lcp, basis), q)
     inside = np.array([i in basis for i in range(lcp.size)], dtype=bool)
-    return np.where(inside, values, Fraction(0))
+    return np.where(inside, values, exact_array(0))
 
 
 def disprove_sufficiency(
@@ -133,4 +133,5 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 
 def _flint(matrix: Array) -> Any:
-    return fmpq_mat(*matrix.shape, [to_flint(entry) for entry in matrix.flat])
+    rows, columns = matrix.shape
+    return fmpq_mat(rows, columns, [to_flint(entry) for entry in matrix.flat])

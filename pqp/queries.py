@@ -5,12 +5,11 @@ May touch: `errors`, `field`, `segment`.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.field import Array, Field, Number, as_numbers
@@ -18,6 +17,8 @@ from pqp.problem import Affines
 from pqp.segment import Segment, product
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pqp.path import Path
 
 Ends = tuple[Number, Number]
@@ -35,9 +36,8 @@ def where(path: "Path", value: Number, variable: str | int | None, row: str | in
     """Return the intervals of mu, ascending, on which a variable or a row's activity equals a value."""
     weights = _weights(path, variable, row)
     found: list[Ends] = []
-    for segment in _optimal(path):
-        level = _level(segment, weights)
-        found += _solve_linear(level[0] - value, level[1], segment, path.arithmetic)
+    for segment, x in _optimal(path):
+        found += _solve_linear(weights @ x[0] - value, weights @ x[1], segment, path.arithmetic)
     for jump in path.jumps:
         ends = sorted([weights @ jump.left.x - value, weights @ jump.right.x - value])
         if ends[0] <= 0 <= ends[1]:
@@ -49,17 +49,18 @@ def minimize(path: "Path", linear: Any, quadratic: Any) -> Minimum:
     """Return where ½xᵀHx + gᵀx is smallest along the path."""
     H, g = _criterion(path, linear, quadratic)
     candidates = [
-        _vertex(product((H @ s.x[0], H @ s.x[1]), s.x) / 2 + product((g, 0 * g), s.x), s)
-        for s in _optimal(path)
-        if s.x is not None
+        _vertex(product((H @ x[0], H @ x[1]), x) / 2 + product((g, 0 * g), x), segment)
+        for segment, x in _optimal(path)
     ]
     if not candidates:
         raise NoSolutionError("the path has no optimal piece to minimise over")
     return min(candidates, key=lambda minimum: (minimum.value, minimum.mu))
 
 
-def to_frame(path: "Path") -> pd.DataFrame:
+def to_frame(path: "Path") -> "pd.DataFrame":
     """Return one row for each finite end of each segment."""
+    import pandas as pd  # a sixth of a second, spared to those who do not ask for a table
+
     rows = [
         _frame_row(path, number, segment, mu)
         for number, segment in enumerate(path.segments)
@@ -77,8 +78,11 @@ def _frame_row(path: "Path", number: int, segment: Segment, mu: Number) -> list[
     return [number, mu, segment.status, point.objective, *point.x, *point.y]
 
 
-def _optimal(path: "Path") -> Iterable[Segment]:
-    return (segment for segment in path.segments if segment.status == "optimal")
+def _optimal(path: "Path") -> Iterator[tuple[Segment, Affines]]:
+    """Yield the optimal segments, each with its x."""
+    for segment in path.segments:
+        if segment.status == "optimal" and segment.x is not None:
+            yield segment, segment.x
 
 
 def _weights(path: "Path", variable: str | int | None, row: str | int | None) -> Array:
@@ -95,15 +99,12 @@ def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
         return names.index(name)
     if isinstance(name, int) and 0 <= name < len(names):
         return name
-    raise ProblemError(f"{kind} must be one of {', '.join(names)} or an index below {len(names)}, got {name!r}")
+    raise ProblemError(
+        f"{kind} must be one of {', '.join(names)} or an index below {len(names)}, got {name!r}"
+    )
 
 
-def _level(segment: Segment, weights: Array) -> Ends:
-    x: Affines = segment.x  # type: ignore[assignment]
-    return weights @ x[0], weights @ x[1]
-
-
-def _solve_linear(constant: Number, slope: Number, segment: Segment, field: Field) -> list[Ends]:
+def _solve_linear(constant: Any, slope: Any, segment: Segment, field: Field) -> list[Ends]:
     """Return where constant + slope·mu = 0 within a segment."""
     if field.sign(slope) == 0:
         return [(segment.lo, segment.hi)] if field.sign(constant) == 0 else []
@@ -129,7 +130,9 @@ def _criterion(path: "Path", linear: Any, quadratic: Any) -> tuple[Array, Array]
     H = as_numbers(np.zeros((n, n)) if quadratic is None else quadratic, "quadratic")
     g = as_numbers(np.zeros(n) if linear is None else linear, "linear")
     if H.shape != (n, n) or g.shape != (n,):
-        raise ProblemError(f"linear must have {n} entries and quadratic be {n} x {n}, got {g.shape} and {H.shape}")
+        raise ProblemError(
+            f"linear must have {n} entries and quadratic be {n} x {n}, got {g.shape} and {H.shape}"
+        )
     return path.arithmetic.array(H), path.arithmetic.array(g)
 
 

@@ -44,7 +44,7 @@ def read_x(compiled: CompiledQP, z: Affines) -> Affines:
 
 
 def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
-    """Return the multiplier of every row: lower side minus upper side; a soft equality's starts at −penalty."""
+    """Return the multiplier of every row: lower minus upper side; a soft equality's starts at −penalty."""
     data = compiled.problem.data(compiled.field)
     y = [compiled.field.array(np.zeros(compiled.problem.m)) for _ in (0, 1)]
     for place, pair in enumerate(compiled.pairs):
@@ -61,7 +61,7 @@ def _reduced_costs(compiled: CompiledQP, basis: Basis, x: Affines, y: Affines) -
     """Return z = Px + c − Aᵀy, which is 0 by definition for variables between their limits."""
     data = compiled.problem.data(compiled.field)
     held = np.array([state != "between" for state in basis.variables], dtype=bool)
-    zero = compiled.field.number(0)
+    zero = compiled.field.array(0)
     z = [np.where(held, data.P @ x[k] + data.c[k] - data.A.T @ y[k], zero) for k in (0, 1)]
     return z[0], z[1]
 

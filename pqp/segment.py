@@ -119,7 +119,9 @@ class Segment:
     def objective(self) -> tuple[Number, Number, Number]:
         """The optimal value as a0 + a1 mu + a2 mu²."""
         if self.x is None or self.y is None or self.basis is None:
-            raise NoSolutionError(f"the problem is {self.status} on this piece: it has no optimal value", self)
+            raise NoSolutionError(
+                f"the problem is {self.status} on this piece: it has no optimal value", self
+            )
         data = self.problem.data(self.arithmetic)
         smooth = product((data.P @ self.x[0], data.P @ self.x[1]), self.x) / 2 + product(data.c, self.x)
         k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
@@ -192,7 +194,9 @@ class Point:
 
     def _no_solution(self, name: str) -> NoSolutionError:
         proof = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
-        return NoSolutionError(f"the problem is {self.status} at mu = {self.mu}: no {name}; {proof}", self.segment)
+        return NoSolutionError(
+            f"the problem is {self.status} at mu = {self.mu}: no {name}; {proof}", self.segment
+        )
 
     def __repr__(self) -> str:
         if self.status != "optimal":

@@ -5,6 +5,8 @@ May touch: everything to its left.
 """
 
 import math
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,7 +14,8 @@ from typing import Any, Literal
 
 from pqp.compilation import compile_problem
 from pqp.crisscross import RULES, Rule
-from pqp.errors import NumericalTroubleError, ProblemError
+from pqp.documents import VERSION, problem_document, write_document
+from pqp.errors import InternalError, NumericalTroubleError, ProblemError
 from pqp.field import FIELDS, FLOAT, KKT_RESIDUAL, RATIONAL, Arithmetic, Field, Number, as_numbers
 from pqp.log import Pivot, PivotLog
 from pqp.path import Path
@@ -38,6 +41,10 @@ class Limits:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ProblemError(f"{name} must be positive or None, got {value!r}")
+
+    def deadline(self) -> float:
+        """Return the time at which the time limit is up, counted from now."""
+        return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
 
 @dataclass(frozen=True)
@@ -96,10 +103,12 @@ def solve_path(
     if field is RATIONAL:
         problem.P.require_exact_convexity()
     part = job.run(begin, stop, None, Limits(max_pieces, max_pivots, time_limit), progress)
-    return job.path(part.segments, (lo, hi), part)
+    return job.path(part, part.segments, (lo, hi), begin)
 
 
-def solve(problem: ParametricQP, mu: Any, arithmetic: Arithmetic = "float", rule: str = "least-index") -> Point:
+def solve(
+    problem: ParametricQP, mu: Any, arithmetic: Arithmetic = "float", rule: str = "least-index"
+) -> Point:
     """Return the solution at one mu.
 
     >>> import pqp
@@ -139,15 +148,17 @@ class _Job:
         progress: Callable[[Progress], None] | None = None,
     ) -> _Part:
         """Trace from one end to the other, starting with the basis of a segment if there is one."""
-        tracer = Tracer(compile_problem(self.problem, self.field), self.rule)
-        part = _Part()
+        part, deadline = _Part(), limits.deadline()
         try:
+            tracer = Tracer(compile_problem(self.problem, self.field), self.rule)
             basis = None if start is None or start.basis is None else basis_of(tracer.compiled, start.basis)
             events = tracer.trace(tracer.first(basis), begin, stop)
-            self._gather(tracer, _limited(events, part, limits, begin, progress), part)
+            self._gather(tracer, _limited(events, part, limits, deadline, begin, progress), part)
         except NumericalTroubleError as trouble:
             trouble.segments = tuple(_ascending(part.segments))
             raise
+        except InternalError as bug:
+            raise InternalError(*_reproducible(bug, self.problem, (begin, stop))) from bug
         part.segments = _ascending(part.segments)
         return part
 
@@ -172,18 +183,19 @@ class _Job:
             part.segments += found if pending[0].start <= pending[-1].end else reversed(found)
 
     def _checked(self, segment: Segment) -> Segment:
-        """Return the segment if it satisfies the optimality conditions; float pieces are not trusted blindly."""
+        """Return the segment if it is optimal by definition; float pieces are not trusted blindly."""
         if self.field is FLOAT:
             for mu in (segment.lo, segment.hi):
                 if not math.isinf(mu) and _relative_residual(segment.at(mu)) > KKT_RESIDUAL:
                     raise NumericalTroubleError(
-                        f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: its solution misses the "
-                        f'optimality conditions by {_relative_residual(segment.at(mu)):.1e}; use arithmetic="exact"',
+                        f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
+                        f"optimality conditions by {_relative_residual(segment.at(mu)):.1e}; "
+                        f'use arithmetic="exact"',
                         interval=(segment.lo, segment.hi),
                     )
         return segment
 
-    def path(self, segments: list[Segment], asked: tuple[Number, Number], part: _Part) -> Path:
+    def path(self, part: _Part, segments: list[Segment], asked: tuple[Number, Number], begin: Number) -> Path:
         """Return the finished path."""
         return Path(
             problem=self.problem,
@@ -195,20 +207,23 @@ class _Job:
             stopped=part.stopped,
             log=PivotLog(tuple(part.pivots)) if self.log else None,
             continuation=extend,
+            begin=begin,
         )
 
 
 def extend(path: Path, mu: Any, **limits: Any) -> Path:
-    """Return a path carried on to mu: its last piece is traced again from its other end, so that pieces join."""
+    """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
     target = path.arithmetic.number(as_numbers(mu, "mu")[()])
     job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     if not path.segments:
-        part = job.run(path.asked[0], target, None, Limits(**limits))
-        return job.path(part.segments, (path.asked[0], target), part)
+        part = job.run(path.origin, target, None, Limits(**limits))
+        return job.path(part, part.segments, _ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
         raise ProblemError(f"mu must lie outside [{path.lo}, {path.hi}], which is traced already, got {mu}")
-    last, kept = (path.segments[-1], path.segments[:-1]) if rightwards else (path.segments[0], path.segments[1:])
+    last, kept = (
+        (path.segments[-1], path.segments[:-1]) if rightwards else (path.segments[0], path.segments[1:])
+    )
     begin = last.lo if rightwards else last.hi
     part = job.run(begin, target, last, Limits(**limits))
     if not part.segments or (last.lo == last.hi and not _joins(part.segments, last, rightwards)):
@@ -216,7 +231,7 @@ def extend(path: Path, mu: Any, **limits: Any) -> Path:
     segments = [*kept, *part.segments] if rightwards else [*part.segments, *kept]
     part.pivots = [*(path.log or ()), *part.pivots]
     asked = (path.asked[0], target) if rightwards else (target, path.asked[1])
-    return job.path(segments, asked, part)
+    return job.path(part, segments, asked, path.origin)
 
 
 def _joins(segments: list[Segment], point: Segment, rightwards: bool) -> bool:
@@ -228,11 +243,11 @@ def _limited(
     events: Iterator[Event],
     part: _Part,
     limits: Limits,
+    deadline: float,
     begin: Number,
     progress: Callable[[Progress], None] | None,
 ) -> Iterator[Event]:
     """Pass events on until a limit is reached or the user interrupts; say so in `part`."""
-    deadline = math.inf if limits.time_limit is None else time.monotonic() + limits.time_limit
     pieces, at = 0, begin
     try:
         for event in events:
@@ -261,12 +276,28 @@ def _reached(limits: Limits, pieces: int, pivots: int, deadline: float, at: Numb
 
 
 def _segment(tracer: Tracer, piece: Piece) -> Segment:
-    lo, hi = min(piece.start, piece.end), max(piece.start, piece.end)
-    return read_segment(tracer.compiled, piece.basis, piece.z, lo, hi)
+    return read_segment(tracer.compiled, piece.basis, piece.z, *_ordered(piece.start, piece.end))
 
 
 def _ascending(segments: list[Segment]) -> list[Segment]:
     return sorted(segments, key=lambda segment: (segment.lo, segment.hi))
+
+
+def _ordered(one: Number, other: Number) -> tuple[Number, Number]:
+    return (one, other) if one <= other else (other, one)
+
+
+def _reproducible(
+    bug: InternalError, problem: ParametricQP, interval: tuple[Number, Number]
+) -> tuple[str, str]:
+    """Return the message of a bug and the file in which its problem was kept."""
+    handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
+    os.close(handle)
+    write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
+    return (
+        f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {interval[0]} to {interval[1]})",
+        file,
+    )
 
 
 def _relative_residual(point: Point) -> float:
@@ -290,7 +321,9 @@ def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
         raise ProblemError(f"interval must be (lo, hi), got shape {ends.shape}")
     lo, hi = field.number(ends[0]), field.number(ends[1])
     if lo > hi:
-        raise ProblemError(f"interval must have lo ≤ hi, got ({lo}, {hi}); direction='right-to-left' traces downwards")
+        raise ProblemError(
+            f"interval must have lo ≤ hi, got ({lo}, {hi}); direction='right-to-left' traces downwards"
+        )
     if lo == hi and math.isinf(lo):
         raise ProblemError(f"interval ({lo}, {hi}) contains no number")
     return lo, hi

@@ -34,7 +34,7 @@ class _Feasible:
 
 
 def explain(stretches: Sequence[Stretch], exact: CompiledQP, field: Field) -> list[Segment]:
-    """Return the infeasible and unbounded segments that neighbouring stretches amount to, in ascending order."""
+    """Return the infeasible and unbounded segments, ascending, that neighbouring stretches amount to."""
     obstruction = merged([stretch.obstruction for stretch in stretches])
     lo, hi = sorted([stretches[0].exact[0], stretches[-1].exact[1]])
     if _proves(obstruction.gap, obstruction, lo, hi):
@@ -134,7 +134,7 @@ def _through(mu: Number, x: Affines, slope: Array) -> Affines:
 
 
 def _proves(value: tuple[Number, Number], obstruction: Obstruction, lo: Number, hi: Number) -> bool:
-    """Tell whether an affine function is positive from lo to hi, except at ends where the obstruction vanishes."""
+    """Tell whether an affine function is positive from lo to hi, except where the obstruction vanishes."""
     for mu, other in ((lo, hi), (hi, lo)):
         sign = _sign_towards(value, mu)
         if sign < 0 or (sign == 0 and not (obstruction.vanishes_at(mu) and _sign_towards(value, other) > 0)):

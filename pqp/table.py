@@ -158,7 +158,8 @@ def exact_table(values: Array) -> ExactTable:
     Fraction(1, 2)
     """
     integers = [fmpz(_whole(number)) for number in np.asarray(values).flat]
-    return ExactTable(fmpz_mat(*np.shape(values), integers), fmpz(1))
+    rows, columns = np.shape(values)
+    return ExactTable(fmpz_mat(rows, columns, integers), fmpz(1))
 
 
 def build_table(values: Array, field: Field) -> Table:

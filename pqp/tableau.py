@@ -17,7 +17,7 @@ from pqp.compilation import CompiledQP, compile_problem
 from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.errors import InternalError, NumericalTroubleError
-from pqp.field import FLOAT, RATIONAL, Number
+from pqp.field import FLOAT, RATIONAL, Field, Number
 from pqp.log import Pivot
 from pqp.place import Place
 from pqp.problem import Affines
@@ -118,11 +118,13 @@ class Tracer:
             return outcome
         if self.compiled.field is FLOAT:
             raise NumericalTroubleError(
-                f"at mu = {place} round-off sends the float tableau in circles; the path up to there is good; "
+                f"at mu = {place} round-off sends the float tableau in circles; the path before is good; "
                 f'use arithmetic="exact"',
                 interval=(place.mu, place.mu),
             )
-        raise InternalError(f"the exact criss-cross method ended with {type(outcome).__name__} at mu = {place}")
+        raise InternalError(
+            f"the exact criss-cross method ended with {type(outcome).__name__} at mu = {place}"
+        )
 
     def _stretch(self, outcome: Infeasible, at: Number, stop: Number, direction: int) -> Stretch:
         obstruction = self._obstruction(outcome, at, direction)
@@ -130,7 +132,7 @@ class Tracer:
         course = obstruction.value[1] * direction
         if root is not None and course > 0 and not _is_before(end, root, direction):
             end = root
-        if root is not None and course < 0 and self._rounds_to(root, at):
+        if root is not None and course < 0 and _is_same_mu(root, at, self.compiled.field):
             begin = root
         return Stretch(at, self.compiled.field.number(end), (begin, end), obstruction)
 
@@ -154,13 +156,11 @@ class Tracer:
         if _sign_at(obstruction.value, place) < 0:
             return True
         root = _root(obstruction)
-        return root is not None and obstruction.value[1] * place.side < 0 and self._rounds_to(root, place.mu)
-
-    def _rounds_to(self, root: Number, mu: Number) -> bool:
-        """Tell whether a float mu stands for an exact root; an exact mu stands for itself alone."""
-        if math.isinf(mu) or self.compiled.field is RATIONAL:
-            return root == mu
-        return self.compiled.field.sign(float(root) - float(mu), max(1.0, abs(float(mu)))) == 0
+        return (
+            root is not None
+            and obstruction.value[1] * place.side < 0
+            and _is_same_mu(root, place.mu, self.compiled.field)
+        )
 
 
 def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
@@ -169,8 +169,7 @@ def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
 
 def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Number:
     """Return the first mu, not beyond stop, at which a basic variable reaches zero."""
-    end = stop
-    field = dictionary.lcp.field
+    end, field = stop, dictionary.lcp.field
     for i in range(dictionary.size):
         constant = dictionary.table.entry(i, dictionary.size)
         slope = dictionary.table.entry(i, dictionary.size + 1)
@@ -178,11 +177,18 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
             root = -constant / slope
             if _is_before(root, end, direction):
                 end = root
-    return end
+    return stop if _is_same_mu(end, stop, field) else end
 
 
 def _beside(mu: Number, direction: int) -> Place:
     return Place(mu) if math.isinf(mu) else Place(mu, direction)
+
+
+def _is_same_mu(mu: Number, other: Number, field: Field) -> bool:
+    """Tell whether two mu are the same but for float rounding; exact ones must be equal."""
+    if field is RATIONAL or math.isinf(mu) or math.isinf(other):
+        return mu == other
+    return field.sign(float(mu) - float(other), max(1.0, abs(float(other)))) == 0
 
 
 def _is_before(mu: Number, other: Number, direction: int) -> bool:

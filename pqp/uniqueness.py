@@ -35,7 +35,9 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
     H = np.vstack([data.P, data.A[row_fixed]])[:, kept]
     identity = field.array(np.eye(len(x)))
     ends = rising != 0
-    G = np.vstack([identity[ends] * rising[ends, None], data.A[row_rising != 0] * _column(row_rising)])[:, kept]
+    G = np.vstack([identity[ends] * rising[ends, None], data.A[row_rising != 0] * _column(row_rising)])[
+        :, kept
+    ]
     if _rank(np.vstack([H, G]), field) < len(kept):
         return False
     return len(G) == 0 or _has_positive_combination(G, H, field)
@@ -81,8 +83,12 @@ def _soft_interval(
 
 def _directions(field: Field, values: Array, allowed: list[tuple[Number, Number]]) -> tuple[Array, Array]:
     """Return which values cannot move, and for the others +1, -1 or 0: only up, only down, both."""
-    at_low = [field.sign(value - low, _scale(value)) == 0 for value, (low, _) in zip(values, allowed, strict=True)]
-    at_high = [field.sign(high - value, _scale(value)) == 0 for value, (_, high) in zip(values, allowed, strict=True)]
+    at_low = [
+        field.sign(value - low, _scale(value)) == 0 for value, (low, _) in zip(values, allowed, strict=True)
+    ]
+    at_high = [
+        field.sign(high - value, _scale(value)) == 0 for value, (_, high) in zip(values, allowed, strict=True)
+    ]
     low, high = np.array(at_low, dtype=bool), np.array(at_high, dtype=bool)
     return low & high, np.where(low & high, 0, low.astype(int) - high.astype(int))
 
@@ -104,7 +110,8 @@ def _rank(matrix: Array, field: Field) -> int:
         return 0
     if field is FLOAT:
         return int(np.linalg.matrix_rank(matrix))
-    return int(fmpq_mat(*matrix.shape, [to_flint(entry) for entry in matrix.flat]).rank())
+    rows, columns = matrix.shape
+    return int(fmpq_mat(rows, columns, [to_flint(entry) for entry in matrix.flat]).rank())
 
 
 def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:

@@ -1,132 +1,22 @@
-"""Certificates: an independent, exact check that a path document proves what it claims.
+"""Proving one piece: optimal from its states, infeasible or unbounded from its vectors.
 
-Room: a path document (`docs/file-format.md`) in, a `Certificate` or a `CertificateError` out. Every piece is
-proved on its own from its states or vectors, in rationals; then the pieces are fitted together.
-May touch: `errors`, `certificate_algebra`, python-flint; never an engine.
+Room: a problem and a segment of a document in, the exact set of mu on which its claim holds out.
+May touch: `errors`, python-flint, `certificate.reading`, `certificate.lines`, `certificate.problem`.
 """
 
-import json
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import partial
-from itertools import accumulate, groupby, pairwise
-from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from flint import fmpq, fmpq_mat
 
-from pqp.certificate_algebra import (
-    ZERO,
-    End,
-    Limit,
-    Line,
-    Problem,
-    Span,
-    T,
-    column,
-    columns,
-    combine,
-    end,
-    entry,
-    items,
-    lines,
-    numbers,
-    one_of,
-    part,
-    read_problem,
-    shown,
-    weights,
-)
+from pqp.certificate.lines import ZERO, Limit, Line, Span, column, columns, combine, lines, part
+from pqp.certificate.problem import Problem
+from pqp.certificate.reading import End, T, end, entry, items, numbers, one_of, shown, weights
 from pqp.errors import CertificateError
 
-# How far a float64 number may be from the exact one, relative to 1 + the largest entry of its vector: far
-# above rounding, far below what would mislead a reader. The proof itself never uses a rounded number.
-TOLERANCE = fmpq(1, 10**7)
 
-
-@dataclass(frozen=True, eq=False)
-class Certificate:
-    """What was proved: at every mu of `interval` the status, and where optimal the solution, are as stated.
-
-    `interval` and `breakpoints` are exact (infinite ends are floats), `statuses` are the stretches (lo, hi,
-    status), `deviation` is the largest relative difference between a stated number and the exact one. Where a
-    stop cut the interval short beside an infeasible or unbounded piece, that end itself may be unproved.
-    """
-
-    document: Mapping[str, Any] = field(repr=False)
-    arithmetic: str
-    pieces: int
-    deviation: float
-    interval: tuple[Fraction | float, Fraction | float] = field(repr=False)
-    statuses: tuple[tuple[Fraction | float, Fraction | float, str], ...] = field(repr=False)
-    breakpoints: tuple[Fraction, ...] = field(repr=False)
-
-    def __str__(self) -> str:
-        interval = " to ".join(map(_text, self.interval))
-        stretches = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
-        agree = f"agree with the exact ones to {self.deviation:.0e}" if self.deviation else "are exact"
-        return (
-            f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
-            f"({', '.join(stretches) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
-            "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, others are "
-            f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}."
-        )
-
-    def save(self, file: str | PathLike[str]) -> None:
-        """Write the document as JSON with a `certificate` block added; `check` accepts the result again."""
-        full = partial(_text, in_full=True)
-        summary = {
-            "pieces": self.pieces,
-            "deviation": self.deviation,
-            "interval": [full(mu) for mu in self.interval],
-            "statuses": [[full(lo), full(hi), status] for lo, hi, status in self.statuses],
-            "breakpoints": [full(mu) for mu in self.breakpoints],
-        }
-        text = json.dumps({**self.document, "certificate": summary}, indent=1, allow_nan=False)
-        Path(file).write_text(text + "\n", encoding="utf-8")
-
-
-def check(document: Mapping[str, Any]) -> Certificate:
-    """Return a certificate if the path document proves itself; raise at the first thing that does not hold.
-
-    >>> problem = {"P": [], "c": {"constant": [], "slope": []}}
-    >>> path = {"format": "pqp-path", "version": 1, "problem": problem, "arithmetic": "exact",
-    ...         "interval": [1, 1], "asked": [1, 2], "stopped": "no time left", "segments": []}
-    >>> check(path)
-    Certificate(arithmetic='exact', pieces=0, deviation=0.0)
-    """
-    interval, cut = _read_frame(document)
-    problem = read_problem(entry(document, "problem", "document"))
-    tolerance = TOLERANCE if document["arithmetic"] == "float" else fmpq(0)
-    segments = items(entry(document, "segments", "document"), None, "segments")
-    pieces = [_prove_piece(problem, claim, f"segments[{i}]", tolerance) for i, claim in enumerate(segments)]
-    _require_chain(pieces, interval, document["stopped"])
-    stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
-    ends = _exact_ends(pieces, stated, cut) if pieces and tolerance else stated
-    _require_cover(pieces, ends, cut)
-    _require_continuity(problem, pieces, ends)
-    moves = [_move(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
-    return _summarise(document, pieces, ends, max([*moves, *(piece.deviation for piece in pieces)]))
-
-
-def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[bool, bool]]:
-    """Return the interval, and which of its ends are not those asked for."""
-    one_of(("pqp-path",), entry(document, "format", "document"), "format")
-    one_of((1,), entry(document, "version", "document"), "version")
-    one_of(("exact", "float"), entry(document, "arithmetic", "document"), "arithmetic")
-    (lo, hi), asked = (_read_interval(entry(document, key, "document"), key) for key in ("interval", "asked"))
-    stopped = entry(document, "stopped", "document")
-    if stopped is not None and not isinstance(stopped, str):
-        raise CertificateError(f"stopped must be null or a sentence, got {shown(stopped)}")
-    if not Span(*asked).holds_between(lo, hi) or (stopped is None and (lo, hi) != asked):
-        raise CertificateError("interval must be the one in asked or, if stopped says why, a part of it")
-    return (lo, hi), (lo != asked[0], hi != asked[1])
-
-
-def _read_interval(pair: Any, place: str) -> tuple[End, End]:
+def read_interval(pair: Any, place: str) -> tuple[End, End]:
     lo, hi = items(pair, 2, place)
     ends = end(lo, "-inf", f"{place}: lo"), end(hi, "inf", f"{place}: hi")
     if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
@@ -222,7 +112,7 @@ def _kkt_span(stairs: Iterable[Stair]) -> Span:
 
 
 def _prove_optimal(problem: Problem, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
-    solution = _derive(problem, segment, piece.place)
+    solution = derive(problem, segment, piece.place)
     deviation = fmpq(0)
     for name, exact in (("x", solution.x), ("y", solution.y), ("z", solution.z)):
         for k, vector in enumerate(exact.transpose().tolist()):
@@ -249,7 +139,7 @@ def _compare(segment: Any, name: str, exact: Sequence[fmpq], tolerance: fmpq, pl
     return max(deviations, default=fmpq(0))
 
 
-def _derive(problem: Problem, segment: Any, place: str) -> Solution:
+def derive(problem: Problem, segment: Any, place: str) -> Solution:
     """Return the solution that the states stand for: the unknown x and y by one exact solve."""
     bounds = zip(problem.lower, problem.upper, strict=True)
     values = _read_states(segment, "variables", [_variable_roles(*sides) for sides in bounds], place)
@@ -339,8 +229,8 @@ def _feasible_part(span: Span, problem: Problem, x: fmpq_mat) -> Span:
     return span
 
 
-def _prove_piece(problem: Problem, segment: Any, place: str, tolerance: fmpq) -> Piece:
-    lo, hi = _read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
+def prove_piece(problem: Problem, segment: Any, place: str, tolerance: fmpq) -> Piece:
+    lo, hi = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
     place = f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
     status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
     piece = PROOFS[status](problem, segment, Piece(place, status, lo, hi, Span()), tolerance)
@@ -354,107 +244,3 @@ PROOFS: dict[str, Callable[[Problem, Any, Piece, fmpq], Piece]] = {
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,
 }
-
-
-def _require_chain(pieces: Sequence[Piece], interval: tuple[End, End], stopped: str | None) -> None:
-    if not pieces and (stopped is None or interval[0] is None or interval[0] != interval[1]):
-        raise CertificateError("segments may be empty only if stopped says why and interval is one point")
-    if pieces and (pieces[0].lo, pieces[-1].hi) != interval:
-        wanted, found = (
-            f"from {shown(lo, '-inf')} to {shown(hi)}" for lo, hi in (interval, (pieces[0].lo, pieces[-1].hi))
-        )
-        raise CertificateError(f"segments must go {wanted} as interval says, they go {found}")
-    for left, right in pairwise(pieces):
-        if left.hi is None or left.hi != right.lo:
-            raise CertificateError(f"{right.place} must start where {left.place} ends")
-    if [status for status, _ in groupby(piece.status for piece in pieces)].count("optimal") > 1:
-        raise CertificateError("the optimal segments must be consecutive, others lie between them")
-
-
-def _exact_ends(pieces: Sequence[Piece], stated: Sequence[End], cut: tuple[bool, bool]) -> list[End]:
-    """Return the ascending ends nearest to the stated ones that keep every piece inside its span.
-
-    Ends that were asked for stay. The least such ends are the running maxima of the starts of the spans, the
-    greatest the running minima of their stops; ascending numbers clamped between these stay ascending.
-    """
-    starts = [pieces[0].span.lo if cut[0] else stated[0], *(piece.span.lo for piece in pieces[1:]), None]
-    stops = [None, *(piece.span.hi for piece in pieces[:-1]), pieces[-1].span.hi if cut[1] else stated[-1]]
-    least, greatest = list(accumulate(starts, _later)), list(accumulate(stops[::-1], _earlier))[::-1]
-    ends = []
-    for k, (mu, low, high) in enumerate(zip(stated, least, greatest, strict=True)):
-        is_asked = (k == 0 and not cut[0]) or (k == len(pieces) and not cut[1])
-        exact = mu if mu is None or is_asked else _earlier(_later(mu, low), high)
-        if (low is not None and high is not None and low > high) or _move(exact, mu) > TOLERANCE:
-            raise CertificateError(f"{_claims(_around(pieces, k))}: no mu near {shown(mu)} is an end of both")
-        ends.append(exact)
-    return ends
-
-
-def _require_cover(pieces: Sequence[Piece], ends: Sequence[End], cut: tuple[bool, bool]) -> None:
-    """Raise unless every piece holds between its ends, and a neighbour at each end that is not cut."""
-    for k, piece in enumerate(pieces):
-        lo, hi = ends[k], ends[k + 1]
-        is_met = lo is None or lo != hi or piece.span.holds_at(lo)
-        if not (is_met and piece.span.holds_between(lo, hi)):
-            raise CertificateError(f"{_claims([piece])}, not from {shown(lo, '-inf')} to {shown(hi)}")
-    for k in range(cut[0], len(pieces) + 1 - cut[1]):
-        mu, around = ends[k], _around(pieces, k)
-        if mu is not None and around and not any(piece.span.holds_at(mu) for piece in around):
-            raise CertificateError(f"{_claims(around)}: nothing is proved at mu = {shown(mu)}")
-
-
-def _require_continuity(problem: Problem, pieces: Sequence[Piece], ends: Sequence[End]) -> None:
-    for (left, right), mu in zip(pairwise(pieces), ends[1:-1], strict=False):
-        if left.x is None or right.x is None or mu is None:
-            continue
-        before, after = left.x * column([fmpq(1), mu]), right.x * column([fmpq(1), mu])
-        if before != after and problem.objective(before, mu) != problem.objective(after, mu):
-            raise CertificateError(f"{right.place} must continue the optimal value of {left.place}")
-
-
-def _summarise(
-    document: Mapping[str, Any], pieces: Sequence[Piece], ends: Sequence[End], deviation: fmpq
-) -> Certificate:
-    known = [-math.inf if ends[0] is None else _fraction(ends[0])]
-    known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
-    runs = [list(run) for _, run in groupby(range(len(pieces)), key=lambda i: pieces[i].status)]
-    return Certificate(
-        document=document,
-        arithmetic=document["arithmetic"],
-        pieces=len(pieces),
-        deviation=float(_fraction(deviation)),
-        interval=(known[0], known[-1]),
-        statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
-        breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
-    )
-
-
-def _around(pieces: Sequence[Piece], k: int) -> Sequence[Piece]:
-    return pieces[max(k - 1, 0) : k + 1]
-
-
-def _claims(pieces: Iterable[Piece]) -> str:
-    return "; ".join(f"{piece.place} is {piece.status} for {piece.span}" for piece in pieces)
-
-
-def _later(*candidates: End) -> End:
-    return max((mu for mu in candidates if mu is not None), default=None)
-
-
-def _earlier(*candidates: End) -> End:
-    return min((mu for mu in candidates if mu is not None), default=None)
-
-
-def _move(exact: End, stated: End) -> fmpq:
-    return fmpq(0) if exact is None or stated is None else abs(exact - stated) / (1 + abs(stated))
-
-
-def _fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-def _text(value: Fraction | float, in_full: bool = False) -> str:
-    if not isinstance(value, Fraction):
-        return str(value)
-    exact = fmpq(value.numerator, value.denominator)
-    return str(exact) if in_full else shown(exact)

@@ -1,0 +1,142 @@
+"""Certificates: an independent, exact check that a path document proves what it claims.
+
+Room: a path document (`docs/file-format.md`) in, a `Certificate` or a `CertificateError` out. Every piece is
+proved on its own from its states or vectors, in rationals; then the pieces are fitted together.
+May touch: `errors`, python-flint and its own modules; never an engine.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from itertools import groupby
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from flint import fmpq
+
+from pqp.certificate.covering import (
+    TOLERANCE,
+    exact_ends,
+    move,
+    require_chain,
+    require_continuity,
+    require_cover,
+)
+from pqp.certificate.lines import Span
+from pqp.certificate.pieces import Piece, prove_piece, read_interval
+from pqp.certificate.problem import read_problem
+from pqp.certificate.reading import End, entry, items, one_of, shown
+from pqp.errors import CertificateError
+
+__all__ = ["Certificate", "check"]
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What was proved: at every mu of `interval` the status, and where optimal the solution, are as stated.
+
+    `interval` and `breakpoints` are exact (infinite ends are floats), `statuses` are the stretches (lo, hi,
+    status), `deviation` is the largest relative difference between a stated number and the exact one. Where a
+    stop cut the interval short beside an infeasible or unbounded piece, that end itself may be unproved.
+    """
+
+    document: Mapping[str, Any] = field(repr=False)
+    arithmetic: str
+    pieces: int
+    deviation: float
+    interval: tuple[Fraction | float, Fraction | float] = field(repr=False)
+    statuses: tuple[tuple[Fraction | float, Fraction | float, str], ...] = field(repr=False)
+    breakpoints: tuple[Fraction, ...] = field(repr=False)
+
+    def __str__(self) -> str:
+        interval = " to ".join(map(_text, self.interval))
+        stretches = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
+        agree = f"agree with the exact ones to {self.deviation:.0e}" if self.deviation else "are exact"
+        return (
+            f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
+            f"({', '.join(stretches) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
+            "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, others are "
+            f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}."
+        )
+
+    def save(self, file: str | PathLike[str]) -> None:
+        """Write the document as JSON with a `certificate` block added; `check` accepts the result again."""
+        full = partial(_text, in_full=True)
+        summary = {
+            "pieces": self.pieces,
+            "deviation": self.deviation,
+            "interval": [full(mu) for mu in self.interval],
+            "statuses": [[full(lo), full(hi), status] for lo, hi, status in self.statuses],
+            "breakpoints": [full(mu) for mu in self.breakpoints],
+        }
+        text = json.dumps({**self.document, "certificate": summary}, indent=1, allow_nan=False)
+        Path(file).write_text(text + "\n", encoding="utf-8")
+
+
+def check(document: Mapping[str, Any]) -> Certificate:
+    """Return a certificate if the path document proves itself; raise at the first thing that does not hold.
+
+    >>> problem = {"P": [], "c": {"constant": [], "slope": []}}
+    >>> path = {"format": "pqp-path", "version": 1, "problem": problem, "arithmetic": "exact",
+    ...         "interval": [1, 1], "asked": [1, 2], "stopped": "no time left", "segments": []}
+    >>> check(path)
+    Certificate(arithmetic='exact', pieces=0, deviation=0.0)
+    """
+    interval, cut = _read_frame(document)
+    problem = read_problem(entry(document, "problem", "document"))
+    tolerance = TOLERANCE if document["arithmetic"] == "float" else fmpq(0)
+    segments = items(entry(document, "segments", "document"), None, "segments")
+    pieces = [prove_piece(problem, claim, f"segments[{i}]", tolerance) for i, claim in enumerate(segments)]
+    require_chain(pieces, interval, document["stopped"])
+    stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
+    ends = exact_ends(pieces, stated) if pieces and tolerance else stated
+    require_cover(pieces, ends, cut)
+    require_continuity(problem, pieces, ends)
+    moves = [move(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
+    return _summarise(document, pieces, ends, max([*moves, *(piece.deviation for piece in pieces)]))
+
+
+def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[bool, bool]]:
+    """Return the interval, and which of its ends are not those asked for."""
+    one_of(("pqp-path",), entry(document, "format", "document"), "format")
+    one_of((1,), entry(document, "version", "document"), "version")
+    one_of(("exact", "float"), entry(document, "arithmetic", "document"), "arithmetic")
+    (lo, hi), asked = (read_interval(entry(document, key, "document"), key) for key in ("interval", "asked"))
+    stopped = entry(document, "stopped", "document")
+    if stopped is not None and not isinstance(stopped, str):
+        raise CertificateError(f"stopped must be null or a sentence, got {shown(stopped)}")
+    if not Span(*asked).holds_between(lo, hi) or (stopped is None and (lo, hi) != asked):
+        raise CertificateError("interval must be the one in asked or, if stopped says why, a part of it")
+    return (lo, hi), (lo != asked[0], hi != asked[1])
+
+
+def _summarise(
+    document: Mapping[str, Any], pieces: Sequence[Piece], ends: Sequence[End], deviation: fmpq
+) -> Certificate:
+    known = [-math.inf if ends[0] is None else _fraction(ends[0])]
+    known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
+    runs = [list(run) for _, run in groupby(range(len(pieces)), key=lambda i: pieces[i].status)]
+    return Certificate(
+        document=document,
+        arithmetic=document["arithmetic"],
+        pieces=len(pieces),
+        deviation=float(_fraction(deviation)),
+        interval=(known[0], known[-1]),
+        statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
+        breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
+    )
+
+
+def _fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
+def _text(value: Fraction | float, in_full: bool = False) -> str:
+    if not isinstance(value, Fraction):
+        return str(value)
+    exact = fmpq(value.numerator, value.denominator)
+    return str(exact) if in_full else shown(exact)
