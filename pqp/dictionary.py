@@ -9,7 +9,7 @@ Room: an LCP and pivots in, values and signs out. Chooses no pivot.
 May touch: `errors`, `field`, `table`, `lcp`, `place`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -81,8 +81,15 @@ class Dictionary:
 
     def z(self) -> tuple[Array, Array]:
         """Return constant and slope of z: basic entries from the table, zero for the others."""
+        return self._values(lambda i: i in self.basis)
+
+    def w(self) -> tuple[Array, Array]:
+        """Return constant and slope of w."""
+        return self._values(lambda i: i not in self.basis)
+
+    def _values(self, is_basic: Callable[[int], bool]) -> tuple[Array, Array]:
         zero = self.lcp.field.number(0)
-        parts = [self.value(i) if i in self.basis else (zero, zero) for i in range(self.size)]
+        parts = [self.value(i) if is_basic(i) else (zero, zero) for i in range(self.size)]
         array = self.lcp.field.array
         return array([part[0] for part in parts]), array([part[1] for part in parts])
 

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from pqp.errors import NotConvexError, ProblemError
-from pqp.field import CONVEX_SLACK, Array, Field, as_numbers, exact_array, float_array, is_exact
+from pqp.field import (
+    CONVEX_SLACK,
+    FLOAT,
+    Array,
+    Field,
+    as_numbers,
+    exact_array,
+    exact_product,
+    float_array,
+    is_exact,
+)
 from pqp.table import ExactTable, exact_table
 
 
@@ -73,7 +83,7 @@ class Gram:
     def matrix(self, field: Field) -> Array:
         """Return the entries of F Fᵀ in the given arithmetic."""
         F = field.array(self.F)
-        return F @ F.T
+        return F @ F.T if field is FLOAT else exact_product(F, F.T)
 
     def require_exact_convexity(self) -> None:
         """A Gram matrix is convex: nothing to check."""

@@ -5,11 +5,11 @@ May touch: `field`, `lcp`, `place`, `dictionary`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, overload
 
 from pqp.dictionary import Dictionary, dictionary_of
-from pqp.field import Number
+from pqp.field import Number, shown
 from pqp.lcp import ParametricLCP
 from pqp.place import Place
 
@@ -74,7 +74,7 @@ class Pivot:
 
     def __str__(self) -> str:
         return (
-            f"{self.number:4d}  mu = {self.place}: {self.kind} pivot on {_shown(self.element)}, "
+            f"{self.number:4d}  mu = {self.place}: {self.kind} pivot on {shown(self.element)}, "
             f"{', '.join(self.leaving)} out, {', '.join(self.entering)} in\n"
             f"      r: {self.r_reason}\n"
             f"      s: {self.s_reason}\n"
@@ -125,15 +125,16 @@ class PivotLog(Sequence[Pivot]):
         return "\n".join(map(str, self.pivots)) if self.pivots else "no pivots"
 
 
-def _shown(number: Number) -> str:
-    return f"{number:.6g}" if isinstance(number, float) else str(number)
+def numbered(pivots: Sequence[Pivot]) -> PivotLog:
+    """Return a log of the pivots, numbered from 1."""
+    return PivotLog(tuple(replace(pivot, number=i) for i, pivot in enumerate(pivots, start=1)))
 
 
 def _sum(constant: Number, slope: Number, symbol: str) -> str:
     if not slope:
-        return _shown(constant)
+        return shown(constant)
     size = -slope if slope < 0 else slope
-    term = symbol if size == 1 else f"{_shown(size)} {symbol}"
+    term = symbol if size == 1 else f"{shown(size)} {symbol}"
     if not constant:
         return f"-{term}" if slope < 0 else term
-    return f"{_shown(constant)} {'-' if slope < 0 else '+'} {term}"
+    return f"{shown(constant)} {'-' if slope < 0 else '+'} {term}"

@@ -1,7 +1,7 @@
 """Formulas: `minimize(expr).subject_to(x + y <= mu, ...)`, a problem written down as on paper.
 
 Room: sympy expressions and relations in, a `ParametricQP` out. Solves nothing.
-May touch: `errors`, `field`, `affine`, `problem`.
+May touch: `errors`, `field`, `affine`, `problem`, `terms`.
 
 >>> import sympy
 >>> from pqp import mu
@@ -21,8 +21,9 @@ import sympy
 
 from pqp.affine import MU_SYMBOL, Affine, as_affine
 from pqp.errors import ProblemError
-from pqp.field import Array, Number, exact, exact_array, fraction
+from pqp.field import Array, Number, exact_array, fraction
 from pqp.problem import ParametricQP
+from pqp.terms import Term, objective_terms, read_formula, read_terms, require_plain
 
 Sense = Literal["<=", ">=", "=="]
 Bounds = dict[tuple[Any, Sense], Affine]
@@ -47,7 +48,7 @@ class Objective:
     variables: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
-        _objective_terms(self.expression)
+        objective_terms(self.expression)
 
     def subject_to(self, *constraints: Any) -> ParametricQP:
         """Return the problem with these constraints; none of them leaves it unconstrained.
@@ -56,7 +57,7 @@ class Objective:
         becomes a bound, everything else a row, in the order given. Python cannot chain comparisons of
         formulas: write 0 <= x <= mu as two constraints.
         """
-        terms = _objective_terms(self.expression)
+        terms = objective_terms(self.expression)
         read = [_read_constraint(constraint) for constraint in constraints]
         used = {v for term in terms for v in term.powers}.union(*(row.coefficients for row in read))
         variables = _ordered(used, self.variables)
@@ -92,7 +93,7 @@ def minimize(expression: Any, variables: Iterable[Any] | None = None) -> Objecti
     Traceback (most recent call last):
     pqp.errors.ProblemError: the objective contains mu*x**2: mu may not multiply a quadratic term; ...
     """
-    formula = _formula(expression, "the objective")
+    formula = read_formula(expression, "the objective")
     return Objective(formula, None if variables is None else tuple(variables))
 
 
@@ -116,21 +117,6 @@ def soft(constraint: Any, penalty: Any) -> Soft:
 
 
 @dataclass(frozen=True)
-class _Term:
-    """One monomial: coefficient · Π variable^power · mu^mu_power."""
-
-    coefficient: Number
-    powers: dict[Any, int]
-    mu_power: int
-    text: str
-
-    @property
-    def degrees(self) -> tuple[int, int]:
-        """The degree in the variables and the degree in mu."""
-        return sum(self.powers.values()), self.mu_power
-
-
-@dataclass(frozen=True)
 class _Constraint:
     """The row Σ coefficient · variable, its sense and limit, and its penalty if soft."""
 
@@ -144,92 +130,13 @@ class _Constraint:
         return len(self.coefficients) == 1 and self.penalty is None
 
 
-def _formula(value: Any, where: str) -> Any:
-    try:
-        formula = sympy.sympify(value, strict=True)
-    except sympy.SympifyError:
-        formula = None
-    if not isinstance(formula, sympy.Expr):
-        raise ProblemError(f"{where} must be a sympy expression, got {value!r}")
-    return formula
-
-
-def _terms(formula: Any, where: str) -> list[_Term]:
-    """Return the monomials of a polynomial, its numbers as they were written."""
-    return [_term(term, where) for term in sympy.Add.make_args(sympy.expand(formula)) if term != 0]
-
-
-def _term(term: Any, where: str) -> _Term:
-    number, monomial = term.as_independent(*term.free_symbols, as_Add=False)
-    powers = dict(monomial.as_powers_dict()) if monomial != 1 else {}
-    for base, exponent in powers.items():
-        if not base.is_Symbol or not (exponent.is_Integer and exponent > 0):
-            raise ProblemError(f"{where} contains {term}, which is not a polynomial{_soft_instead(term)}")
-    degrees = {base: int(exponent) for base, exponent in powers.items()}
-    mu_power = degrees.pop(MU_SYMBOL, 0)
-    for symbol in degrees:
-        _require_plain(symbol)
-    return _Term(_number(number, f"the coefficient of {term} in {where}"), degrees, mu_power, str(term))
-
-
-def _soft_instead(term: Any) -> str:
-    if not term.has(sympy.Abs, sympy.Max):
-        return ""
-    return "; write 2 |a| as pqp.soft(sympy.Eq(a, 0), 2), and 2 max(a, 0) as pqp.soft(a <= 0, 2)"
-
-
-def _number(value: Any, where: str) -> Number:
-    """Return a float for a float and an int or Fraction for a rational, never rounded."""
-    if isinstance(value, sympy.Float):
-        return float(value)
-    try:
-        number = exact(value)
-    except TypeError as error:
-        raise ProblemError(f"{where} is no number: {error}") from None
-    if number in (_INFINITY, -_INFINITY):
-        raise ProblemError(f"{where} is {number}: it must be finite; leave out a limit that does not bind")
-    return int(number) if number == int(number) else number
-
-
-def _require_plain(symbol: Any) -> None:
-    if symbol.name == MU_SYMBOL.name:
-        raise ProblemError("a symbol of your own is called mu; use pqp.mu for the parameter, or rename yours")
-    signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
-    if signed or symbol.is_integer or symbol.is_extended_real is False:
-        raise ProblemError(
-            f"{symbol} was declared with assumptions ({sympy.srepr(symbol)}), which are not constraints; "
-            f"use sympy.Symbol({symbol.name!r}) and write {symbol} >= 0 where it is needed"
-        )
-
-
-def _objective_terms(expression: Any) -> list[_Term]:
-    terms = _terms(expression, "the objective")
-    for term in terms:
-        if remedy := _trouble(*term.degrees):
-            raise ProblemError(f"the objective contains {term.text}: {remedy}")
-    return terms
-
-
-def _trouble(degree: int, mu_power: int) -> str | None:
-    """Return why a term of these degrees has no place in an objective, and what to do about it."""
-    if degree > 2:
-        return "it must be quadratic in the variables"
-    if degree == 2 and mu_power:
-        return "mu may not multiply a quadratic term; divide the objective by mu and let mu stand for 1/mu"
-    if degree == 1 and mu_power > 1:
-        return "coefficients must be affine in mu; let mu stand for another function of your parameter"
-    if degree == 0 and mu_power > 2:
-        return "a constant may have mu up to its square; leave it out, the solution does not depend on it"
-    return None
-
-
 def _read_constraint(constraint: Any) -> _Constraint:
     if isinstance(constraint, Soft):
         return replace(_read_constraint(constraint.constraint), penalty=constraint.penalty)
     relation, where = _relation(constraint), f"the constraint {constraint}"
     if not relation.lhs.free_symbols - {MU_SYMBOL}:
         relation = relation.reversed
-    terms = _terms(_formula(relation.lhs, where) - _formula(relation.rhs, where), where)
+    terms = read_terms(read_formula(relation.lhs, where) - read_formula(relation.rhs, where), where)
     for term in terms:
         _require_linear(term, where)
     coefficients = {v: term.coefficient for term in terms for v in term.powers}
@@ -239,7 +146,7 @@ def _read_constraint(constraint: Any) -> _Constraint:
     return _Constraint(coefficients, _SENSES[relation.rel_op], _affine(*parts))
 
 
-def _require_linear(term: _Term, where: str) -> None:
+def _require_linear(term: Term, where: str) -> None:
     degree, mu_power = term.degrees
     if degree > 1:
         raise ProblemError(f"{where} contains {term.text}: it must be linear in the variables")
@@ -314,7 +221,7 @@ def _ordered(used: set[Any], given: tuple[Any, ...] | None) -> list[Any]:
     for variable in variables:
         if not isinstance(variable, sympy.Symbol) or variable == MU_SYMBOL:
             raise ProblemError(f"variables must be sympy symbols other than mu, got {variable!r}")
-        _require_plain(variable)
+        require_plain(variable)
     if missing := ", ".join(sorted(str(v) for v in used - set(variables))):
         raise ProblemError(f"variables lacks {missing}, which the formulas contain")
     if not variables:
@@ -331,7 +238,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def _hessian(terms: Sequence[_Term], variables: Sequence[Any]) -> Array:
+def _hessian(terms: Sequence[Term], variables: Sequence[Any]) -> Array:
     """Return P, which carries the ½."""
     place = {v: i for i, v in enumerate(variables)}
     P = np.zeros((len(variables), len(variables)), dtype=object)
@@ -344,7 +251,7 @@ def _hessian(terms: Sequence[_Term], variables: Sequence[Any]) -> Array:
     return P.astype(float) if any(isinstance(entry, float) for entry in P.flat) else P
 
 
-def _linear(terms: Sequence[_Term], variables: Sequence[Any]) -> Affine:
+def _linear(terms: Sequence[Term], variables: Sequence[Any]) -> Affine:
     place = {v: i for i, v in enumerate(variables)}
     c = np.zeros((2, len(variables)), dtype=object)
     for term in terms:

@@ -18,7 +18,7 @@ from pqp import queries
 from pqp.certificate import Certificate, check
 from pqp.documents import path_document, write_document
 from pqp.errors import NoSolutionError, ProblemError
-from pqp.field import SAME_POINT, Array, Field, Number, as_numbers
+from pqp.field import SAME_POINT, Array, Field, Number, as_numbers, shown
 from pqp.log import PivotLog
 from pqp.plot import plot_path
 from pqp.problem import ParametricQP
@@ -53,7 +53,7 @@ class Interval:
     def __str__(self) -> str:
         opening = "[" if self.lo_closed and not math.isinf(self.lo) else "("
         closing = "]" if self.hi_closed and not math.isinf(self.hi) else ")"
-        return f"{self.status} on {opening}{self.lo}, {self.hi}{closing}"
+        return f"{self.status} on {opening}{shown(self.lo)}, {shown(self.hi)}{closing}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +140,9 @@ class Path:
         """Return dx/dmu from one side."""
         segment = self._beside(self._number(mu), side)
         if segment.status != "optimal" or segment.x1 is None:
-            raise NoSolutionError(f"the problem is {segment.status} to the {side} of mu = {mu}", segment)
+            raise NoSolutionError(
+                f"the problem is {segment.status} to the {side} of mu = {shown(mu)}", segment
+            )
         return segment.x1
 
     def objective_derivative(self, mu: Any, side: Side = "right") -> Number:
@@ -243,7 +245,7 @@ class Path:
         candidates = self._touching(mu)
         segment = candidates[-1] if side == "right" else candidates[0]
         if (side == "right" and mu == self.hi) or (side == "left" and mu == self.lo):
-            raise NoSolutionError(f"the path has no points to the {side} of mu = {mu}")
+            raise NoSolutionError(f"the path has no points to the {side} of mu = {shown(mu)}")
         return segment
 
     def _touching(self, mu: Number) -> tuple[Segment, ...]:
@@ -262,9 +264,11 @@ class Path:
         return [segment.hi for segment in self.segments]
 
     def _not_covered(self, mu: Number) -> str:
-        covered = f"the path covers [{self.lo}, {self.hi}]" if self.segments else "nothing was traced"
-        remedy = f"; {self.stopped}" if self.stopped else f"; path.extend({mu}) goes on"
-        return f"mu = {mu} was not traced: {covered}{remedy}"
+        covered = (
+            f"the path covers [{shown(self.lo)}, {shown(self.hi)}]" if self.segments else "nothing was traced"
+        )
+        remedy = f"; {self.stopped}" if self.stopped else f"; path.extend({shown(mu)}) goes on"
+        return f"mu = {shown(mu)} was not traced: {covered}{remedy}"
 
     def _is_same(self, left: Array, right: Array) -> bool:
         if not self.arithmetic.zero:

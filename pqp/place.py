@@ -10,7 +10,7 @@ May touch: `field`.
 import math
 from dataclasses import dataclass
 
-from pqp.field import Number
+from pqp.field import Number, shown
 
 
 @dataclass(frozen=True)
@@ -33,4 +33,4 @@ class Place:
         return [(1, self.mu), *beside]
 
     def __str__(self) -> str:
-        return f"{self.mu} {'+' if self.side > 0 else '-'} ε" if self.side else f"{self.mu}"
+        return f"{shown(self.mu)} {'+' if self.side > 0 else '-'} ε" if self.side else shown(self.mu)

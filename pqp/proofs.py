@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from flint import fmpq_mat
 
 from pqp.errors import InternalError
-from pqp.field import Array, exact_array, from_flint, to_flint
+from pqp.field import Array, exact_array, from_flint_matrix, to_flint_matrix
 from pqp.lcp import ParametricLCP
 
 
@@ -126,12 +125,7 @@ def _solve(matrix: Array, right: Array) -> Array:
     k = len(matrix)
     columns = right.reshape(k, -1)
     try:
-        solution = _flint(matrix).solve(_flint(columns))
+        solution = to_flint_matrix(matrix).solve(to_flint_matrix(columns))
     except ZeroDivisionError:
         raise InternalError("a basis of the dictionary is singular in exact arithmetic") from None
-    return exact_array([from_flint(entry) for entry in solution.entries()]).reshape(right.shape)
-
-
-def _flint(matrix: Array) -> Any:
-    rows, columns = matrix.shape
-    return fmpq_mat(rows, columns, [to_flint(entry) for entry in matrix.flat])
+    return from_flint_matrix(solution).reshape(right.shape)

@@ -16,20 +16,21 @@ from pqp.problem import Affines, QPData
 from pqp.segment import Basis, Farkas, Segment
 
 
-def read_segment(compiled: CompiledQP, basis: frozenset[int], z: Affines, lo: Number, hi: Number) -> Segment:
-    """Return the optimal segment of a basis whose basic z are given."""
-    states = read_states(compiled, basis)
+def read_segment(
+    compiled: CompiledQP, basis: frozenset[int], z: Affines, w: Affines, ends: tuple[Number, Number]
+) -> Segment:
+    """Return the optimal segment of a basis whose z and w are given."""
     x, y = read_x(compiled, z), _read_y(compiled, z)
     return Segment(
-        lo=lo,
-        hi=hi,
+        lo=ends[0],
+        hi=ends[1],
         status="optimal",
         problem=compiled.problem,
         arithmetic=compiled.field,
-        basis=states,
+        basis=read_states(compiled, basis),
         x=x,
         y=y,
-        z=_reduced_costs(compiled, states, x, y),
+        z=_read_reduced_costs(compiled, z, w, x, y),
     )
 
 
@@ -57,13 +58,21 @@ def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
     return y[0], y[1]
 
 
-def _reduced_costs(compiled: CompiledQP, basis: Basis, x: Affines, y: Affines) -> Affines:
-    """Return z = Px + c − Aᵀy, which is 0 by definition for variables between their limits."""
-    data = compiled.problem.data(compiled.field)
-    held = np.array([state != "between" for state in basis.variables], dtype=bool)
-    zero = compiled.field.array(0)
-    z = [np.where(held, data.P @ x[k] + data.c[k] - data.A.T @ y[k], zero) for k in (0, 1)]
-    return z[0], z[1]
+def _read_reduced_costs(compiled: CompiledQP, z: Affines, w: Affines, x: Affines, y: Affines) -> Affines:
+    """Return the multipliers of bounds: w of the variable pairs less the multiplier of a second bound.
+
+    Fixed variables have no pair; theirs is Px + c − Aᵀy.
+    """
+    data, fixed = compiled.problem.data(compiled.field), compiled.signs == 0
+    costs = [compiled.field.array(np.zeros(compiled.problem.n)) for _ in (0, 1)]
+    for part in (0, 1):
+        costs[part][fixed] = data.P[fixed] @ x[part] + data.c[part][fixed] - data.A.T[fixed] @ y[part]
+        for place, pair in enumerate(compiled.pairs):
+            if pair.kind == "variable":
+                costs[part][pair.index] += compiled.signs[pair.index] * w[part][place]
+            elif pair.kind == "bound":
+                costs[part][pair.index] -= z[part][place]
+    return costs[0], costs[1]
 
 
 def read_states(compiled: CompiledQP, basis: Iterable[int]) -> Basis:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from pqp.errors import NoSolutionError
-from pqp.field import Array, Field, Number
+from pqp.field import Array, Field, Number, shown
 from pqp.problem import Affines, ParametricQP
 from pqp.residuals import Residuals, residuals
 from pqp.uniqueness import is_unique
@@ -139,7 +139,7 @@ class Segment:
         return total
 
     def __repr__(self) -> str:
-        return f"Segment({self.lo}, {self.hi}, {self.status!r})"
+        return f"Segment({shown(self.lo)}, {shown(self.hi)}, {self.status!r})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,14 +195,14 @@ class Point:
     def _no_solution(self, name: str) -> NoSolutionError:
         proof = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
         return NoSolutionError(
-            f"the problem is {self.status} at mu = {self.mu}: no {name}; {proof}", self.segment
+            f"the problem is {self.status} at mu = {shown(self.mu)}: no {name}; {proof}", self.segment
         )
 
     def __repr__(self) -> str:
         if self.status != "optimal":
-            return f"Point(mu={self.mu}, {self.status})"
-        values = ", ".join(f"{name}={value}" for name, value in self.named.items())
-        return f"Point(mu={self.mu}, {values})"
+            return f"Point(mu={shown(self.mu)}, {self.status})"
+        values = ", ".join(f"{name}={shown(value)}" for name, value in self.named.items())
+        return f"Point(mu={shown(self.mu)}, {values})"
 
 
 def product(left: Affines, right: Affines) -> Array:

@@ -7,17 +7,17 @@ May touch: everything to its left.
 import math
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pqp.compilation import compile_problem
 from pqp.crisscross import RULES, Rule
 from pqp.documents import VERSION, problem_document, write_document
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
-from pqp.field import FIELDS, FLOAT, KKT_RESIDUAL, RATIONAL, Arithmetic, Field, Number, as_numbers
-from pqp.log import Pivot, PivotLog
+from pqp.field import FIELDS, FLOAT, KKT_RESIDUAL, RATIONAL, Arithmetic, Field, Number, as_numbers, shown
+from pqp.limits import Limits, Progress, Watch
+from pqp.log import Pivot, numbered
 from pqp.path import Path
 from pqp.problem import ParametricQP
 from pqp.reading import basis_of, read_segment
@@ -26,34 +26,6 @@ from pqp.stretches import explain
 from pqp.tableau import Event, Piece, Stretch, Tracer
 
 METHODS = ("tableau",)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When to stop early. None means no limit."""
-
-    max_pieces: int | None = None
-    max_pivots: int | None = None
-    time_limit: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("max_pieces", "max_pivots", "time_limit"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ProblemError(f"{name} must be positive or None, got {value!r}")
-
-    def deadline(self) -> float:
-        """Return the time at which the time limit is up, counted from now."""
-        return math.inf if self.time_limit is None else time.monotonic() + self.time_limit
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a trace has come."""
-
-    mu: Number
-    pieces: int
-    pivots: int
 
 
 def solve_path(
@@ -125,7 +97,6 @@ class _Part:
 
     segments: list[Segment] = field(default_factory=list)
     pivots: list[Pivot] = field(default_factory=list)
-    pivot_count: int = 0
     stopped: str | None = None
 
 
@@ -148,18 +119,19 @@ class _Job:
         progress: Callable[[Progress], None] | None = None,
     ) -> _Part:
         """Trace from one end to the other, starting with the basis of a segment if there is one."""
-        part, deadline = _Part(), limits.deadline()
+        part, watch = _Part(), Watch(limits, begin, progress)
         try:
             tracer = Tracer(compile_problem(self.problem, self.field), self.rule)
             basis = None if start is None or start.basis is None else basis_of(tracer.compiled, start.basis)
-            events = tracer.trace(tracer.first(basis), begin, stop)
-            self._gather(tracer, _limited(events, part, limits, deadline, begin, progress), part)
+            self._gather(tracer, watch.passing(tracer.trace(tracer.first(basis), begin, stop)), part)
+        except KeyboardInterrupt:
+            watch.interrupt()
         except NumericalTroubleError as trouble:
             trouble.segments = tuple(_ascending(part.segments))
             raise
         except InternalError as bug:
             raise InternalError(*_reproducible(bug, self.problem, (begin, stop))) from bug
-        part.segments = _ascending(part.segments)
+        part.segments, part.stopped = _ascending(part.segments), watch.stopped
         return part
 
     def _gather(self, tracer: Tracer, events: Iterator[Event], part: _Part) -> None:
@@ -167,8 +139,7 @@ class _Job:
         pending: list[Stretch] = []
         for event in events:
             if isinstance(event, Pivot):
-                if self.log:
-                    part.pivots.append(replace(event, number=part.pivot_count))
+                part.pivots += [event] if self.log else []
             elif isinstance(event, Stretch):
                 pending.append(event)
             else:
@@ -205,7 +176,7 @@ class _Job:
             method=self.method,
             rule=self.rule.name,
             stopped=part.stopped,
-            log=PivotLog(tuple(part.pivots)) if self.log else None,
+            log=numbered(part.pivots) if self.log else None,
             continuation=extend,
             begin=begin,
         )
@@ -239,44 +210,8 @@ def _joins(segments: list[Segment], point: Segment, rightwards: bool) -> bool:
     return (segments[0] if rightwards else segments[-1]).status == point.status
 
 
-def _limited(
-    events: Iterator[Event],
-    part: _Part,
-    limits: Limits,
-    deadline: float,
-    begin: Number,
-    progress: Callable[[Progress], None] | None,
-) -> Iterator[Event]:
-    """Pass events on until a limit is reached or the user interrupts; say so in `part`."""
-    pieces, at = 0, begin
-    try:
-        for event in events:
-            part.stopped = _reached(limits, pieces, part.pivot_count, deadline, at)
-            if part.stopped:
-                return
-            yield event
-            part.pivot_count += isinstance(event, Pivot)
-            pieces += not isinstance(event, Pivot)
-            at = at if isinstance(event, Pivot) else event.end
-            if progress is not None:
-                progress(Progress(at, pieces, part.pivot_count))
-    except KeyboardInterrupt:
-        part.stopped = f"interrupted at mu = {at}; path.extend goes on"
-
-
-def _reached(limits: Limits, pieces: int, pivots: int, deadline: float, at: Number) -> str | None:
-    for name, reached in (
-        ("max_pieces", limits.max_pieces is not None and pieces >= limits.max_pieces),
-        ("max_pivots", limits.max_pivots is not None and pivots >= limits.max_pivots),
-        ("time_limit", time.monotonic() > deadline),
-    ):
-        if reached:
-            return f"{name} = {getattr(limits, name)} was reached at mu = {at}; path.extend goes on"
-    return None
-
-
 def _segment(tracer: Tracer, piece: Piece) -> Segment:
-    return read_segment(tracer.compiled, piece.basis, piece.z, *_ordered(piece.start, piece.end))
+    return read_segment(tracer.compiled, piece.basis, piece.z, piece.w, _ordered(piece.start, piece.end))
 
 
 def _ascending(segments: list[Segment]) -> list[Segment]:
@@ -322,7 +257,8 @@ def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
     lo, hi = field.number(ends[0]), field.number(ends[1])
     if lo > hi:
         raise ProblemError(
-            f"interval must have lo ≤ hi, got ({lo}, {hi}); direction='right-to-left' traces downwards"
+            f"interval must have lo ≤ hi, got ({shown(lo)}, {shown(hi)}); "
+            f"direction='right-to-left' traces downwards"
         )
     if lo == hi and math.isinf(lo):
         raise ProblemError(f"interval ({lo}, {hi}) contains no number")

@@ -33,6 +33,7 @@ class Piece:
     end: Number
     basis: frozenset[int]
     z: Affines
+    w: Affines
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,8 @@ class Tracer:
 
 
 def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
-    return Piece(start, end, outcome.dictionary.basis, outcome.dictionary.z())
+    dictionary = outcome.dictionary
+    return Piece(start, end, dictionary.basis, dictionary.z(), dictionary.w())
 
 
 def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Number:

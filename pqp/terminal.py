@@ -14,8 +14,8 @@ from typing import Any
 from rich.console import Console
 
 from pqp.field import Number
+from pqp.limits import Progress
 from pqp.report import shown_number
-from pqp.solving import Progress
 
 # The exit code of a program whose reader went away, as shells report it: 128 + SIGPIPE.
 PIPE_CLOSED = 141

@@ -15,12 +15,11 @@ May touch: `field`, `problem`, `lcp`, `place`, `dictionary`, `crisscross`, `comp
 """
 
 import numpy as np
-from flint import fmpq_mat
 
 from pqp.complementarity import run
 from pqp.crisscross import Solved, criss_cross
 from pqp.dictionary import first_dictionary, with_free_pairs_in
-from pqp.field import FLOAT, Array, Field, Number, to_flint
+from pqp.field import FLOAT, Array, Field, Number, to_flint_matrix
 from pqp.lcp import ParametricLCP
 from pqp.place import Place
 from pqp.problem import Affines, ParametricQP, QPData
@@ -110,8 +109,7 @@ def _rank(matrix: Array, field: Field) -> int:
         return 0
     if field is FLOAT:
         return int(np.linalg.matrix_rank(matrix))
-    rows, columns = matrix.shape
-    return int(fmpq_mat(rows, columns, [to_flint(entry) for entry in matrix.flat]).rank())
+    return int(to_flint_matrix(matrix).rank())
 
 
 def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:

@@ -1,58 +1,101 @@
 """Random problems, degenerate on purpose: ties, copied rows, rank 0 to n, tails without a solution.
 
-Numbers are few and small, so that limits meet, rows repeat and several things happen at the same mu. `problems`
-and `instances` are the ones to use; everything else is what they are made of.
+Numbers are few and small, so that limits meet, rows repeat and several things happen at the same mu. Limits
+are laid around an anchor, a point that most of them contain at one mu, and costs around multipliers, so
+that most problems are solvable somewhere and few everywhere. Use `for_all` with `instances` or `problems`.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from hypothesis import reject
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import pqp
 from pqp import mu
 from pqp.errors import ProblemError
+from pqp.field import RATIONAL
+from pqp.hessian import as_hessian
 
 Moving = Literal["c", "b", "both"]
-Strategy = st.SearchStrategy
+Kind = Literal["free", "lower", "upper", "boxed", "fixed"]
 INFINITY = float("inf")
 
+# The same examples in every run, few enough for a slow machine; and new ones by the thousand, with -m slow.
+QUICK = settings(max_examples=50, deadline=None, derandomize=True)
+THOROUGH = settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 WHOLE = st.integers(-3, 3)
-# dyadic: exact in float64, unlike the thirds
-HALVES = st.integers(-5, 5).map(lambda k: k / 2)
-THIRDS = st.integers(-5, 5).map(lambda k: Fraction(k, 3))
-NUMBERS = (WHOLE, WHOLE, HALVES, THIRDS)
-SLOPES = st.sampled_from((0, 0, 1, -1, 2))
+# all numbers of a problem are multiples of its unit: integers, dyadic floats, or rationals no float can hold
+UNITS = st.sampled_from((1, 1, 0.5, Fraction(1, 3)))
+SLOPES = st.sampled_from((0, 1, -1, 2, 0))
 STILL = st.just(0)
-WIDTHS = st.sampled_from((1, 0, 2, 3))
+# how far a limit is from the anchor: often 0, a tie
+GAPS = st.sampled_from((0, 1, 2, 3))
 # entries of A and of factors of P: mostly zeros and ones, so that rows depend on one another
 ENTRIES = st.sampled_from((0, 1, -1, 2))
-FREE, LOWER, UPPER, BOXED, FIXED = range(5)
-VARIABLE_KINDS = st.sampled_from((LOWER, LOWER, BOXED, BOXED, FREE, UPPER, FIXED))
-ROW_KINDS = st.sampled_from((LOWER, UPPER, BOXED, FIXED, FREE))
+VARIABLE_KINDS = st.sampled_from(("lower", "lower", "boxed", "boxed", "free", "upper", "fixed"))
+ROW_KINDS = st.sampled_from(("lower", "upper", "boxed", "fixed", "free"))
 STILL_PENALTIES = st.sampled_from((None, 1, 2, 0, Fraction(1, 2)))
 PENALTIES = st.sampled_from((None, 1, 2, mu, 3 - mu, 1 + mu, 0, Fraction(1, 2)))
+# what a multiplier at a limit of each kind may be
+MULTIPLIERS = {
+    "free": STILL,
+    "lower": GAPS,
+    "upper": GAPS.map(lambda gap: -gap),
+    "boxed": WHOLE,
+    "fixed": WHOLE,
+}
+
+
+def for_all(**strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Turn a property into two tests: one with few examples, and one marked slow with thousands."""
+
+    def wrap(holds: Callable[..., None]) -> Callable[..., None]:
+        quick, thorough = (profile(given(**strategies)(holds)) for profile in (QUICK, THOROUGH))
+        slow = pytest.param(thorough, id="thorough", marks=pytest.mark.slow)
+
+        @pytest.mark.parametrize("examples", [pytest.param(quick, id="quick"), slow])
+        def test(examples: Callable[[], None]) -> None:
+            examples()
+
+        test.__doc__ = holds.__doc__
+        return test
+
+    return wrap
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of variables or of rows, entry by entry."""
+
+    kinds: list[Kind]
+    low: list[Any]
+    high: list[Any]
+
+
+def matrices(rows: int, columns: int) -> st.SearchStrategy[Any]:
+    """Small integer matrices."""
+    entries = st.lists(ENTRIES, min_size=rows * columns, max_size=rows * columns)
+    return entries.map(lambda numbers: np.array(numbers, dtype=int).reshape(rows, columns))
 
 
 @st.composite
-def hessians(draw: st.DrawFn, n: int, entries: Strategy[Any] = ENTRIES) -> Any:
+def hessians(draw: st.DrawFn, n: int, unit: Any = 1) -> Any:
     """P of any rank from 0 to n, as entries, as `Gram` or as `PairGram`."""
-    rank = draw(st.integers(0, n))
-    F = draw(matrices(n, rank, entries))
-    if rank == 0:
-        return draw(st.sampled_from((np.zeros((n, n), dtype=int), pqp.Gram(np.zeros((n, 0), dtype=int)))))
     form = draw(st.sampled_from(("entries", "gram", "pairs")))
-    if form == "pairs":
-        item = st.integers(0, n - 1)
-        return pqp.PairGram(F @ F.T, draw(st.lists(st.tuples(item, item), min_size=n, max_size=n)))
-    return F @ F.T if form == "entries" else pqp.Gram(F)
-
-
-def matrices(rows: int, columns: int, entries: Strategy[Any]) -> Strategy[Any]:
-    row = st.lists(entries, min_size=columns, max_size=columns)
-    return st.lists(row, min_size=rows, max_size=rows).map(lambda m: np.array(m).reshape(rows, columns))
+    F = draw(matrices(n, draw(st.integers(0, n)))) * unit
+    if form == "gram":
+        return pqp.Gram(F)
+    square = F @ F.T if F.size else np.zeros((n, n), dtype=int)
+    if form == "entries":
+        return square
+    item = st.integers(0, n - 1)
+    return pqp.PairGram(square, draw(st.lists(st.tuples(item, item), min_size=n, max_size=n)))
 
 
 @st.composite
@@ -69,72 +112,76 @@ def dependent_rows(draw: st.DrawFn, n: int, m: int) -> Any:
 
 
 @st.composite
-def limits(draw: st.DrawFn, kind: int, numbers: Strategy[Any], slopes: Strategy[int]) -> tuple[Any, Any]:
-    """A lower and an upper limit; they may meet or cross at some mu, but not at every mu."""
-    low = draw(numbers) + mu * draw(slopes)
-    if kind == FIXED:
-        return low, low
-    growth = draw(slopes)
-    width = draw(WIDTHS) if growth == 0 else draw(st.integers(-2, 2))
-    high = low + width + mu * growth
-    return low if kind in (LOWER, BOXED) else -INFINITY, high if kind in (UPPER, BOXED) else INFINITY
-
-
-@st.composite
-def limit_lists(
-    draw: st.DrawFn, size: int, kinds: Strategy[int], numbers: Strategy[Any], slopes: Strategy[int]
-) -> tuple[list[Any], list[Any]]:
-    """Limits of many variables or rows; some repeat those before them."""
-    pairs: list[tuple[Any, Any]] = []
-    for _ in range(size):
-        fresh = kinds.flatmap(lambda kind: limits(kind, numbers, slopes))
-        pairs.append(draw(st.one_of(fresh, st.just(pairs[-1])) if pairs else fresh))
-    return [low for low, _ in pairs], [high for _, high in pairs]
-
-
-@st.composite
-def penalties(draw: st.DrawFn, row_lower: list[Any], row_upper: list[Any], choices: Strategy[Any]) -> list[Any]:
-    """A penalty for some of the rows that can be violated."""
-    idle = [low == -INFINITY and high == INFINITY for low, high in zip(row_lower, row_upper, strict=True)]
-    return [None if useless else draw(choices) for useless in idle]
+def limits(
+    draw: st.DrawFn,
+    kinds: st.SearchStrategy[Kind],
+    anchor: Any,
+    gaps: st.SearchStrategy[Any],
+    slopes: st.SearchStrategy[int],
+    since: Any,
+) -> Limits:
+    """Limits around an anchor at the mu where `since` is 0; at other mu they may meet and cross."""
+    found = Limits([], [], [])
+    for centre in anchor:
+        kind, rise, growth = draw(kinds), draw(slopes), draw(slopes)
+        below, above = draw(gaps), draw(gaps)
+        if growth == 0 and below + above < 0:  # would cross at every mu
+            below, above = -below, -above
+        low, high = centre - below + since * rise, centre + above + since * (rise + growth)
+        found.kinds.append(kind)
+        found.low.append(low if kind in ("lower", "boxed", "fixed") else -INFINITY)
+        found.high.append(low if kind == "fixed" else high if kind in ("upper", "boxed") else INFINITY)
+    return found
 
 
 @st.composite
 def problems(
     draw: st.DrawFn, moving: Moving = "both", soft: bool = True, linear: bool = False, most: int = 4
 ) -> pqp.ParametricQP:
-    """A problem with up to `most` variables and as many rows.
+    """A problem with up to `most` variables and rows.
 
     `moving` says where mu may appear: in the cost ("c", which penalties belong to), in the limits ("b") or in
     "both". `linear` asks for P = 0; without `soft` all rows are hard.
     """
-    n, m = draw(st.integers(1, most)), draw(st.integers(0, most))
-    numbers = draw(st.sampled_from(NUMBERS))
+    n, m, unit = draw(st.integers(1, most)), draw(st.integers(0, most)), draw(UNITS)
     cost_slopes, limit_slopes = (STILL if moving == "b" else SLOPES), (STILL if moving == "c" else SLOPES)
-    P = np.zeros((n, n), dtype=int) if linear else draw(hessians(n))
-    c = [draw(numbers) + mu * draw(cost_slopes) for _ in range(n)]
-    lower, upper = draw(limit_lists(n, VARIABLE_KINDS, numbers, limit_slopes))
-    row_lower, row_upper = draw(limit_lists(m, ROW_KINDS, numbers, limit_slopes))
-    caps = None
-    if soft and draw(st.booleans()):
-        caps = draw(penalties(row_lower, row_upper, STILL_PENALTIES if moving == "b" else PENALTIES))
-    return pqp.ParametricQP(
-        P, c, draw(dependent_rows(n, m)), row_lower, row_upper, lower, upper, caps, constant=draw(constants(moving))
-    )
+    P = np.zeros((n, n), dtype=int) if linear else draw(hessians(n, unit))
+    A = draw(dependent_rows(n, m)) * draw(st.sampled_from((1, unit)))
+    x = unit * np.array(draw(st.lists(WHOLE, min_size=n, max_size=n)))
+    gaps = draw(st.sampled_from((GAPS, GAPS, GAPS, WHOLE))).map(lambda gap: gap * unit)
+    since = mu - draw(st.sampled_from((0, 1)))
+    bounds = draw(limits(VARIABLE_KINDS, x, gaps, limit_slopes, since))
+    rows = draw(limits(ROW_KINDS, A @ x, gaps, limit_slopes, since))
+    penalty = draw(penalties(rows.kinds, STILL_PENALTIES if moving == "b" else PENALTIES)) if soft else None
+    any_costs = st.lists(WHOLE, min_size=n, max_size=n)
+    costs = draw(st.one_of(balanced_costs(P, A, x, (bounds.kinds, rows.kinds)), any_costs))
+    c = [type(unit)(cost) + since * draw(cost_slopes) for cost in costs]
+    constant = draw(st.one_of(STILL, st.tuples(WHOLE, WHOLE, WHOLE if moving == "both" else STILL)))
+    limited = (rows.low, rows.high, bounds.low, bounds.high)
+    return pqp.ParametricQP(P, c, A, *limited, penalty=penalty, constant=constant)
 
 
-def constants(moving: Moving) -> Strategy[Any]:
-    """k(mu): affine unless both may move, so that it spoils neither convexity nor concavity."""
-    curved = st.tuples(WHOLE, WHOLE, WHOLE if moving == "both" else STILL)
-    return st.one_of(st.just(0), curved)
+@st.composite
+def balanced_costs(draw: st.DrawFn, P: Any, A: Any, x: Any, kinds: tuple[list[Kind], list[Kind]]) -> list[Any]:
+    """Costs with dual feasible multipliers of variables and rows of the given kinds: c = Aᵀy + z − Px."""
+    z, y = (RATIONAL.array([draw(MULTIPLIERS[kind]) for kind in side]) for side in kinds)
+    return list(RATIONAL.array(A).T @ y + z - as_hessian(P).matrix(RATIONAL) @ RATIONAL.array(x))
 
 
-def intervals() -> Strategy[tuple[Any, Any]]:
+@st.composite
+def penalties(draw: st.DrawFn, kinds: list[Kind], choices: st.SearchStrategy[Any]) -> list[Any]:
+    """No penalty at all, or one for some of the rows that can be violated."""
+    if draw(st.booleans()):
+        return [None] * len(kinds)
+    return [None if kind == "free" else draw(choices) for kind in kinds]
+
+
+def intervals() -> st.SearchStrategy[tuple[Any, Any]]:
     """Intervals of mu: finite, half-infinite, the whole line, and single points."""
     wide = st.sampled_from(((-3, 3), (-INFINITY, INFINITY), (0, INFINITY), (-INFINITY, 1), (-6, 7)))
-    numbers = st.one_of(WHOLE, HALVES, THIRDS)
+    numbers = st.tuples(UNITS, WHOLE).map(lambda pair: pair[0] * pair[1])
     narrow = st.tuples(numbers, numbers).map(lambda pair: (min(pair), max(pair)))
-    return st.one_of(wide, wide, wide, narrow, st.sampled_from(((0, 0), (1, 1))))
+    return st.one_of(wide, wide, wide, wide, narrow, st.sampled_from(((0, 0), (1, 1))))
 
 
 def is_traceable(problem: pqp.ParametricQP, interval: tuple[Any, Any]) -> bool:

@@ -57,7 +57,14 @@ class TestExact:
 
     @pytest.mark.parametrize(
         "value",
-        [np.float64(0.75), np.float32(0.75), Decimal("0.75"), sympy.Rational(3, 4), sympy.Float(0.75), Fraction(3, 4)],
+        [
+            np.float64(0.75),
+            np.float32(0.75),
+            Decimal("0.75"),
+            sympy.Rational(3, 4),
+            sympy.Float(0.75),
+            Fraction(3, 4),
+        ],
     )
     def test_every_kind_of_number_becomes_the_same_fraction(self, value):
         assert exact(value) == Fraction(3, 4)
@@ -106,11 +113,20 @@ class TestAsNumbers:
 
     @pytest.mark.parametrize(
         "values",
-        [[LARGE, 0.5], [LARGE, Fraction(1, 2)], [LARGE, math.inf], [2**64 + 1, 0.5], (0.5, LARGE), [2**63, -1]],
+        [
+            [LARGE, 0.5],
+            [LARGE, Fraction(1, 2)],
+            [LARGE, math.inf],
+            [2**64 + 1, 0.5],
+            (0.5, LARGE),
+            [2**63, -1],
+        ],
         ids=str,
     )
     def test_large_integers_beside_others_are_not_rounded(self, values):
-        assert [exact(entry) for entry in as_numbers(values, "c").tolist()] == [exact(value) for value in values]
+        assert [exact(entry) for entry in as_numbers(values, "c").tolist()] == [
+            exact(value) for value in values
+        ]
 
     def test_unsigned_integers_do_not_wrap_around(self):
         top = np.array([2**64 - 1], dtype=np.uint64)
@@ -145,7 +161,10 @@ class TestAsNumbers:
             ([b"1"], "c holds bytes: real numbers are needed"),
             (np.array(["2020-01-01"], dtype="M8[D]"), "c holds dates: real numbers are needed"),
             ([[1, 2], [3]], "c is ragged: its rows differ in length"),
-            ([1, sympy.pi], r"c\[1\] is no number: pi is not rational; give its float value, e.g. float\(pi\)"),
+            (
+                [1, sympy.pi],
+                r"c\[1\] is no number: pi is not rational; give its float value, e.g. float\(pi\)",
+            ),
             (np.ma.array([1, 2], mask=[0, 1]), "c is a masked array: fill or drop the masked entries first"),
         ],
         ids=str,

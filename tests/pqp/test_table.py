@@ -20,7 +20,7 @@ def matrices(size: int, columns: int, largest: int = 5):
 
 
 def exchanged(T: list[list[Fraction]], row: int, column: int) -> list[list[Fraction]]:
-    """The pivot from its definition: solve equation `row` for nonbasic variable `column`, put it into the others.
+    """The pivot from its definition: equation `row` solved for variable `column` and put into the others.
 
     basic_r = Σ T_rj v_j  gives  v_c = (basic_r − Σ_{j≠c} T_rj v_j) / T_rc.
     """
@@ -28,7 +28,10 @@ def exchanged(T: list[list[Fraction]], row: int, column: int) -> list[list[Fract
     solved[column] = 1 / Fraction(T[row][column])
     result = []
     for i, old in enumerate(T):
-        put_in = [old[j] + old[column] * solved[j] if j != column else old[column] * solved[column] for j in range(len(old))]
+        put_in = [
+            old[j] + old[column] * solved[j] if j != column else old[column] * solved[column]
+            for j in range(len(old))
+        ]
         result.append(solved if i == row else put_in)
     return result
 
@@ -53,7 +56,10 @@ class TestExchange:
 
     @given(T=matrices(3, 5), moves=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6))
     def test_every_sequence_of_pivots_equals_fraction_arithmetic(self, arithmetic, T, moves):
-        table, reference = build_table(np.array(T), FIELDS[arithmetic]), [[Fraction(t) for t in row] for row in T]
+        table, reference = (
+            build_table(np.array(T), FIELDS[arithmetic]),
+            [[Fraction(t) for t in row] for row in T],
+        )
         for row, column in moves:
             if reference[row][column] == 0:
                 continue

@@ -1,0 +1,86 @@
+"""Limits: when a trace stops early, and how far it has come.
+
+Room: events of a trace in, the same events out until a limit is reached. Knows no path.
+May touch: `errors`, `field`, `log`, `tableau`.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pqp.errors import ProblemError
+from pqp.field import Number, shown
+from pqp.log import Pivot
+from pqp.tableau import Event
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop early. None means no limit."""
+
+    max_pieces: int | None = None
+    max_pivots: int | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_pieces", "max_pivots", "time_limit"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ProblemError(f"{name} must be positive or None, got {value!r}")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a trace has come."""
+
+    mu: Number
+    pieces: int
+    pivots: int
+
+
+class Watch:
+    """Counts the events of one trace and ends it when a limit is reached; `stopped` then says why."""
+
+    def __init__(
+        self, limits: Limits, begin: Number, progress: Callable[[Progress], None] | None = None
+    ) -> None:
+        self.stopped: str | None = None
+        self._limits = limits
+        self._progress = progress
+        self._done = Progress(begin, 0, 0)
+        allowed = math.inf if limits.time_limit is None else limits.time_limit
+        self._deadline = time.monotonic() + allowed
+
+    def passing(self, events: Iterator[Event]) -> Iterator[Event]:
+        """Yield the events until a limit is reached."""
+        for event in events:
+            if reached := self._reached():
+                self.stopped = f"{reached} was reached {self._where()}"
+                return
+            yield event
+            self._count(event)
+
+    def interrupt(self) -> None:
+        """Note that the user interrupted the trace."""
+        self.stopped = f"interrupted {self._where()}"
+
+    def _count(self, event: Event) -> None:
+        done = self._done
+        if isinstance(event, Pivot):
+            self._done = Progress(done.mu, done.pieces, done.pivots + 1)
+        else:
+            self._done = Progress(event.end, done.pieces + 1, done.pivots)
+        if self._progress is not None:
+            self._progress(self._done)
+
+    def _reached(self) -> str | None:
+        limits, done = self._limits, self._done
+        if limits.max_pieces is not None and done.pieces >= limits.max_pieces:
+            return f"max_pieces = {limits.max_pieces}"
+        if limits.max_pivots is not None and done.pivots >= limits.max_pivots:
+            return f"max_pivots = {limits.max_pivots}"
+        return f"time_limit = {limits.time_limit}" if time.monotonic() > self._deadline else None
+
+    def _where(self) -> str:
+        return f"at mu = {shown(self._done.mu)}; path.extend goes on"

@@ -1,0 +1,234 @@
+"""problem: one frozen record, checked once, and a clear message for everything that makes no sense."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import sympy
+
+import pqp
+from pqp import mu
+from pqp.affine import Affine
+from pqp.errors import NotConvexError, PQPError, ProblemError
+from pqp.field import FIELDS
+
+INFINITY = math.inf
+
+
+def parts(data: Affine) -> list[tuple[object, object]]:
+    return list(zip(data.constant.tolist(), data.slope.tolist(), strict=True))
+
+
+class TestRecord:
+    def test_limits_default_to_none(self):
+        problem = pqp.ParametricQP(np.eye(2), [1, 2], A=[[1, 1]])
+        assert parts(problem.lower) == parts(problem.upper * -1) == [(-INFINITY, 0)] * 2
+        assert parts(problem.row_lower) == [(-INFINITY, 0)]
+        assert parts(problem.row_upper) == parts(problem.penalty) == [(INFINITY, 0)]
+
+    def test_no_rows_are_needed(self):
+        problem = pqp.ParametricQP([[1]], [0])
+        assert (problem.n, problem.m, problem.A.shape) == (1, 0, (0, 1))
+
+    @pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series, lambda v: np.array(v, dtype=object)])
+    def test_affine_cost_in_every_container(self, kind):
+        problem = pqp.ParametricQP(np.eye(2), c=mu * kind([3, -4]) + kind([1, 2]))
+        assert parts(problem.c) == [(1, 3), (2, -4)]
+
+    def test_single_affine_number_stands_for_every_row(self):
+        problem = pqp.ParametricQP([[1]], 0, A=[[1], [2]], row_upper=mu, lower=3 - mu)
+        assert parts(problem.row_upper) == [(0, 1), (0, 1)]
+        assert parts(problem.lower) == [(3, -1)]
+
+    def test_fractions_and_sympy_rationals_are_kept_exactly(self):
+        problem = pqp.ParametricQP([[sympy.Rational(1, 3)]], [Fraction(1, 7) * mu], A=[[Fraction(2, 3)]])
+        data = problem.data(FIELDS["exact"])
+        assert (data.P[0, 0], data.c[1][0], data.A[0, 0]) == (Fraction(1, 3), Fraction(1, 7), Fraction(2, 3))
+
+    def test_sparse_matrices_are_accepted(self):
+        eye = scipy.sparse.csr_matrix([[1, 0], [0, 1]])
+        assert pqp.ParametricQP(eye, [0, 0], A=eye).A.tolist() == [[1, 0], [0, 1]]
+
+    def test_kinds_of_rows_and_variables_are_told_apart(self):
+        problem = pqp.ParametricQP(
+            np.eye(3),
+            [0, 0, 0],
+            A=np.eye(3),
+            row_lower=[1, mu, -INFINITY],
+            row_upper=[1, 1, mu],
+            penalty=[None, 2, INFINITY],
+            lower=[mu, 1, -INFINITY],
+            upper=[mu, mu, INFINITY],
+        )
+        assert problem.is_equality.tolist() == [True, False, False]
+        assert problem.is_soft.tolist() == [False, True, False]
+        assert problem.is_fixed.tolist() == [True, False, False]
+
+    def test_limits_that_meet_at_one_mu_only_are_no_equality(self):
+        problem = pqp.ParametricQP([[1]], [0], lower=mu, upper=1)
+        assert problem.is_fixed.tolist() == [False]
+
+    @pytest.mark.parametrize("arithmetic", ["float", "exact"])
+    def test_data_hold_every_number_in_one_arithmetic(self, arithmetic):
+        data = pqp.ParametricQP([[2]], [1 + mu], A=[[0.5]], row_upper=mu).data(FIELDS[arithmetic])
+        kind = float if arithmetic == "float" else Fraction
+        assert all(
+            isinstance(entry, kind) for entry in (data.P[0, 0], data.c[0][0], data.c[1][0], data.A[0, 0])
+        )
+
+    def test_arrays_are_read_only(self):
+        problem = pqp.ParametricQP(np.eye(2), [1.0, 2.0], A=np.ones((1, 2)), row_upper=mu, lower=0.0)
+        arrays = [problem.A, problem.P.values]
+        for name in ("c", "row_lower", "row_upper", "lower", "upper", "penalty"):
+            arrays += [getattr(problem, name).constant, getattr(problem, name).slope]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+    def test_record_is_frozen(self):
+        with pytest.raises(AttributeError):
+            pqp.ParametricQP([[1]], [0]).c = [1]
+
+    def test_later_changes_of_an_argument_do_not_reach_the_problem(self):
+        A = np.ones((1, 2))
+        problem = pqp.ParametricQP(np.eye(2), [0, 0], A=A, row_upper=1)
+        A[0, 0] = 9
+        assert problem.A.tolist() == [[1, 1]]
+
+    def test_constant_may_be_a_number_affine_or_three_numbers(self):
+        constants = [
+            pqp.ParametricQP([[1]], [0], constant=k).constant for k in (5, 1 - mu, [1, 2, Fraction(1, 3)])
+        ]
+        assert constants == [(5, 0, 0), (1, -1, 0), (1, 2, Fraction(1, 3))]
+
+    def test_names_default_to_numbers_and_can_be_given(self):
+        problem = pqp.ParametricQP(np.eye(2), [0, 0], A=[[1, 1]], row_upper=1)
+        assert (problem.names, problem.row_names) == (("x1", "x2"), ("row1",))
+        named = pqp.ParametricQP([[1]], [0], A=[[1]], row_upper=1, names=["price"], row_names=["budget"])
+        assert (named.names, named.row_names) == (("price",), ("budget",))
+
+    def test_printing_counts_variables_and_rows(self):
+        assert repr(pqp.ParametricQP([[1]], [0])) == "ParametricQP(1 variable, 0 rows)"
+
+
+class TestPaperForm:
+    def test_P_is_twice_Q_and_rows_are_lower_limits(self):
+        problem = pqp.paper_form(Q=[[1, 0], [0, 3]], c=[mu, 2], A=[[1, 1]], b=[1 - mu])
+        assert problem.P.values.tolist() == [[2, 0], [0, 6]]
+        assert (parts(problem.row_lower), parts(problem.lower)) == ([(1, -1)], [(0, 0), (0, 0)])
+        assert parts(problem.row_upper) == [(INFINITY, 0)]
+
+    def test_doubling_large_integers_does_not_wrap_around(self):
+        problem = pqp.paper_form(Q=[[2**62]], c=[0], A=[[1]], b=[0])
+        assert problem.data(FIELDS["exact"]).P[0, 0] == 2**63
+
+    def test_factor_is_refused_with_a_remedy(self):
+        with pytest.raises(ProblemError, match="Q must be a matrix, got Gram; double the factor"):
+            pqp.paper_form(pqp.Gram([[1]]), [0], [[1]], [0])
+
+    def test_Q_is_named_in_messages(self):
+        with pytest.raises(ProblemError, match=r"Q\[0, 0\] is NaN"):
+            pqp.paper_form([[math.nan]], [0], [[1]], [0])
+
+
+GOOD = {"P": np.eye(2), "c": np.array([1.0, 2.0]), "A": np.ones((3, 2)), "row_upper": np.zeros(3)}
+INFINITE_SLOPE = Affine(np.array(0.0), np.array(INFINITY))
+MISTAKES = [
+    (
+        {"P": np.eye(3), "A": None, "row_upper": None},
+        r"c must have 3 entries or be a single number, got shape \(2,\)",
+    ),
+    ({"P": np.ones((2, 3))}, r"P must be square, got shape \(2, 3\)"),
+    (
+        {"P": np.array([[0.0, 1.0], [2.0, 0.0]])},
+        r"P must be symmetric, but P\[0, 1\] = 1.0 and P\[1, 0\] = 2.0",
+    ),
+    ({"P": np.array([[1.0, 2.0], [2.0, 1.0]])}, r"P must be positive semidefinite, but along d"),
+    ({"P": np.array([[1.0, np.nan], [np.nan, 1.0]])}, r"P\[0, 1\] is NaN"),
+    ({"P": np.diag([1.0, np.inf])}, r"P\[1, 1\] is inf: entries of P must be finite"),
+    ({"c": np.zeros(3)}, r"c must have 2 entries or be a single number, got shape \(3,\)"),
+    ({"c": np.array([1.0, np.nan])}, r"c\[1\] is NaN"),
+    ({"c": np.array([1.0, -np.inf])}, r"c\[1\] is -inf: it must be finite"),
+    ({"c": INFINITE_SLOPE}, r"c \(its slope\)\[0\] is inf"),
+    ({"c": ["a", "b"]}, "c holds strings"),
+    ({"c": np.array([1j, 0])}, "c holds complex numbers"),
+    ({"c": [mu**2, 1]}, r"c\[0\] must be affine in mu, got mu\*\*2"),
+    ({"A": np.ones((3, 3))}, r"A must have 2 columns to match P, got shape \(3, 3\)"),
+    ({"A": np.ones(2)}, r"A must have 2 columns to match P, got shape \(2,\)"),
+    ({"A": [[1, 2], [3]]}, "A is ragged"),
+    ({"A": np.array([[1, 2], [3, np.inf], [0, 0]])}, r"A\[1, 1\] is inf: entries of A must be finite"),
+    ({"A": np.array([[1, 2], [3, 4], [np.nan, 0]])}, r"A\[2, 0\] is NaN"),
+    ({"A": np.ma.array(np.ones((3, 2)), mask=np.eye(3, 2))}, "A is a masked array"),
+    ({"row_upper": np.zeros(2)}, r"row_upper must have 3 entries or be a single number, got shape \(2,\)"),
+    (
+        {"row_upper": [0, -np.inf, 0]},
+        r"row_upper\[1\] is -inf, which no value satisfies; use inf for no limit",
+    ),
+    ({"row_lower": np.inf}, r"row_lower\[0\] is inf, which no value satisfies; use -inf for no limit"),
+    ({"row_lower": [-1, 2, -1]}, r"row_lower\[1\] = 2 exceeds row_upper\[1\] = 0 at every mu.*swap them"),
+    (
+        {"row_upper": mu, "row_lower": 1 + mu},
+        r"row_lower\[0\] = mu \+ 1 exceeds row_upper\[0\] = mu at every mu",
+    ),
+    ({"lower": [0, np.nan]}, r"lower\[1\] is NaN"),
+    ({"lower": INFINITE_SLOPE}, r"lower \(its slope\)\[0\] is inf"),
+    ({"lower": 1, "upper": [2, 0]}, r"lower\[1\] = 1 exceeds upper\[1\] = 0 at every mu"),
+    ({"upper": np.zeros((2, 1))}, r"upper must have 2 entries or be a single number, got shape \(2, 1\)"),
+    ({"penalty": [1, 2]}, r"penalty must have 3 entries or be a single number"),
+    ({"penalty": [1, -2, 1]}, r"penalty\[1\] is -2.*: a negative penalty rewards violation"),
+    ({"penalty": np.nan}, "penalty is NaN"),
+    (
+        {"penalty": 1, "row_upper": None},
+        r"penalty\[0\] is 1, but row 0 has no limit to violate; give row_lower\[0\]",
+    ),
+    ({"names": ["a"]}, r"names must have 2 labels, got \['a'\]"),
+    ({"names": "ab"}, "names must have 2 labels, got 'ab'"),
+    ({"names": ["a", "a"]}, "names must differ from one another, but 'a' appears twice"),
+    ({"row_names": ["r"]}, "row_names must have 3 labels"),
+    ({"constant": [1, 2]}, r"constant must be one number, affine data or three numbers, got shape \(2,\)"),
+    ({"constant": np.inf}, r"constant\[0\] is inf: it must be finite"),
+]
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(("wrong", "message"), MISTAKES, ids=[str(message) for _, message in MISTAKES])
+    def test_message_names_argument_finding_and_remedy(self, wrong, message):
+        with pytest.raises(ProblemError, match=message) as caught:
+            pqp.ParametricQP(**{**GOOD, **wrong})
+        assert isinstance(caught.value, ValueError | PQPError)
+
+    @pytest.mark.parametrize("wrong", [wrong for wrong, _ in MISTAKES], ids=[str(m) for _, m in MISTAKES])
+    def test_arguments_are_left_untouched(self, wrong):
+        arguments = {**GOOD, **wrong}
+        arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
+        before = {name: value.tobytes() for name, value in arrays.items()}
+        with pytest.raises(ProblemError):
+            pqp.ParametricQP(**arguments)
+        assert {name: value.tobytes() for name, value in arrays.items()} == before
+        assert all(value.flags.writeable for value in arrays.values())
+
+    def test_direction_of_negative_curvature_can_be_read(self):
+        P = [[0, 1], [1, 0]]
+        with pytest.raises(NotConvexError) as caught:
+            pqp.ParametricQP(P, [0, 0])
+        d = caught.value.direction
+        assert d @ np.array(P) @ d == caught.value.curvature < 0
+
+    def test_limits_that_cross_somewhere_are_no_mistake(self):
+        assert pqp.ParametricQP([[1]], [0], lower=mu, upper=1).n == 1
+
+    def test_soft_row_whose_limits_cross_inside_the_interval_is_named_with_the_place(self):
+        problem = pqp.ParametricQP([[1]], [0], A=[[1]], row_lower=2 * mu, row_upper=3, penalty=1)
+        problem.require_uncrossed_soft_rows(-5, 1)
+        with pytest.raises(
+            ProblemError, match=r"row_lower\[0\] = 2\*mu and row_upper\[0\] = 3 cross at mu = 3/2"
+        ):
+            problem.require_uncrossed_soft_rows(-INFINITY, INFINITY)
+
+    def test_integers_beyond_float64_are_accepted_in_exact_arithmetic(self):
+        # min ½x² - 10⁴⁰⁰ x has its minimum at x = 10⁴⁰⁰.
+        problem = pqp.ParametricQP([[1]], [-(10**400)])
+        assert pqp.solve(problem, 0, arithmetic="exact").x.tolist() == [10**400]
