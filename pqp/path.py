@@ -122,19 +122,19 @@ class Path:
 
     def x(self, mus: Any) -> Array:
         """Return the solution at one mu (a vector) or at many (one row each), found by bisection."""
-        return self._many(mus, lambda point: point.x)
+        return self._many(mus, "x")
 
     def y(self, mus: Any) -> Array:
         """Return the row multipliers at one or many mu."""
-        return self._many(mus, lambda point: point.y)
+        return self._many(mus, "y")
 
     def z(self, mus: Any) -> Array:
         """Return the bound multipliers at one or many mu."""
-        return self._many(mus, lambda point: point.z)
+        return self._many(mus, "z")
 
     def objective(self, mus: Any) -> Any:
         """Return the optimal value at one or many mu."""
-        return self._many(mus, lambda point: point.objective)
+        return self._many(mus, "objective")
 
     def derivative(self, mu: Any, side: Side = "right") -> Array:
         """Return dx/dmu from one side."""
@@ -226,12 +226,13 @@ class Path:
             raise ProblemError(f"mu must be a single number here, got shape {value.shape}")
         return self.arithmetic.number(value[()])
 
-    def _many(self, mus: Any, read: Callable[[Point], Any]) -> Any:
+    def _many(self, mus: Any, quantity: str) -> Any:
         values = as_numbers(mus, "mu")
         if not values.shape:
-            return read(self(mus))
-        rows = [read(self(mu)) for mu in values.flat]
-        return self.arithmetic.array(rows).reshape(values.shape + np.shape(rows[0] if rows else 0))
+            return getattr(self(mus), quantity)
+        numbers = self.arithmetic.array(values).ravel()
+        owners = [self._segment_at(mu, "right") for mu in numbers]
+        return queries.evaluate(owners, numbers, quantity, self.arithmetic, values.shape)
 
     def _segment_at(self, mu: Number, side: Side) -> Segment:
         """Return the segment that owns mu: the best status, then the side asked for."""

@@ -5,7 +5,7 @@ May touch: `errors`, `field`, `segment`.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,22 @@ class Minimum:
 
     mu: Number
     value: Number
+
+
+def evaluate(
+    owners: Sequence[Segment], mus: Array, quantity: str, field: Field, shape: tuple[int, ...]
+) -> Array:
+    """Return x, y, z or the objective at many mu, each on its own segment, as one array operation."""
+    for segment, mu in zip(owners, mus, strict=True):
+        if segment.status != "optimal":
+            getattr(segment.at(mu), quantity)  # raises and says why
+    parts = [getattr(segment, quantity) for segment in owners]
+    if not parts:
+        return field.array(np.zeros(shape))
+    powers = [np.stack([np.asarray(part[k]) for part in parts]) for k in range(len(parts[0]))]
+    column = mus.reshape(-1, *[1] * (powers[0].ndim - 1))
+    total = sum(power * column**k for k, power in enumerate(powers))
+    return field.array(total).reshape(shape + powers[0].shape[1:])
 
 
 def where(path: "Path", value: Number, variable: str | int | None, row: str | int | None) -> tuple[Ends, ...]:

@@ -30,6 +30,11 @@ def finite_ends(segment: Any) -> list[Any]:
     return [mu for mu in (segment.lo, segment.hi) if not math.isinf(mu)]
 
 
+def marks(path: Path) -> list[Any]:
+    """The finite ends of all pieces, whatever their status, and a mu inside each, ascending."""
+    return sorted({mu for segment in path.segments for mu in (*finite_ends(segment), inside(segment))})
+
+
 def optimal(path: Path) -> list[Segment]:
     """The optimal segments."""
     return [segment for segment in path.segments if segment.status == "optimal"]

@@ -1,7 +1,7 @@
 """What feasible, optimal, infeasible and unbounded mean, written down without the library's own checks.
 
-Solutions are judged in rationals by the definition of cost and by Lagrange's bound; the absence of one by linear
-programs that HiGHS solves.
+Solutions are judged in rationals by the definition of cost and by Lagrange's bound; the absence of one by
+linear programs that HiGHS solves.
 """
 
 import math
@@ -62,7 +62,8 @@ def dual_bound(problem: pqp.ParametricQP, point: Point) -> Any:
         return None
     row_lower, row_upper, lower, upper = limits_at(problem, mu)
     sides = ((point.y, row_lower, row_upper), (point.z, lower, upper))
-    held = sum(m * (low if m > 0 else high) for side in sides for m, low, high in zip(*side, strict=True) if m)
+    entries = [entry for side in sides for entry in zip(*side, strict=True)]
+    held = sum(value * (low if value > 0 else high) for value, low, high in entries if value)
     return held - point.x @ data.P @ point.x / 2 + constant_at(problem, mu)
 
 

@@ -162,7 +162,7 @@ def problems(
 
 
 @st.composite
-def balanced_costs(draw: st.DrawFn, P: Any, A: Any, x: Any, kinds: tuple[list[Kind], list[Kind]]) -> list[Any]:
+def balanced_costs(draw: st.DrawFn, P: Any, A: Any, x: Any, kinds: tuple[list[Kind], list[Kind]]) -> Any:
     """Costs with dual feasible multipliers of variables and rows of the given kinds: c = Aᵀy + z − Px."""
     z, y = (RATIONAL.array([draw(MULTIPLIERS[kind]) for kind in side]) for side in kinds)
     return list(RATIONAL.array(A).T @ y + z - as_hessian(P).matrix(RATIONAL) @ RATIONAL.array(x))

@@ -21,7 +21,7 @@ def clip(value, low, high):
 
 
 def soft_clip(value, low, high, penalty):
-    """argmin ½(x − value)² + penalty · (distance of x from [low, high]): a step towards it, at most the penalty."""
+    """argmin ½(x − value)² + penalty · distance of x from [low, high]: a step, at most the penalty."""
     inside = clip(value, low, high)
     return value + clip(inside - value, -penalty, penalty)
 

@@ -1,35 +1,40 @@
-"""paths: a problem rewritten without changing what it means has the path rewritten in the same way."""
+"""paths: a problem rewritten without changing what it means has its path rewritten in the same way."""
 
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from comparison import assert_same_solutions, finite_ends, inside, optimal_points, traced
+from comparison import assert_same_solutions, optimal_points, traced
 from hypothesis import assume
 from hypothesis import strategies as st
-from strategies import for_all, instances
+from strategies import INFINITY, for_all, instances
 
 import pqp
 from pqp.affine import Affine
 from pqp.field import RATIONAL, exact_array
 
-COST = ("c", "penalty")
+COSTS = ("c", "penalty")
 LIMITS = ("row_lower", "row_upper", "lower", "upper")
-ROWS = ("A", "row_lower", "row_upper", "penalty", "row_names")
-VARIABLES = ("c", "lower", "upper", "names")
 FACTORS = st.sampled_from((Fraction(1, 3), Fraction(1, 2), 2, 5))
-
-
-def entries_of_P(problem):
-    return problem.P.matrix(RATIONAL)
-
-
-def constant_times(problem, factor):
-    return [RATIONAL.number(k) * factor for k in problem.constant]
 
 
 def exact(data):
     return Affine(exact_array(data.constant), exact_array(data.slope))
+
+
+def exact_constant(problem):
+    return exact_array(problem.constant)
+
+
+def everywhere(value, size):
+    """The same constant as every entry."""
+    return Affine(np.full(size, value), np.zeros(size, dtype=int))
+
+
+def joined(first, second):
+    """Two affine vectors as one."""
+    first, second = exact(first), exact(second)
+    return Affine(np.append(first.constant, second.constant), np.append(first.slope, second.slope))
 
 
 def scaled(data, factors):
@@ -37,49 +42,37 @@ def scaled(data, factors):
     return exact(data) * exact_array(factors)
 
 
-def moved(data, factor, shift):
-    """The data with factor · mu + shift in place of mu."""
-    data = exact(data)
-    return Affine(data.constant + shift * data.slope, factor * data.slope)
+def with_mu_replaced(problem, factor, shift):
+    """The problem with factor · mu + shift in place of mu."""
+    k0, k1, k2 = exact_constant(problem)
+    constant = [k0 + k1 * shift + k2 * shift**2, factor * (k1 + 2 * k2 * shift), factor**2 * k2]
+    data = {name: exact(getattr(problem, name)) for name in (*COSTS, *LIMITS)}
+    moved = {name: Affine(a.constant + shift * a.slope, factor * a.slope) for name, a in data.items()}
+    return replace(problem, constant=constant, **moved)
 
 
-def with_mu_moved(problem, factor, shift):
-    k0, k1, k2 = constant_times(problem, Fraction(1))
-    constant = [k0 + k1 * shift + k2 * shift**2, factor * (k1 + 2 * k2 * shift), k2]
-    data = {name: moved(getattr(problem, name), factor, shift) for name in (*COST, *LIMITS)}
-    return replace(problem, constant=constant, **data)
-
-
-def joined(upper, lower):
-    """Two affine vectors as one."""
-    upper, lower = exact(upper), exact(lower)
-    return Affine(np.append(upper.constant, lower.constant), np.append(upper.slope, lower.slope))
-
-
-def with_row(problem, row, low, high):
-    """The problem with a hard row more."""
-    limits = {"row_lower": low, "row_upper": high, "penalty": Affine(np.array([np.inf]), np.array([0]))}
-    data = {name: joined(getattr(problem, name), limit) for name, limit in limits.items()}
-    return replace(problem, A=np.vstack([exact_array(problem.A), row]), row_names=None, **data)
+def with_rows(problem, rows, low, high):
+    """The problem with hard rows more."""
+    more = {"row_lower": low, "row_upper": high, "penalty": everywhere(INFINITY, len(rows))}
+    data = {name: joined(getattr(problem, name), limit) for name, limit in more.items()}
+    return replace(problem, A=np.vstack([exact_array(problem.A), rows]), row_names=None, **data)
 
 
 def with_slacks(problem):
-    """Every soft row written as hard rows with a variable for its violation: a x + v ≥ low, a x − v ≤ high."""
+    """Soft rows as hard ones with a variable v ≥ 0 for the violation: a x + v ≥ low, a x − v ≤ high."""
     soft = np.flatnonzero(problem.is_soft)
     n, m, k = problem.n, problem.m, len(soft)
-    P = np.zeros((n + k, n + k), dtype=int).astype(object)
-    P[:n, :n] = entries_of_P(problem)
-    violations = np.eye(m, dtype=int)[:, soft]
-    A = np.vstack([np.hstack([exact_array(problem.A), sign * violations]) for sign in (1, -1)])
-    nothing = Affine(np.full(m, np.inf), np.zeros(m, dtype=int))
+    P = exact_array(np.zeros((n + k, n + k)))
+    P[:n, :n] = problem.P.matrix(RATIONAL)
+    violations = exact_array(np.eye(m)[:, soft])
     return pqp.ParametricQP(
         P,
         joined(problem.c, problem.penalty[soft]),
-        A,
-        row_lower=joined(problem.row_lower, -nothing),
-        row_upper=joined(nothing, problem.row_upper),
-        lower=joined(problem.lower, Affine(np.zeros(k, dtype=int), np.zeros(k, dtype=int))),
-        upper=joined(problem.upper, nothing[:k]) if k <= m else None,
+        np.vstack([np.hstack([exact_array(problem.A), sign * violations]) for sign in (1, -1)]),
+        row_lower=joined(problem.row_lower, everywhere(-INFINITY, m)),
+        row_upper=joined(everywhere(INFINITY, m), problem.row_upper),
+        lower=joined(problem.lower, everywhere(0, k)),
+        upper=joined(problem.upper, everywhere(INFINITY, k)),
         constant=problem.constant,
     )
 
@@ -88,11 +81,11 @@ def with_slacks(problem):
 def test_permuted_variables_permute_the_solutions(instance, data):
     problem, interval = instance
     order = np.array(data.draw(st.permutations(range(problem.n))))
-    reordered = {name: np.array(getattr(problem, name))[order] for name in ("names",)}
-    reordered |= {name: getattr(problem, name)[order] for name in ("c", "lower", "upper")}
-    P = entries_of_P(problem)[np.ix_(order, order)]
-    twin = replace(problem, P=P, A=problem.A[:, order], **reordered)
-    assert_same_solutions(traced(problem, interval), traced(twin, interval), read=lambda x: x[np.argsort(order)])
+    vectors = {name: getattr(problem, name)[order] for name in ("c", "lower", "upper")}
+    P = problem.P.matrix(RATIONAL)[np.ix_(order, order)]
+    twin = replace(problem, P=P, A=problem.A[:, order], **vectors)
+    path, other = traced(problem, interval), traced(twin, interval)
+    assert_same_solutions(path, other, read=lambda x: x[np.argsort(order)])
 
 
 @for_all(instance=instances(), data=st.data())
@@ -104,26 +97,25 @@ def test_permuted_rows_leave_the_solutions(instance, data):
 
 
 @for_all(instance=instances(), data=st.data())
-def test_scaled_rows_leave_the_solutions_and_scale_the_multipliers_inversely(instance, data):
+def test_scaled_rows_leave_the_solutions_and_scale_their_multipliers_inversely(instance, data):
     problem, interval = instance
     factors = exact_array(data.draw(st.lists(FACTORS, min_size=problem.m, max_size=problem.m)))
     limits = {name: scaled(getattr(problem, name), factors) for name in ("row_lower", "row_upper")}
-    penalty = scaled(problem.penalty, 1 / factors)
-    twin = replace(problem, A=exact_array(problem.A) * factors[:, None], penalty=penalty, **limits)
-    path, other = traced(problem, interval), traced(twin, interval)
+    A, penalty = exact_array(problem.A) * factors[:, None], scaled(problem.penalty, 1 / factors)
+    path = traced(problem, interval)
+    other = traced(replace(problem, A=A, penalty=penalty, **limits), interval)
     assert_same_solutions(path, other)
-    for left, right in zip(path.segments, other.segments, strict=True):
-        assert left.basis == right.basis
     for left, right in zip(optimal_points(path), optimal_points(other), strict=True):
         assert (left.y == factors * right.y).all()
 
 
 @for_all(instance=instances(), factor=FACTORS)
-def test_scaled_cost_leaves_the_solutions_and_scales_the_value(instance, factor):
+def test_scaled_cost_leaves_the_solutions_and_scales_value_and_multipliers(instance, factor):
     problem, interval = instance
-    costs = {name: scaled(getattr(problem, name), factor) for name in COST}
-    twin = replace(problem, P=entries_of_P(problem) * factor, constant=constant_times(problem, factor), **costs)
-    path, other = traced(problem, interval), traced(twin, interval)
+    P, constant = problem.P.matrix(RATIONAL) * factor, exact_constant(problem) * factor
+    costs = {name: scaled(getattr(problem, name), factor) for name in COSTS}
+    path = traced(problem, interval)
+    other = traced(replace(problem, P=P, constant=constant, **costs), interval)
     assert_same_solutions(path, other, times=factor)
     for left, right in zip(optimal_points(path), optimal_points(other), strict=True):
         assert (factor * left.y == right.y).all()
@@ -132,46 +124,43 @@ def test_scaled_cost_leaves_the_solutions_and_scales_the_value(instance, factor)
 
 @for_all(instance=instances(), shift=st.sampled_from((1, -2, Fraction(1, 3))))
 def test_shifted_mu_shifts_the_path(instance, shift):
-    problem, (lo, hi) = instance
-    path, other = traced(problem, (lo, hi)), traced(with_mu_moved(problem, 1, shift), (lo - shift, hi - shift))
+    path = traced(*instance)
+    other = traced(with_mu_replaced(path.problem, 1, shift), (path.lo - shift, path.hi - shift))
     assert_same_solutions(path, other, to=lambda mu: mu - shift)
     assert other.breakpoints == tuple(mu - shift for mu in path.breakpoints)
 
 
 @for_all(instance=instances())
 def test_negated_mu_reflects_the_path(instance):
-    problem, (lo, hi) = instance
-    path, other = traced(problem, (lo, hi)), traced(with_mu_moved(problem, -1, 0), (-hi, -lo))
+    path = traced(*instance)
+    other = traced(with_mu_replaced(path.problem, -1, 0), (-path.hi, -path.lo))
     assert_same_solutions(path, other, to=lambda mu: -mu)
 
 
-@for_all(instance=instances(), data=st.data())
-def test_redundant_row_leaves_the_solutions(instance, data):
+@for_all(instance=instances(), data=st.data(), gap=st.sampled_from((0, 1)))
+def test_redundant_row_leaves_the_solutions(instance, data, gap):
     problem, interval = instance
-    hard = [i for i in range(problem.m) if not problem.is_soft[i]]
-    gap = data.draw(st.sampled_from((0, 0, 1)))
-    i = data.draw(st.sampled_from([None, *hard]))
-    row = exact_array(np.zeros((1, problem.n))) if i is None else exact_array(problem.A[[i]])
-    nothing = Affine(np.array([0]), np.array([0]))
-    low, high = (nothing, nothing) if i is None else (problem.row_lower[[i]], problem.row_upper[[i]])
-    twin = with_row(problem, row, low - gap, high + gap)
+    i = data.draw(st.sampled_from([None, *np.flatnonzero(~problem.is_soft)]))
+    if i is None:
+        empty = exact_array(np.zeros((1, problem.n)))
+        twin = with_rows(problem, empty, everywhere(-gap, 1), everywhere(gap, 1))
+    else:
+        limits = problem.row_lower[[i]] - gap, problem.row_upper[[i]] + gap
+        twin = with_rows(problem, exact_array(problem.A[[i]]), *limits)
     assert_same_solutions(traced(problem, interval), traced(twin, interval))
 
 
 @for_all(instance=instances())
-def test_slacks_in_place_of_penalties_leave_value_and_solutions(instance):
+def test_bounds_written_as_rows_leave_the_solutions(instance):
+    problem, interval = instance
+    rows = with_rows(problem, exact_array(np.eye(problem.n)), problem.lower, problem.upper)
+    twin = replace(rows, lower=None, upper=None)
+    assert_same_solutions(traced(problem, interval), traced(twin, interval))
+
+
+@for_all(instance=instances())
+def test_slacks_in_place_of_penalties_leave_values_and_solutions(instance):
     problem, interval = instance
     assume(problem.is_soft.any())
-    read = lambda x: x[: problem.n]  # noqa: E731
-    assert_same_solutions(traced(problem, interval), traced(with_slacks(problem), interval), read=read)
-
-
-@for_all(instance=instances())
-def test_fixed_variable_may_be_written_as_an_equality(instance):
-    problem, interval = instance
-    twin = problem
-    for j in np.flatnonzero(problem.is_fixed):
-        twin = with_row(twin, exact_array(np.eye(problem.n))[[j]], problem.lower[[j]], problem.upper[[j]])
-    free = Affine(np.where(problem.is_fixed, np.inf, exact_array(problem.upper.constant)), np.zeros(problem.n))
-    assert free is not None
-    assert_same_solutions(traced(problem, interval), traced(twin, interval))
+    path, other = traced(problem, interval), traced(with_slacks(problem), interval)
+    assert_same_solutions(path, other, read=lambda x: x[: problem.n])

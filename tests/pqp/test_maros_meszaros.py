@@ -1,0 +1,108 @@
+"""solve and solve_path: small problems of the Maros-Meszaros test set against their listed optima."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from comparison import marks, optimal_points, traced
+from data_folder import DATA, index, maros_meszaros, needs
+
+import pqp
+from pqp import mu
+from pqp.errors import NotConvexError, NumericalTroubleError
+
+pytestmark = needs("maros_meszaros")
+# The listed optima have twelve digits, fewer where solvers had to agree on them.
+LISTED = 1e-8
+# What round-off leaves of the optimality conditions: the data reach 1e5.
+RESIDUAL = 1e-9
+
+TINY = ("HS21", "QPTEST", "HS35", "HS35MOD", "HS268", "HS51", "HS53", "S268", "GENHS28", "HS118", "QAFIRO")
+DUALS = ("DUALC5", "DUALC1")
+BY_FLOAT = (*TINY, *DUALS, "DUAL1", "DUAL3", "CVXQP1_S", "CVXQP3_S", "PRIMALC5")
+BY_FLOAT_SLOWLY = ("DPKLO1", "QRECIPE", "QSC205")
+BY_EXACT_SLOWLY = ("PRIMALC1", "PRIMALC5")
+# Degenerate vertices whose float basis is not exactly feasible: right to rounding, but not provable.
+UNPROVABLE = ("QAFIRO", "QRECIPE")
+# Round-off wins in these.
+HARD = ("PRIMALC1", "QISRAEL")
+HARD_AND_SLOW = ("QSHARE2B", "QBRANDY")
+
+
+def slow(names):
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def is_listed_optimum(value, name):
+    known = float(index("maros_meszaros")[name]["f_opt"])
+    return abs(float(value) - known) <= LISTED * max(1.0, abs(known))
+
+
+def listed_instances():
+    floats = [(name, "float") for name in (*BY_FLOAT, *slow(BY_FLOAT_SLOWLY))]
+    return floats
+
+
+@pytest.mark.parametrize("name", [*BY_FLOAT, *slow(BY_FLOAT_SLOWLY)])
+def test_float_value_is_the_listed_optimum(name):
+    point = pqp.solve(maros_meszaros(name), 0)
+    assert is_listed_optimum(point.objective, name)
+    assert point.residuals().largest <= RESIDUAL
+
+
+@pytest.mark.parametrize("name", [*TINY, *DUALS, *slow(BY_EXACT_SLOWLY)])
+def test_exact_value_is_the_listed_optimum_and_proved(name):
+    path = traced(maros_meszaros(name), (0, 0))
+    path.certify()
+    assert is_listed_optimum(path(0).objective, name)
+    assert path(0).residuals().largest == 0
+
+
+@pytest.mark.parametrize("name", [name for name in BY_FLOAT if name not in UNPROVABLE])
+def test_float_solution_is_proved(name):
+    pqp.solve_path(maros_meszaros(name), (0, 0)).certify()
+
+
+@pytest.mark.parametrize("name", [*HARD, *slow(HARD_AND_SLOW)])
+def test_float_gives_the_right_answer_or_none(name):
+    try:
+        point = pqp.solve(maros_meszaros(name), 0)
+    except NumericalTroubleError as trouble:
+        assert 'arithmetic="exact"' in str(trouble)
+    else:
+        assert is_listed_optimum(point.objective, name)
+
+
+def test_indefinite_problem_is_refused_with_a_direction_of_negative_curvature():
+    with pytest.raises(NotConvexError) as caught:
+        maros_meszaros("VALUES")
+    assert caught.value.curvature < 0
+    assert len(caught.value.direction) == int(index("maros_meszaros")["VALUES"]["n"])
+
+
+MOVES = {
+    "linear cost times 1 + mu": lambda problem: replace(problem, c=problem.c * (1 + mu)),
+    "upper limits raised by mu": lambda problem: replace(
+        problem, upper=problem.upper + mu, row_upper=problem.row_upper + mu
+    ),
+    "lower limits raised by mu": lambda problem: replace(
+        problem, lower=problem.lower + mu, row_lower=problem.row_lower + mu
+    ),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("name", ["HS21", "HS35", "HS118", "QPTEST"])
+class TestMovedProblem:
+    def test_exact_path_is_proved_and_meets_the_listed_optimum_at_zero(self, name, move):
+        path = traced(MOVES[move](maros_meszaros(name)), (-1, 2))
+        path.certify()
+        assert all(point.residuals().largest == 0 for point in optimal_points(path))
+        assert is_listed_optimum(path(0).objective, name)
+
+    def test_float_path_has_the_statuses_and_values_of_the_exact_one(self, name, move):
+        problem = MOVES[move](maros_meszaros(name))
+        exact, found = traced(problem, (-1, 2)), pqp.solve_path(problem, (-1, 2))
+        assert [stretch.status for stretch in found.intervals] == [stretch.status for stretch in exact.intervals]
+        inner = [point for point in optimal_points(exact) if point.mu in found.intervals[0]]
+        assert inner
