@@ -54,6 +54,8 @@ def solve_path(
         "float", or "exact" for rationals; floats in the data are then taken at face value.
     log
         Keep every pivot in `path.log`.
+    direction
+        "left-to-right", or "right-to-left" to start at hi; the path is in ascending order either way.
     rule
         How pivots are chosen: "least-index", "lifo" or "most-often-selected".
     max_pieces, max_pivots, time_limit
@@ -257,8 +259,7 @@ def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
     lo, hi = field.number(ends[0]), field.number(ends[1])
     if lo > hi:
         raise ProblemError(
-            f"interval must have lo ≤ hi, got ({shown(lo)}, {shown(hi)}); "
-            f"direction='right-to-left' traces downwards"
+            f"interval must have lo ≤ hi, got ({shown(lo)}, {shown(hi)}); give the smaller end first"
         )
     if lo == hi and math.isinf(lo):
         raise ProblemError(f"interval ({lo}, {hi}) contains no number")

@@ -30,9 +30,9 @@ def index(folder: str) -> dict[str, dict[str, str]]:
 
 
 def lcp(name: str) -> tuple[Any, Any, Any]:
-    """M, q and the basic solutions, one a row, of a linear complementarity problem; None if not enumerated."""
+    """M, q and the basic solutions, one a row (None if not enumerated), of a complementarity problem."""
     with np.load(DATA / "lcp" / "lcp.npz", allow_pickle=False) as archive:
-        solutions = archive[f"{name}__z"] if f"{name}__z" in archive else None
+        solutions = archive.get(f"{name}__z")
         return archive[f"{name}__M"], archive[f"{name}__q"], solutions
 
 

@@ -1,11 +1,11 @@
 """solve and solve_path: small problems of the Maros-Meszaros test set against their listed optima."""
 
+import contextlib
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from comparison import marks, optimal_points, traced
-from data_folder import DATA, index, maros_meszaros, needs
+from comparison import optimal_points, traced
+from data_folder import index, maros_meszaros, needs
 
 import pqp
 from pqp import mu
@@ -38,11 +38,6 @@ def is_listed_optimum(value, name):
     return abs(float(value) - known) <= LISTED * max(1.0, abs(known))
 
 
-def listed_instances():
-    floats = [(name, "float") for name in (*BY_FLOAT, *slow(BY_FLOAT_SLOWLY))]
-    return floats
-
-
 @pytest.mark.parametrize("name", [*BY_FLOAT, *slow(BY_FLOAT_SLOWLY)])
 def test_float_value_is_the_listed_optimum(name):
     point = pqp.solve(maros_meszaros(name), 0)
@@ -65,12 +60,8 @@ def test_float_solution_is_proved(name):
 
 @pytest.mark.parametrize("name", [*HARD, *slow(HARD_AND_SLOW)])
 def test_float_gives_the_right_answer_or_none(name):
-    try:
-        point = pqp.solve(maros_meszaros(name), 0)
-    except NumericalTroubleError as trouble:
-        assert 'arithmetic="exact"' in str(trouble)
-    else:
-        assert is_listed_optimum(point.objective, name)
+    with contextlib.suppress(NumericalTroubleError):
+        assert is_listed_optimum(pqp.solve(maros_meszaros(name), 0).objective, name)
 
 
 def test_indefinite_problem_is_refused_with_a_direction_of_negative_curvature():
@@ -81,28 +72,33 @@ def test_indefinite_problem_is_refused_with_a_direction_of_negative_curvature():
 
 
 MOVES = {
-    "linear cost times 1 + mu": lambda problem: replace(problem, c=problem.c * (1 + mu)),
-    "upper limits raised by mu": lambda problem: replace(
-        problem, upper=problem.upper + mu, row_upper=problem.row_upper + mu
-    ),
-    "lower limits raised by mu": lambda problem: replace(
-        problem, lower=problem.lower + mu, row_lower=problem.row_lower + mu
-    ),
+    "linear cost times 1 + mu": lambda problem: {"c": problem.c * (1 + mu)},
+    "upper limits raised by mu": lambda problem: {
+        "upper": problem.upper + mu,
+        "row_upper": problem.row_upper + mu,
+    },
+    "lower limits raised by mu": lambda problem: {
+        "lower": problem.lower + mu,
+        "row_lower": problem.row_lower + mu,
+    },
 }
 
 
 @pytest.mark.parametrize("move", MOVES)
-@pytest.mark.parametrize("name", ["HS21", "HS35", "HS118", "QPTEST"])
+@pytest.mark.parametrize("name", ["HS21", "QPTEST", "HS35", "HS53", "HS118"])
 class TestMovedProblem:
+    def moved(self, name, move):
+        problem = maros_meszaros(name)
+        return replace(problem, **MOVES[move](problem))
+
     def test_exact_path_is_proved_and_meets_the_listed_optimum_at_zero(self, name, move):
-        path = traced(MOVES[move](maros_meszaros(name)), (-1, 2))
+        path = traced(self.moved(name, move), (-5, 30))
         path.certify()
         assert all(point.residuals().largest == 0 for point in optimal_points(path))
         assert is_listed_optimum(path(0).objective, name)
 
-    def test_float_path_has_the_statuses_and_values_of_the_exact_one(self, name, move):
-        problem = MOVES[move](maros_meszaros(name))
-        exact, found = traced(problem, (-1, 2)), pqp.solve_path(problem, (-1, 2))
-        assert [stretch.status for stretch in found.intervals] == [stretch.status for stretch in exact.intervals]
-        inner = [point for point in optimal_points(exact) if point.mu in found.intervals[0]]
-        assert inner
+    def test_float_path_is_proved_and_meets_the_listed_optimum_at_zero(self, name, move):
+        path = pqp.solve_path(self.moved(name, move), (-5, 30))
+        path.certify()
+        assert all(point.residuals().largest <= RESIDUAL for point in optimal_points(path))
+        assert is_listed_optimum(path(0).objective, name)
