@@ -122,7 +122,12 @@ class PivotLog(Sequence[Pivot]):
         return counts
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.pivots)) if self.pivots else "no pivots"
+        if not self.pivots:
+            return "no pivots"
+        first = self.pivots[0]
+        brought_in = ", ".join(first.lcp.z_names[i] for i in sorted(first.before))
+        start = [f"      before the first pivot: {brought_in} basic"] if brought_in else []
+        return "\n".join([*start, *map(str, self.pivots)])
 
 
 def numbered(pivots: Sequence[Pivot]) -> PivotLog:

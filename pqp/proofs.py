@@ -51,6 +51,12 @@ def dictionary_matrix(lcp: ParametricLCP, basis: frozenset[int]) -> Array:
     return _solve(_basis_matrix(lcp, basis), -_basis_matrix(lcp, frozenset(range(lcp.size)) - basis))
 
 
+def basic_values(lcp: ParametricLCP, basis: frozenset[int]) -> tuple[Array, Array]:
+    """Return the basic variables as constants and slopes in mu."""
+    values = _solve(_basis_matrix(lcp, basis), np.column_stack([lcp.q0, lcp.q1]))
+    return values[:, 0], values[:, 1]
+
+
 def basic_z(lcp: ParametricLCP, basis: frozenset[int], q: Array) -> Array:
     """Return z of the basic solution."""
     values = _solve(_basis_matrix(lcp, basis), q)

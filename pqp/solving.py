@@ -60,6 +60,8 @@ def solve_path(
         How pivots are chosen: "least-index", "lifo" or "most-often-selected".
     max_pieces, max_pivots, time_limit
         Stop early; the path then ends where it was stopped, and `path.stopped` says why.
+    progress
+        Called after every pivot and every piece with how far the trace has come.
 
     >>> import pqp
     >>> problem = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=pqp.mu, lower=0)

@@ -16,12 +16,12 @@ from functools import cached_property
 from pqp.compilation import CompiledQP, compile_problem
 from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
-from pqp.errors import InternalError, NumericalTroubleError
-from pqp.field import FLOAT, RATIONAL, Field, Number
+from pqp.errors import InternalError, NumericalTroubleError, PQPError
+from pqp.field import RATIONAL, Field, Number
 from pqp.log import Pivot
 from pqp.place import Place
 from pqp.problem import Affines
-from pqp.proofs import is_obstruction, row_vector
+from pqp.proofs import basic_values, is_obstruction, row_vector
 from pqp.reading import Obstruction, read_obstruction
 
 
@@ -82,10 +82,11 @@ class Tracer:
         while outcome is not None:
             if isinstance(outcome, Solved):
                 end = _end_of_validity(outcome.dictionary, direction, stop)
+                self._confirm_at_infinity(outcome.dictionary, (at, end))
                 yield _piece(outcome, at, end)
                 if end == stop:
                     return
-                outcome = yield from self._settle(outcome.dictionary, Place(end, direction))
+                outcome = yield from self._go_on(outcome.dictionary, Place(end, direction))
             else:
                 stretch = self._stretch(outcome, at, stop, direction)
                 end = stretch.end
@@ -112,20 +113,36 @@ class Tracer:
             yield _piece(here, mu, mu)
         return beyond
 
+    def _go_on(self, dictionary: Dictionary, place: Place) -> Settling:
+        """Run the method just beyond the end of a basis, which must not come out as optimal again."""
+        outcome = yield from self._settle(dictionary, place)
+        if isinstance(outcome, Solved) and outcome.dictionary.basis == dictionary.basis:
+            raise self._trouble(f"at mu = {place} round-off hides why the basis ends there", place.mu)
+        return outcome
+
     def _settle(self, dictionary: Dictionary, place: Place) -> Settling:
         """Run the criss-cross method; anything but an answer is round-off, or a bug in exact arithmetic."""
         outcome = yield from criss_cross(dictionary, place, self.rule)
         if isinstance(outcome, Solved | Infeasible):
             return outcome
-        if self.compiled.field is FLOAT:
-            raise NumericalTroubleError(
-                f"at mu = {place} round-off sends the float tableau in circles; the path before is good; "
-                f'use arithmetic="exact"',
-                interval=(place.mu, place.mu),
-            )
-        raise InternalError(
-            f"the exact criss-cross method ended with {type(outcome).__name__} at mu = {place}"
-        )
+        raise self._trouble(f"at mu = {place} round-off sends the float tableau in circles", place.mu)
+
+    def _confirm_at_infinity(self, dictionary: Dictionary, ends: tuple[Number, Number]) -> None:
+        """Raise if exact arithmetic does not confirm that a float basis is optimal as far out as claimed."""
+        if self.compiled.field is RATIONAL or not any(map(math.isinf, ends)):
+            return
+        constants, slopes = basic_values(self.exact.lcp, dictionary.basis)
+        for mu in filter(math.isinf, ends):
+            signs = [_sign_at(value, Place(mu)) for value in zip(constants, slopes, strict=True)]
+            if any(sign < 0 and bound for sign, bound in zip(signs, dictionary.bound, strict=True)):
+                raise self._trouble(f"a slope too small for float64 decides what happens towards {mu}", mu)
+
+    def _trouble(self, what: str, mu: Number) -> PQPError:
+        """Return the error for something that only round-off explains, or a bug if nothing was rounded."""
+        if self.compiled.field is RATIONAL:
+            return InternalError(what)
+        message = f'{what}; the path before is good; use arithmetic="exact"'
+        return NumericalTroubleError(message, interval=(mu, mu))
 
     def _stretch(self, outcome: Infeasible, at: Number, stop: Number, direction: int) -> Stretch:
         obstruction = self._obstruction(outcome, at, direction)
@@ -144,13 +161,9 @@ class Tracer:
         obstruction = read_obstruction(self.exact, t)
         if is_obstruction(self.exact.lcp, t) and self._holds(obstruction, place):
             return obstruction
-        if self.compiled.field is FLOAT:
-            raise NumericalTroubleError(
-                f"at mu = {at} the float tableau claims that there is no solution, but exact arithmetic does "
-                f'not confirm it; use arithmetic="exact"',
-                interval=(at, at),
-            )
-        raise InternalError(f"an infeasible row proves nothing at mu = {place}")
+        raise self._trouble(
+            f"at mu = {place} exact arithmetic does not confirm that there is no solution", at
+        )
 
     def _holds(self, obstruction: Obstruction, place: Place) -> bool:
         """Tell whether a proof holds at a place; in float, which rounds mu, a root next to it will do."""
