@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqp import mu
 from pqp.affine import MU_SYMBOL, Affine, affine_vector, as_affine
 from pqp.errors import ProblemError
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 HALF = Fraction(1, 2)
 LARGE = 2**60 + 1
 
@@ -58,6 +60,7 @@ class TestScalars:
         assert parts(sum([2**62 * mu] * 8)) == (0, 2**65)
         assert parts([LARGE, 0.5 * mu]) == ([LARGE, 0], [0, HALF])
 
+    @QUICK
     @given(a=st.fractions(), b=st.fractions(), k=st.fractions(), at=st.fractions())
     def test_arithmetic_on_functions_is_arithmetic_on_values(self, a, b, k, at):
         f = a + b * mu

@@ -12,6 +12,8 @@ from pqp import mu
 from pqp.compilation import Pair, compile_problem
 from pqp.field import RATIONAL
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 F = Fraction
 
@@ -185,7 +187,7 @@ def bends(path: pqp.path.Path, n: int) -> list:
 
 
 @pytest.mark.parametrize("sides", ["hinge", "tube", "equality"])
-@settings(max_examples=25, deadline=None)
+@QUICK
 @given(rows=st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2), min_size=1, max_size=4))
 def test_penalty_and_explicit_slacks_give_the_same_path(sides, rows):
     soft, slack = (

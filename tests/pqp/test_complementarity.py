@@ -16,6 +16,8 @@ from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.field import exact_array
 from pqp.proofs import NotSufficient
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 EVERY_RULE = pytest.mark.parametrize("rule", RULES)
 F = Fraction
@@ -140,7 +142,7 @@ class TestNeverALoop:
                 check(M, q, answer)
 
     @EVERY_RULE
-    @settings(max_examples=60, deadline=None)
+    @QUICK
     @given(
         entries=st.lists(st.integers(-3, 3), min_size=9, max_size=9),
         q=st.lists(st.integers(-2, 2), min_size=3, max_size=3),
@@ -153,7 +155,7 @@ class TestNeverALoop:
         assert answer.status in ("solved", "infeasible")
         check(M, q, answer)
 
-    @settings(max_examples=60, deadline=None)
+    @QUICK
     @given(
         entries=st.lists(st.integers(-2, 2), min_size=9, max_size=9),
         q=st.lists(st.integers(-2, 2), min_size=3, max_size=3),

@@ -15,6 +15,8 @@ from pqp.field import FIELDS
 from pqp.lcp import ParametricLCP, unnamed_lcp
 from pqp.place import Place
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 EVERY_RULE = pytest.mark.parametrize("rule", RULES)
 
@@ -111,7 +113,7 @@ class TestEndings:
 
 class TestRules:
     @EVERY_RULE
-    @settings(max_examples=60, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs())
     def test_every_choice_follows_the_rule(self, rule, problem):
         """Replays the log: r is best among the negative, s among the positive entries of row r."""
@@ -131,7 +133,7 @@ class TestRules:
 
     @EVERY_RULE
     @ARITHMETICS
-    @settings(max_examples=40, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs())
     def test_method_ends_with_values_of_one_sign_or_a_row_of_the_other(self, rule, arithmetic, problem):
         M, q0, _ = problem
@@ -143,13 +145,13 @@ class TestRules:
             assert dictionary.value(outcome.row)[0] < 0
             assert all(float(dictionary.entry(outcome.row, j)) <= 1e-9 for j in range(len(M)))
 
-    @settings(max_examples=40, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs())
     def test_all_rules_agree_on_solvability(self, problem):
         M, q0, _ = problem
         assert len({type(solve(M, q0, "exact", rule)[1]) for rule in RULES}) == 1
 
-    @settings(max_examples=60, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs(), side=st.sampled_from([-1, 1]))
     def test_solution_beside_a_place_stays_one_for_every_small_epsilon(self, problem, side):
         M, q0, q1 = problem
@@ -159,7 +161,7 @@ class TestRules:
             for epsilon in (Fraction(1, 10**6), Fraction(1, 10**9)):
                 assert all(constant + (1 + side * epsilon) * slope >= 0 for constant, slope in values)
 
-    @settings(max_examples=40, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs(), end=st.sampled_from([-math.inf, math.inf]))
     def test_solution_far_out_stays_one_further_out(self, problem, end):
         M, q0, q1 = problem

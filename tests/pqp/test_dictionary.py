@@ -15,6 +15,8 @@ from pqp.field import FIELDS, REBUILD_EVERY, exact_array
 from pqp.lcp import ParametricLCP, unnamed_lcp
 from pqp.place import Place
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
@@ -71,7 +73,7 @@ def possible_pivot(dictionary: Dictionary, chosen: set[int]) -> bool:
 
 @ARITHMETICS
 class TestPivots:
-    @settings(max_examples=40, deadline=None)
+    @QUICK
     @given(
         problem=quadratic_programs(),
         moves=st.lists(st.sets(st.integers(0, 4), min_size=1, max_size=2), max_size=5),
@@ -90,7 +92,7 @@ class TestPivots:
         assert same(dictionary.matrix(), Lambda, arithmetic)
         assert same(values(dictionary), right, arithmetic)
 
-    @settings(max_examples=40, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs(), chosen=st.sets(st.integers(0, 4), min_size=1, max_size=2))
     def test_pivoting_twice_returns_to_the_start(self, arithmetic, problem, chosen):
         M, q0, q1 = problem
@@ -116,7 +118,7 @@ class TestPivots:
         assert [dictionary.basic_name(i) for i in (0, 1)] == ["z1", "z2"]
         assert [dictionary.nonbasic_name(i) for i in (0, 1)] == ["w1", "w2"]
 
-    @settings(max_examples=30, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs(), basis=st.sets(st.integers(0, 4)))
     def test_dictionary_of_a_basis_needs_no_history(self, arithmetic, problem, basis):
         M, q0, q1 = problem
@@ -127,7 +129,7 @@ class TestPivots:
         assert same(dictionary.matrix(), Lambda, arithmetic)
         assert same(values(dictionary), right, arithmetic)
 
-    @settings(max_examples=30, deadline=None)
+    @QUICK
     @given(problem=quadratic_programs(), basis=st.sets(st.integers(0, 4)))
     def test_every_dictionary_is_bisymmetric_and_positive_semidefinite(self, arithmetic, problem, basis):
         """Paper, (5) and below: |Λ_ij| = |Λ_ji| and vᵀΛv ≥ 0."""
@@ -213,6 +215,7 @@ class TestPlaces:
         three = FIELDS[arithmetic].number(3)
         assert [str(Place(three, side)).replace("3.0", "3") for side in (-1, 0, 1)] == ["3 - ε", "3", "3 + ε"]
 
+    @QUICK
     @given(
         value=st.tuples(st.fractions(-3, 3, max_denominator=4), st.fractions(-3, 3, max_denominator=4)),
         mu=st.fractions(-3, 3, max_denominator=4),

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqp.errors import PQPError, ProblemError
@@ -26,6 +26,8 @@ from pqp.field import (
     to_flint,
 )
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 LARGE = 2**60 + 1
 
 
@@ -34,6 +36,7 @@ class TestSign:
     def test_signs_of_plain_numbers(self, field):
         assert [field.sign(field.number(value)) for value in (-3, 0, 0.5)] == [-1, 0, 1]
 
+    @QUICK
     @given(value=st.fractions())
     def test_negation_flips_the_sign(self, field, value):
         number = field.number(value)
@@ -92,10 +95,12 @@ class TestExact:
         with pytest.raises(TypeError, match="inf is not finite"):
             fraction(math.inf)
 
+    @QUICK
     @given(value=st.fractions())
     def test_flint_and_back_changes_nothing(self, value):
         assert from_flint(to_flint(value)) == value
 
+    @QUICK
     @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False)))
     def test_exact_array_of_floats_loses_nothing(self, values):
         assert [float(entry) for entry in exact_array(values)] == values

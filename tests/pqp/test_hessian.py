@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 import sympy
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqp.errors import NotConvexError, ProblemError
 from pqp.field import FIELDS
 from pqp.hessian import Gram, Matrix, PairGram, as_hessian, negative_direction
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
@@ -33,6 +35,7 @@ def is_semidefinite(matrix: np.ndarray) -> bool:
 
 
 class TestNegativeDirection:
+    @QUICK
     @given(matrix=symmetric())
     def test_direction_is_found_exactly_where_a_minor_is_negative(self, matrix):
         found = negative_direction(matrix)
@@ -41,6 +44,7 @@ class TestNegativeDirection:
             direction, curvature = found
             assert direction @ matrix @ direction == curvature < 0
 
+    @QUICK
     @given(F=st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), min_size=1, max_size=5))
     def test_gram_matrices_of_any_rank_have_none(self, F):
         assert negative_direction(np.array(F) @ np.array(F).T) is None

@@ -122,12 +122,6 @@ class TestText:
         )
         assert log[0].r_reason.startswith("u[x1] = 2 - mu < 0")
 
-    def test_float_numbers_are_short(self):
-        text = str(
-            log_of(pqp.ParametricQP([[3]], [-1 - mu], lower=0, upper=F(1, 3)), "float", interval=(0, 1))
-        )
-        assert not re.search(r"\d\.\d{8}", text)
-
     def test_no_pivots_are_said_in_words(self):
         assert str(log_of(pqp.ParametricQP([[1]], [1], lower=0), interval=(0, 1))) == "no pivots"
 

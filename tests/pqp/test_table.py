@@ -4,13 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pqp.errors import InternalError
 from pqp.field import FIELDS
 from pqp.table import ExactTable, build_table, exact_table, float_table
 
+# The same examples in every run, few enough for a slow machine.
+QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 
 
@@ -54,6 +56,7 @@ class TestExchange:
         table = build_table(np.array([[2, 3], [1, 4]]), FIELDS[arithmetic]).exchange(0, 0)
         assert entries(table) == [[0.5, -1.5], [0.5, 2.5]]
 
+    @QUICK
     @given(T=matrices(3, 5), moves=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6))
     def test_every_sequence_of_pivots_equals_fraction_arithmetic(self, arithmetic, T, moves):
         table, reference = (
@@ -66,12 +69,14 @@ class TestExchange:
             table, reference = table.exchange(row, column), exchanged(reference, row, column)
         assert same(entries(table), reference, arithmetic)
 
+    @QUICK
     @given(T=matrices(3, 5), row=st.integers(0, 2), column=st.integers(0, 2))
     def test_pivoting_twice_returns_to_the_start(self, arithmetic, T, row, column):
         assume(T[row][column] != 0)
         table = build_table(np.array(T), FIELDS[arithmetic])
         assert same(entries(table.exchange(row, column).exchange(row, column)), entries(table), arithmetic)
 
+    @QUICK
     @given(T=matrices(2, 4), v=st.lists(st.integers(-4, 4), min_size=2, max_size=2), mu=st.integers(-4, 4))
     def test_pivoted_table_describes_the_same_solutions(self, arithmetic, T, v, mu):
         assume(T[0][1] != 0)
@@ -125,6 +130,7 @@ class TestFloatZero:
 
 
 class TestFractionFree:
+    @QUICK
     @given(T=matrices(3, 5, largest=9), order=st.permutations(range(3)))
     def test_numerators_are_minors_so_the_denominator_is_the_pivoted_determinant(self, T, order):
         """After principal pivots on all rows the common denominator is |det T| (Edmonds 1967)."""
