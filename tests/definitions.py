@@ -16,7 +16,7 @@ from pqp.problem import Affines
 from pqp.segment import Point
 
 # HiGHS may err by 1e-7; what it is asked about here differs from zero by far more.
-CLEARLY = 1e-6
+CLEARLY = 1e-4
 
 
 def at(affine: Affines, mu: Any) -> Any:
@@ -89,17 +89,36 @@ class LinearPrograms:
 
     def has_descent(self) -> bool:
         """Whether the cost falls along a direction that no limit and no curvature ever stops."""
-        flat = np.hstack([self.P, np.zeros((len(self.P), self.violations))])
-        found = self._minimize(self.costs, 0 * self.h, A_eq=flat, b_eq=0 * flat[:, 0], size=1)
+        flat, box = self._widened(self.P), [(-1, 1)] * len(self.P) + [(0, 1)] * self.violations
+        found = self._minimize(self.costs, 0 * self.h, box, A_eq=flat, b_eq=0 * flat[:, 0])
         return bool(found.fun < -CLEARLY)
 
     def value(self) -> float:
         """The optimal value of the linear part, k(mu) left out."""
         return float(self._minimize(self.costs, self.h).fun)
 
-    def _minimize(self, costs: Any, h: Any, size: float | None = None, **equations: Any) -> Any:
-        least = None if size is None else -size
-        bounds = [(least, size)] * len(self.P) + [(0, size)] * self.violations
+    def extent(self, point: Point) -> float:
+        """How far the optimal points near one of them, those with its P x and value, reach in a direction.
+
+        Square roots of primes are independent over the rationals: no rational segment is orthogonal to them.
+        """
+        n, flat = len(self.P), self._widened(self.P)
+        x = point.x.astype(float)
+        smooth = float(constant_at(point.segment.problem, point.mu)) + x @ self.P @ x / 2
+        equations = {
+            "A_eq": np.vstack([flat, self.costs]),
+            "b_eq": np.append(self.P @ x, float(point.objective) - smooth),
+        }
+        direction = np.append(np.sqrt([2, 3, 5, 7, 11, 13][:n]), np.zeros(self.violations))
+        box = [(value - 1, value + 1) for value in x] + [(0, None)] * self.violations
+        ends = [self._minimize(sign * direction, self.h, box, **equations).fun for sign in (1, -1)]
+        return -float(sum(ends))
+
+    def _widened(self, matrix: Any) -> Any:
+        return np.hstack([matrix, np.zeros((len(matrix), self.violations))])
+
+    def _minimize(self, costs: Any, h: Any, box: Any = None, **equations: Any) -> Any:
+        bounds = box or [(None, None)] * len(self.P) + [(0, None)] * self.violations
         found = linprog(costs, A_ub=self.G, b_ub=h, bounds=bounds, **equations)
         if found.status not in (0, 2):
             raise AssertionError(f"HiGHS failed: {found.message}")

@@ -57,7 +57,9 @@ class TestEvaluation:
         assert path.objective([0, 1, 5]).tolist() == [0, -5, -13]
 
     @pytest.mark.parametrize(
-        "mus", [(0, 3), np.array([0.0, 3.0]), pd.Series([0, 3]), [F(0), sympy.Integer(3)]], ids=repr
+        "mus",
+        [(0, 3), np.array([0.0, 3.0]), pd.Series([0, 3]), [F(0), sympy.Integer(3)]],
+        ids=["tuple", "array", "series", "rationals"],
     )
     def test_mus_may_come_in_any_container(self, arithmetic, mus):
         assert budget(arithmetic).x(mus).tolist() == [[0, 0], [1, 2]]

@@ -16,7 +16,7 @@ from comparison import (
     traced,
     unique_points,
 )
-from definitions import LinearPrograms, constant_at, cost, dual_bound, is_feasible
+from definitions import CLEARLY, LinearPrograms, constant_at, cost, dual_bound, is_feasible
 from hypothesis import strategies as st
 from strategies import for_all, instances
 
@@ -83,6 +83,14 @@ def test_value_of_a_linear_problem_is_the_one_highs_finds(instance):
     for point in optimal_points(traced(problem, interval)):
         value = LinearPrograms(problem, point.mu).value() + float(constant_at(problem, point.mu))
         assert math.isclose(value, point.objective, rel_tol=1e-7, abs_tol=1e-7)
+
+
+@for_all(instance=instances())
+def test_solution_is_called_unique_where_the_optimal_set_has_no_extent(instance):
+    problem, interval = instance
+    for segment in optimal(traced(problem, interval)):
+        point = segment.at(inside(segment))
+        assert segment.unique == (LinearPrograms(problem, point.mu).extent(point) < CLEARLY)
 
 
 # Status along mu.
