@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 
 from pqp.errors import ProblemError
-from pqp.field import EXACT_INTEGERS, Array, Number, as_numbers, entry_name, exact_array, fraction
+from pqp.field import EXACT_INTEGERS, Array, Number, as_numbers, entry_name, exact_array, fraction, infinite
 
 MU_SYMBOL = sympy.Symbol("mu", real=True)
 
@@ -29,8 +29,9 @@ class Affine:
     constant: Array
     slope: Array
 
-    # numpy leaves `array * mu` to us
+    # numpy and pandas leave `array * mu` to us
     __array_ufunc__ = None
+    __pandas_priority__ = 5000
 
     def __post_init__(self) -> None:
         constant, slope = np.broadcast_arrays(self.constant, self.slope)
@@ -47,7 +48,7 @@ class Affine:
     def at(self, mu: Number) -> Any:
         """Return the value at one mu; infinities stay, and exact data at an exact mu stay exact."""
         number = float(mu) if isinstance(mu, float) else fraction(mu)
-        finite = np.where(np.isinf(self.constant.astype(float)), 0, self.slope)
+        finite = np.where(infinite(self.constant), 0, self.slope)
         return self.constant + _times(finite, np.asarray(number))
 
     def __getitem__(self, index: Any) -> "Affine":
@@ -62,6 +63,7 @@ class Affine:
         if _is_formula(other):
             return self._sympy_() + other
         right = as_affine(other, "data")
+        _require_same_shape(self, right)
         return Affine(self.constant + right.constant, self.slope + right.slope)
 
     __radd__ = __add__
@@ -82,11 +84,17 @@ class Affine:
         if _is_formula(other):
             return self._sympy_() * other
         factor = as_affine(other, "data")
+        _require_same_shape(self, factor)
         if np.any(factor.slope != 0) and np.any(self.slope != 0):
             raise ProblemError("data must be affine in mu, but mu was multiplied by mu")
         if np.any(factor.slope != 0):
             self, factor = factor, self
-        return Affine(_times(self.constant, factor.constant), _times(self.slope, factor.constant))
+        slope = _times(self.slope, factor.constant)
+        if infinite(slope).any() or np.any(slope != slope):
+            raise ProblemError(
+                "data must be affine in mu with a finite slope, but mu was multiplied by infinity"
+            )
+        return Affine(_times(self.constant, factor.constant), slope)
 
     __rmul__ = __mul__
 
@@ -154,6 +162,8 @@ def affine_vector(value: Any, length: int, name: str) -> Affine:
 
 
 def _has_affine_entries(value: Any) -> bool:
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
     if isinstance(value, np.ndarray):
         return value.dtype == object and _has_affine_entries(list(value.flat))
     return isinstance(value, Sequence) and any(isinstance(v, Affine | sympy.Expr) for v in value)
@@ -203,7 +213,13 @@ def _largest(numbers: Array) -> float:
 def _times(left: Array, right: Array) -> Array:
     if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > EXACT_INTEGERS:
         left = exact_array(left)
-    return np.asarray(left * right)
+    with np.errstate(invalid="ignore"):  # 0 times infinity is NaN, which the caller refuses
+        return np.asarray(left * right)
+
+
+def _require_same_shape(left: Affine, right: Affine) -> None:
+    if left.shape and right.shape and left.shape != right.shape:
+        raise ProblemError(f"affine data of shapes {left.shape} and {right.shape} do not fit together")
 
 
 def _reciprocal(numbers: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from pqp.field import Array, Field, Number
+from pqp.field import Array, Field, Number, infinite, is_infinite
 from pqp.lcp import ParametricLCP
 from pqp.problem import Affines, ParametricQP, QPData
 
@@ -103,7 +103,7 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
 
 def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, Affines]:
     """Return the sign of every variable and the affine point its z is measured from."""
-    has_lower, has_upper = (np.isfinite(limit[0].astype(float)) for limit in (data.lower, data.upper))
+    has_lower, has_upper = (~infinite(limit[0]) for limit in (data.lower, data.upper))
     signs = np.where(problem.is_fixed, 0, np.where(has_lower | ~has_upper, 1, -1))
     zero = data.field.array(0)
     shift = [
@@ -116,7 +116,7 @@ def _bound_rows(problem: ParametricQP, data: QPData, moving: list[int]) -> list[
     """Return x ≤ upper as a row for every variable measured from its lower limit."""
     rows = []
     for place, j in enumerate(moving):
-        if _variable_side(problem, j) == "lower" and np.isfinite(float(data.upper[0][j])):
+        if _variable_side(problem, j) == "lower" and not is_infinite(data.upper[0][j]):
             g = data.field.array(np.zeros(len(moving)))
             g[place] = data.field.number(-1)
             limit = tuple(data.lower[part][j] - data.upper[part][j] for part in (0, 1))
@@ -172,17 +172,17 @@ def _sides(problem: ParametricQP, i: int) -> list[Side]:
     if problem.is_equality[i]:
         return ["equal"]
     finite: list[Side] = []
-    if np.isfinite(float(problem.row_lower.constant[i])):
+    if not is_infinite(problem.row_lower.constant[i]):
         finite.append("lower")
-    if np.isfinite(float(problem.row_upper.constant[i])):
+    if not is_infinite(problem.row_upper.constant[i]):
         finite.append("upper")
     return finite
 
 
 def _variable_side(problem: ParametricQP, j: int) -> Side:
-    if np.isfinite(float(problem.lower.constant[j])):
+    if not is_infinite(problem.lower.constant[j]):
         return "lower"
-    return "upper" if np.isfinite(float(problem.upper.constant[j])) else "equal"
+    return "equal" if is_infinite(problem.upper.constant[j]) else "upper"
 
 
 def _is_free(problem: ParametricQP, pair: Pair) -> bool:

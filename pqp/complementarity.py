@@ -13,7 +13,7 @@ import numpy as np
 from pqp.crisscross import RULES, Broken, Cycled, Infeasible, Outcome, Solved, criss_cross
 from pqp.dictionary import Dictionary, first_dictionary
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
-from pqp.field import FIELDS, RATIONAL, Arithmetic, Array, as_numbers
+from pqp.field import FIELDS, RATIONAL, Arithmetic, Array, as_numbers, entry_name, infinite
 from pqp.lcp import ParametricLCP, unnamed_lcp
 from pqp.log import Pivot, PivotLog
 from pqp.place import Place
@@ -82,8 +82,8 @@ def _checked(M: Any, q: Any) -> tuple[Array, Array]:
             f"M must be k x k and q have k entries, got shapes {matrix.shape} and {vector.shape}"
         )
     for name, values in (("M", matrix), ("q", vector)):
-        if np.isinf(values.astype(float)).any():
-            raise ProblemError(f"{name} must be finite")
+        for index in np.argwhere(infinite(values))[:1]:
+            raise ProblemError(f"{entry_name(name, index)} is {values[tuple(index)]}: it must be finite")
     return matrix, vector
 
 

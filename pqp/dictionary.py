@@ -9,18 +9,19 @@ Room: an LCP and pivots in, values and signs out. Chooses no pivot.
 May touch: `errors`, `field`, `table`, `lcp`, `place`.
 """
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, lu_factor, lu_solve
+from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
 
 from pqp.errors import InternalError, NumericalTroubleError
-from pqp.field import FLOAT, REBUILD_EVERY, Array, Number
+from pqp.field import FLOAT, NOISE, REBUILD_EVERY, Array, Number
 from pqp.lcp import ParametricLCP, Scaling, scaled_rows, scaling_of
 from pqp.place import Place
-from pqp.table import Table, build_table, float_table
+from pqp.table import FloatTable, Table, Weights, build_table, float_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,27 @@ class Dictionary:
 
     def value_signs(self, place: Place) -> list[int]:
         """Return the sign of every basic variable at a place; free basic ones count as 0."""
-        signs = self.table.value_signs(place.weights)
+        return self._signs(place.weights)
+
+    def slope_signs(self) -> list[int]:
+        """Return the sign of the slope in mu of every basic variable; free basic ones count as 0."""
+        return self._signs([(0, 1)])
+
+    def _signs(self, weights: Weights) -> list[int]:
+        signs = self.table.value_signs(weights, self._terms)
         return [s if self.bound[i] or self.idle(i) else 0 for i, s in enumerate(signs)]
+
+    @cached_property
+    def _terms(self) -> tuple[Array, Array] | None:
+        """Σ_j |(M_B⁻¹)_ij| |q_j| for constants and slopes: the numbers whose difference a float value is."""
+        if not isinstance(self.table, FloatTable):
+            return None
+        inside = np.array([i in self.basis for i in range(self.size)], dtype=bool)
+        inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
+        inverse += NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
+        parts = [np.abs(q / self.scaling.w) for q in (self.lcp.q0, self.lcp.q1)]
+        constants, slopes = (inverse @ part + np.where(inside, 0.0, part) for part in parts)
+        return constants, slopes
 
     def value(self, i: int) -> tuple[Number, Number]:
         """Return constant and slope of the basic variable of pair i, in the units of the problem."""
@@ -86,6 +106,14 @@ class Dictionary:
     def w(self) -> tuple[Array, Array]:
         """Return constant and slope of w."""
         return self._values(lambda i: i not in self.basis)
+
+    def z_sizes(self) -> tuple[Array, Array]:
+        """Return the size of the terms that a float z is the sum of, for constants and slopes."""
+        units = np.array(
+            [float(self._unit(i, basic=True)) if i in self.basis else 0.0 for i in range(self.size)]
+        )
+        constants, slopes = self._terms if self._terms is not None else (np.zeros(self.size),) * 2
+        return units * constants, units * slopes
 
     def _values(self, is_basic: Callable[[int], bool]) -> tuple[Array, Array]:
         zero = self.lcp.field.number(0)
@@ -161,7 +189,9 @@ def rebuilt(lcp: ParametricLCP, scaling: Scaling, basis: frozenset[int]) -> Dict
 
 def _solve(matrix: Array, right: Array) -> Array:
     try:
-        solution = lu_solve(lu_factor(matrix, check_finite=True), right)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)  # a singular basis shows below, as infinities
+            solution = lu_solve(lu_factor(matrix, check_finite=True), right)
     except (LinAlgError, ValueError) as error:
         raise NumericalTroubleError(f"a basis could not be factorised in float64 ({error})") from None
     if not np.isfinite(solution).all():

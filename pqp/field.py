@@ -25,6 +25,11 @@ Arithmetic: TypeAlias = Literal["float", "exact"]
 # A float64 entry of an equilibrated dictionary below this is zero: round-off after the 50 pivots between
 # two rebuilds was measured at 5e-12, and true values of scaled data are rarely below 1e-7.
 ZERO = 1e-9
+# A float inverse has up to this much, times ZERO, of its row's largest entry where it should have 0.
+NOISE = 1e-5
+# Scaled data that differ by more than this leave the sign of a small float open, since it may be all
+# round-off of a large one: every piece is then confirmed in exact arithmetic.
+DELICATE = 1e8
 # Rationals of more bits are shown as decimals: a message should fit on a screen.
 LONGEST_SHOWN = 64
 # Integers up to this size are float64 numbers.
@@ -163,6 +168,24 @@ RATIONAL = Field("exact", exact_array, exact, 0.0)
 FIELDS: dict[str, Field] = {"float": FLOAT, "exact": RATIONAL}
 
 
+def is_infinite(number: Any) -> bool:
+    """Tell whether a number is infinite; rationals beyond the range of float64 are not."""
+    return isinstance(number, float) and math.isinf(number)
+
+
+def infinite(values: Array) -> Array:
+    """Tell which entries of an array are infinite."""
+    if values.dtype.kind == "f":
+        return np.isinf(values)
+    if values.dtype.kind == "i":
+        return np.zeros(values.shape, dtype=bool)
+    return (
+        np.vectorize(is_infinite, otypes=[bool])(values)
+        if values.size
+        else np.zeros(values.shape, dtype=bool)
+    )
+
+
 def is_exact(values: Array) -> bool:
     """Tell whether an array was given in integers or rationals rather than in floats."""
     return values.dtype.kind != "f"
@@ -204,9 +227,9 @@ def _kind_checked(array: Array, name: str) -> Array:
     kind = array.dtype.kind
     if kind == "f":
         return array.astype(float)
-    if kind in "ib":
+    if kind in "ib" and np.max(np.abs(array.astype(float)), initial=0.0) <= EXACT_INTEGERS:
         return array.astype(np.int64)
-    if kind in "uO":
+    if kind in "iuO":
         return _fractions(array, name)
     words = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates"}
     raise ProblemError(f"{name} holds {words.get(kind, str(array.dtype))}: real numbers are needed")

@@ -23,6 +23,10 @@ from pqp.field import (
     exact_product,
     float_array,
     is_exact,
+    shown,
+)
+from pqp.field import (
+    infinite as infinite_entries,
 )
 from pqp.table import ExactTable, exact_table
 
@@ -173,7 +177,8 @@ def _extended(table: ExactTable, rest: Sequence[int], partial: dict[int, int], s
 
 
 def _require_convex(values: Array, name: str, exactly: bool) -> None:
-    eigenvalues, vectors = np.linalg.eigh(float_array(values)) if values.size else (np.zeros(1), None)
+    """Raise unless P is convex: float eigenvalues decide where they are clear, exact pivots where not."""
+    eigenvalues, vectors = _eigen(values)
     slack = CONVEX_SLACK * float(np.max(np.abs(eigenvalues)))
     if eigenvalues[0] > slack:
         return
@@ -181,18 +186,25 @@ def _require_convex(values: Array, name: str, exactly: bool) -> None:
         found = negative_direction(values)
         if found is not None:
             raise NotConvexError(_not_convex(name, *found), *found)
-    elif eigenvalues[0] < -slack and vectors is not None:
+    elif eigenvalues[0] < -slack:
         d, curvature = vectors[:, 0], float(eigenvalues[0])
         raise NotConvexError(_not_convex(name, d, curvature), d, curvature)
 
 
+def _eigen(values: Array) -> tuple[Array, Array]:
+    """Return eigenvalues and vectors in float64; all zero, hence unclear, where float64 cannot hold P."""
+    try:
+        matrix = float_array(values)
+    except ProblemError:
+        matrix = np.zeros(values.shape)
+    return np.linalg.eigh(matrix) if values.size else (np.zeros(1), np.zeros((0, 1)))
+
+
 def _not_convex(name: str, direction: Array, curvature: Any) -> str:
-    shown = ", ".join(f"{float(entry):.6g}" for entry in direction[:8]) + (
-        ", ..." if len(direction) > 8 else ""
-    )
+    listed = ", ".join(shown(entry) for entry in direction[:8]) + (", ..." if len(direction) > 8 else "")
     return (
-        f"{name} must be positive semidefinite, but along d = ({shown}) the curvature dᵀ{name}d is "
-        f"{float(curvature):.6g}. If {name} is a rounded Gram matrix of deficient rank, hand over its factor "
+        f"{name} must be positive semidefinite, but along d = ({listed}) the curvature dᵀ{name}d is "
+        f"{shown(curvature)}. If {name} is a rounded Gram matrix of deficient rank, hand over its factor "
         f"instead: pqp.Gram(F) for F Fᵀ"
     )
 
@@ -211,8 +223,8 @@ def _require_symmetric(values: Array, name: str) -> None:
 def _require_finite_matrix(values: Array, name: str) -> None:
     if values.ndim != 2:
         raise ProblemError(f"{name} must be a matrix, got shape {values.shape}")
-    infinite = np.argwhere(np.isinf(values.astype(float)))
-    for i, j in infinite[:1]:
+    found = np.argwhere(infinite_entries(values))
+    for i, j in found[:1]:
         raise ProblemError(f"{name}[{i}, {j}] is {values[i, j]}: entries of {name} must be finite")
 
 

@@ -64,6 +64,13 @@ def scaled_rows(lcp: ParametricLCP, scaling: Scaling) -> Array:
     return np.column_stack([M, lcp.q0 / scaling.w, lcp.q1 / scaling.w])
 
 
+def spread(lcp: ParametricLCP) -> float:
+    """Return the ratio of the largest to the smallest nonzero number of a float LCP after scaling."""
+    sizes = np.abs(scaled_rows(lcp, scaling_of(lcp)))
+    sizes = sizes[sizes > 0]
+    return float(sizes.max() / sizes.min()) if sizes.size else 1.0
+
+
 def _denominators(lcp: ParametricLCP) -> Scaling:
     rows = np.column_stack([lcp.M, lcp.q0, lcp.q1])
     common = [Fraction(1, lcm(*(entry.denominator for entry in row))) for row in rows]

@@ -24,9 +24,15 @@ class Limits:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_pieces", "max_pivots", "time_limit"):
+        for name, kind in (("max_pieces", int), ("max_pivots", int), ("time_limit", (int, float))):
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is None:
+                continue
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise ProblemError(
+                    f"{name} must be a {'whole ' if kind is int else ''}number or None, got {value!r}"
+                )
+            if not value > 0:
                 raise ProblemError(f"{name} must be positive or None, got {value!r}")
 
 

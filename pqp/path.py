@@ -4,7 +4,6 @@ Room: segments in, answers out. Knows no engine; going on with a trace is handed
 May touch: `errors`, `field`, `problem`, `segment`, `certificate`, `documents`, `queries`, `plot`, `log`.
 """
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pqp import queries
 from pqp.certificate import Certificate, check
 from pqp.documents import path_document, write_document
 from pqp.errors import NoSolutionError, ProblemError
-from pqp.field import SAME_POINT, Array, Field, Number, as_numbers, shown
+from pqp.field import SAME_POINT, Array, Field, Number, as_numbers, infinite, is_infinite, shown
 from pqp.log import PivotLog
 from pqp.plot import plot_path
 from pqp.problem import ParametricQP
@@ -51,8 +50,8 @@ class Interval:
         return above and (mu < self.hi or (self.hi_closed and mu == self.hi))
 
     def __str__(self) -> str:
-        opening = "[" if self.lo_closed and not math.isinf(self.lo) else "("
-        closing = "]" if self.hi_closed and not math.isinf(self.hi) else ")"
+        opening = "[" if self.lo_closed and not is_infinite(self.lo) else "("
+        closing = "]" if self.hi_closed and not is_infinite(self.hi) else ")"
         return f"{self.status} on {opening}{shown(self.lo)}, {shown(self.hi)}{closing}"
 
 
@@ -110,6 +109,8 @@ class Path:
 
     def __call__(self, mu: Any, side: Side = "right") -> Point:
         """Return the point at one mu; `side` chooses between the two limits at a jump."""
+        if side not in ("left", "right"):
+            raise ProblemError(f"side must be 'left' or 'right', got {side!r}")
         return self._segment_at(self._number(mu), side).at(self._number(mu))
 
     def left(self, mu: Any) -> Point:
@@ -165,8 +166,8 @@ class Path:
                 group[0].lo,
                 group[-1].hi,
                 group[0].status,
-                lo_closed=i == 0 or ranks[i] > ranks[i - 1],
-                hi_closed=i + 1 == len(groups) or ranks[i] > ranks[i + 1],
+                lo_closed=ranks[i] > ranks[i - 1] if i else group[0].covers(group[0].lo),
+                hi_closed=ranks[i] > ranks[i + 1] if i + 1 < len(groups) else group[-1].covers(group[-1].hi),
             )
             for i, group in enumerate(groups)
         )
@@ -224,15 +225,20 @@ class Path:
         value = as_numbers(mu, "mu")
         if value.shape:
             raise ProblemError(f"mu must be a single number here, got shape {value.shape}")
+        if infinite(value):
+            raise ProblemError(f"mu must be finite here, got {mu!r}")
         return self.arithmetic.number(value[()])
 
     def _many(self, mus: Any, quantity: str) -> Any:
         values = as_numbers(mus, "mu")
         if not values.shape:
             return getattr(self(mus), quantity)
+        if infinite(values).any():
+            raise ProblemError(f"mu must be finite, got {mus!r}")
         numbers = self.arithmetic.array(values).ravel()
         owners = [self._segment_at(mu, "right") for mu in numbers]
-        return queries.evaluate(owners, numbers, quantity, self.arithmetic, values.shape)
+        width = {"x": (self.problem.n,), "y": (self.problem.m,), "z": (self.problem.n,)}.get(quantity, ())
+        return queries.evaluate(owners, numbers, quantity, self.arithmetic).reshape(values.shape + width)
 
     def _segment_at(self, mu: Number, side: Side) -> Segment:
         """Return the segment that owns mu: the best status, then the side asked for."""
@@ -254,6 +260,8 @@ class Path:
         if not self.segments or not self.lo <= mu <= self.hi:
             raise NoSolutionError(self._not_covered(mu))
         first, last = bisect_left(self._his, mu), bisect_right(self._los, mu)
+        if last - first == 1 and mu in (self.lo, self.hi) and not self.segments[first].covers(mu):
+            raise NoSolutionError(self._not_covered(mu))
         return self.segments[first:last]
 
     @cached_property
@@ -265,11 +273,9 @@ class Path:
         return [segment.hi for segment in self.segments]
 
     def _not_covered(self, mu: Number) -> str:
-        covered = (
-            f"the path covers [{shown(self.lo)}, {shown(self.hi)}]" if self.segments else "nothing was traced"
-        )
-        remedy = f"; {self.stopped}" if self.stopped else f"; path.extend({shown(mu)}) goes on"
-        return f"mu = {shown(mu)} was not traced: {covered}{remedy}"
+        covered = "; ".join(map(str, self.intervals)) or "nothing was traced"
+        remedy = self.stopped or f"path.extend({shown(mu)}) goes on"
+        return f"mu = {shown(mu)} was not traced: {covered}; {remedy}"
 
     def _is_same(self, left: Array, right: Array) -> bool:
         if not self.arithmetic.zero:

@@ -7,17 +7,16 @@ Room: a place in, weights for lexicographic signs out. Knows no table and no QP.
 May touch: `field`.
 """
 
-import math
 from dataclasses import dataclass
 
-from pqp.field import Number, shown
+from pqp.field import Number, is_infinite, shown
 
 
 @dataclass(frozen=True)
 class Place:
     """The place mu + side·ε; mu may be infinite.
 
-    >>> print(Place(3, 1), Place(3, 0), Place(-math.inf, 0))
+    >>> print(Place(3, 1), Place(3, 0), Place(float("-inf")))
     3 + ε 3 -inf
     """
 
@@ -27,7 +26,7 @@ class Place:
     @property
     def weights(self) -> list[tuple[Number, Number]]:
         """Pairs (a, b): a function σ + mu τ has the sign of the first nonzero aσ + bτ."""
-        if math.isinf(self.mu):
+        if is_infinite(self.mu):
             return [(0, 1 if self.mu > 0 else -1), (1, 0)]
         beside: list[tuple[Number, Number]] = [(0, self.side)] if self.side else []
         return [(1, self.mu), *beside]

@@ -4,7 +4,6 @@ Room: a path in, axes with curves out. Opens no window and changes no global set
 May touch: `errors`, `segment`, and matplotlib, which is imported only when something is drawn.
 """
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqp.errors import ProblemError
-from pqp.field import Array
+from pqp.field import Array, is_infinite
 from pqp.segment import Segment
 
 if TYPE_CHECKING:
@@ -110,10 +109,10 @@ def _new_axes() -> "Axes":
 def _window(path: "Path") -> Window:
     """Return the mu to draw: all of a finite path, and a margin beyond the last bend of an endless one."""
     ends = {float(mu) for segment in path.segments for mu in (segment.lo, segment.hi)} or {float(path.lo)}
-    finite = [mu for mu in ends if math.isfinite(mu)] or [0.0]
+    finite = [mu for mu in ends if not is_infinite(mu)] or [0.0]
     first, last = min(finite), max(finite)
     margin = BEYOND * (last - first) or max(1.0, abs(first))
-    endless = math.isinf(path.lo), math.isinf(path.hi)
+    endless = is_infinite(path.lo), is_infinite(path.hi)
     return Window(first - margin * endless[0], last + margin * endless[1], endless)
 
 

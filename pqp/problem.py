@@ -13,7 +13,7 @@ import numpy as np
 
 from pqp.affine import Affine, affine_vector, as_affine
 from pqp.errors import ProblemError
-from pqp.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers
+from pqp.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers, infinite
 from pqp.hessian import as_hessian
 
 # constant and slope
@@ -116,7 +116,7 @@ class ParametricQP:
     @property
     def is_soft(self) -> Array:
         """Which rows carry a finite penalty."""
-        return np.isfinite(self.penalty.constant.astype(float))
+        return ~infinite(self.penalty.constant)
 
     @property
     def is_fixed(self) -> Array:
@@ -190,7 +190,7 @@ def _as_rows(A: Any, n: int) -> Array:
     rows = as_numbers(np.zeros((0, n), dtype=np.int64) if A is None else A, "A")
     if rows.ndim != 2 or rows.shape[1] != n:
         raise ProblemError(f"A must have {_count(n, 'column')} to match P, got shape {rows.shape}")
-    for i, j in np.argwhere(np.isinf(rows.astype(float)))[:1]:
+    for i, j in np.argwhere(infinite(rows))[:1]:
         raise ProblemError(f"A[{i}, {j}] is {rows[i, j]}: entries of A must be finite")
     return rows
 
@@ -205,13 +205,12 @@ def _linear_cost(c: Any, n: int) -> Affine:
 def _limit(value: Any, length: int, name: str, default: float) -> Affine:
     data = affine_vector(default if value is None else value, length, name)
     _require_finite(data.slope, f"{name} (its slope)")
-    wrong = np.flatnonzero(data.constant.astype(float) == -default)
+    wrong = np.flatnonzero(data.constant == -default)
     for i in wrong[:1]:
         raise ProblemError(
             f"{name}[{i}] is {data.constant[i]}, which no value satisfies; use {default} for no limit"
         )
-    infinite = np.isinf(data.constant.astype(float))
-    return Affine(data.constant, np.where(infinite, 0, data.slope))
+    return Affine(data.constant, np.where(infinite(data.constant), 0, data.slope))
 
 
 def _penalty(value: Any, length: int) -> Affine:
@@ -228,8 +227,8 @@ def _penalty(value: Any, length: int) -> Affine:
 
 def _forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine) -> None:
     """A row that nothing can violate has no use for a penalty: more likely its limit was forgotten."""
-    given = np.isfinite(penalty.constant.astype(float))
-    open_ended = np.isinf(row_lower.constant.astype(float)) & np.isinf(row_upper.constant.astype(float))
+    given = ~infinite(penalty.constant)
+    open_ended = infinite(row_lower.constant) & infinite(row_upper.constant)
     for i in np.flatnonzero(given & open_ended)[:1]:
         raise ProblemError(
             f"penalty[{i}] is {penalty[i]}, but row {i} has no limit to violate; give row_lower[{i}] or "
@@ -255,7 +254,7 @@ def _constant(value: Any) -> tuple[Number, Number, Number]:
 
 
 def _require_finite(values: Array, name: str) -> None:
-    for i in np.flatnonzero(np.isinf(values.astype(float)))[:1]:
+    for i in np.flatnonzero(infinite(values))[:1]:
         raise ProblemError(f"{name}[{i}] is {values[i]}: it must be finite")
 
 
@@ -277,13 +276,11 @@ def _labels(names: Any, length: int, argument: str, stem: str) -> tuple[str, ...
 
 
 def _coincide(low: Affine, high: Affine) -> Array:
-    return (
-        np.isfinite(low.constant.astype(float)) & (low.constant == high.constant) & (low.slope == high.slope)
-    )
+    return ~infinite(low.constant) & (low.constant == high.constant) & (low.slope == high.slope)
 
 
 def _forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) -> None:
-    finite = np.isfinite(low.constant.astype(float)) & np.isfinite(high.constant.astype(float))
+    finite = ~infinite(low.constant) & ~infinite(high.constant)
     for i in np.flatnonzero(finite & (low.slope == high.slope) & (low.constant > high.constant))[:1]:
         raise ProblemError(
             f"{low_name}[{i}] = {low[i]} exceeds {high_name}[{i}] = {high[i]} at every mu: "

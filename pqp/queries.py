@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqp.errors import NoSolutionError, ProblemError
-from pqp.field import Array, Field, Number, as_numbers
+from pqp.field import Array, Field, Number, as_numbers, is_infinite
 from pqp.problem import Affines
 from pqp.segment import Segment, product
 
@@ -32,20 +32,17 @@ class Minimum:
     value: Number
 
 
-def evaluate(
-    owners: Sequence[Segment], mus: Array, quantity: str, field: Field, shape: tuple[int, ...]
-) -> Array:
+def evaluate(owners: Sequence[Segment], mus: Array, quantity: str, field: Field) -> Array:
     """Return x, y, z or the objective at many mu, each on its own segment, as one array operation."""
     for segment, mu in zip(owners, mus, strict=True):
         if segment.status != "optimal":
             getattr(segment.at(mu), quantity)  # raises and says why
     parts = [getattr(segment, quantity) for segment in owners]
     if not parts:
-        return field.array(np.zeros(shape))
+        return field.array(np.zeros(0))
     powers = [np.stack([np.asarray(part[k]) for part in parts]) for k in range(len(parts[0]))]
     column = mus.reshape(-1, *[1] * (powers[0].ndim - 1))
-    total = sum(power * column**k for k, power in enumerate(powers))
-    return field.array(total).reshape(shape + powers[0].shape[1:])
+    return field.array(sum(power * column**k for k, power in enumerate(powers)))
 
 
 def where(path: "Path", value: Number, variable: str | int | None, row: str | int | None) -> tuple[Ends, ...]:
@@ -62,7 +59,7 @@ def where(path: "Path", value: Number, variable: str | int | None, row: str | in
 
 
 def minimize(path: "Path", linear: Any, quadratic: Any) -> Minimum:
-    """Return where ½xᵀHx + gᵀx is smallest along the path."""
+    """Return where ½xᵀHx + gᵀx is smallest along the path, its one-sided limits at jumps included."""
     H, g = _criterion(path, linear, quadratic)
     candidates = [
         _vertex(product((H @ x[0], H @ x[1]), x) / 2 + product((g, 0 * g), x), segment)
@@ -81,7 +78,7 @@ def to_frame(path: "Path") -> "pd.DataFrame":
         _frame_row(path, number, segment, mu)
         for number, segment in enumerate(path.segments)
         for mu in (segment.lo, segment.hi)
-        if not math.isinf(mu)
+        if not is_infinite(mu)
     ]
     names = [*path.problem.names, *(f"y[{name}]" for name in path.problem.row_names)]
     return pd.DataFrame(rows, columns=["piece", "mu", "status", "objective", *names])
@@ -113,8 +110,8 @@ def _weights(path: "Path", variable: str | int | None, row: str | int | None) ->
 def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
     if isinstance(name, str) and name in names:
         return names.index(name)
-    if isinstance(name, int) and 0 <= name < len(names):
-        return name
+    if isinstance(name, int | np.integer) and 0 <= name < len(names):
+        return int(name)
     raise ProblemError(
         f"{kind} must be one of {', '.join(names)} or an index below {len(names)}, got {name!r}"
     )
@@ -125,7 +122,11 @@ def _solve_linear(constant: Any, slope: Any, segment: Segment, field: Field) -> 
     if field.sign(slope) == 0:
         return [(segment.lo, segment.hi)] if field.sign(constant) == 0 else []
     root = -constant / slope
-    return [(root, root)] if segment.lo <= root <= segment.hi else []
+    scale = max(1.0, abs(float(root))) if field.zero else 1.0
+    if field.sign(segment.lo - root, scale) > 0 or field.sign(root - segment.hi, scale) > 0:
+        return []
+    nearest = min(max(root, segment.lo), segment.hi)  # a float root at a breakpoint may miss both pieces
+    return [(nearest, nearest)]
 
 
 def _joined(found: list[Ends]) -> tuple[Ends, ...]:
@@ -164,7 +165,7 @@ def _vertex(coefficients: Array, segment: Segment) -> Minimum:
 
 def _quadratic(a0: Number, a1: Number, a2: Number, mu: Number) -> Number:
     """Return the value, or the limit at an infinite mu."""
-    if not math.isinf(mu):
+    if not is_infinite(mu):
         return a0 + mu * (a1 + mu * a2)
     if a2:
         return math.copysign(math.inf, a2)

@@ -4,16 +4,15 @@ Room: a compiled problem and a basis in; segments, states and Farkas vectors out
 May touch: `field`, `problem`, `compilation`, `segment`.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pqp.compilation import CompiledQP, Pair, Side
-from pqp.field import RATIONAL, Array, Number, exact_array
-from pqp.problem import Affines, QPData
-from pqp.segment import Basis, Farkas, Segment
+from pqp.field import FLOAT, RATIONAL, Array, Number, exact_array, is_infinite
+from pqp.problem import Affines
+from pqp.segment import Basis, Farkas, Segment, descent
 
 
 def read_segment(
@@ -56,6 +55,21 @@ def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
             if pair.side == "equal" and compiled.problem.is_soft[pair.index]:
                 y[part][pair.index] -= data.penalty[part][pair.index]
     return y[0], y[1]
+
+
+def read_sizes(compiled: CompiledQP, z_sizes: Affines) -> tuple[Affines, Affines]:
+    """Return the size of the terms that a float x, and y, are the sums of."""
+    problem = compiled.problem
+    x = [np.abs(part) for part in compiled.shift]
+    y = [
+        np.where(problem.is_soft & problem.is_equality, np.abs(part), 0.0)
+        for part in problem.data(FLOAT).penalty
+    ]
+    for place, pair in enumerate(compiled.pairs):
+        sizes = {"variable": x, "row": y}.get(pair.kind, [])
+        for part, size in enumerate(sizes):
+            size[pair.index] += z_sizes[part][place]
+    return (x[0], x[1]), (y[0], y[1])
 
 
 def _read_reduced_costs(compiled: CompiledQP, z: Affines, w: Affines, x: Affines, y: Affines) -> Affines:
@@ -152,7 +166,7 @@ class Obstruction:
 
     def vanishes_at(self, mu: Number) -> bool:
         """Tell whether the proof ends at mu, which is then not covered by it."""
-        return not math.isinf(mu) and self.value[0] + mu * self.value[1] == 0
+        return not is_infinite(mu) and self.value[0] + mu * self.value[1] == 0
 
     def plus(self, other: "Obstruction", weight: Number) -> "Obstruction":
         """Return the sum of this and a positive multiple of another: proofs form a cone."""
@@ -186,7 +200,7 @@ def read_obstruction(compiled: CompiledQP, t: Array) -> Obstruction:
             row_weights[side][pair.index] = abs(weight)
     growth = _with_equality_drift(compiled, growth, ray)
     farkas = _balanced(compiled, row_weights["lower"], row_weights["upper"], upper)
-    return Obstruction(ray, growth, farkas, _descent(data, ray, growth), _gap(data, farkas))
+    return Obstruction(ray, growth, farkas, descent(data, ray, growth), farkas.gap(data))
 
 
 def _with_equality_drift(compiled: CompiledQP, growth: Array, ray: Array) -> Array:
@@ -201,19 +215,3 @@ def _balanced(compiled: CompiledQP, row_lower: Array, row_upper: Array, upper: A
     """Return the weights of bounds that make Aᵀ(row_lower − row_upper) + lower − upper vanish."""
     rest = compiled.problem.data(RATIONAL).A.T @ (row_lower - row_upper) - upper
     return Farkas(row_lower, row_upper, np.maximum(-rest, 0), upper + np.maximum(rest, 0))
-
-
-def _descent(data: QPData, ray: Array, growth: Array) -> tuple[Number, Number]:
-    soft = np.flatnonzero(growth != 0)
-    parts = [data.c[part] @ ray + data.penalty[part][soft] @ growth[soft] for part in (0, 1)]
-    return parts[0], parts[1]
-
-
-def _gap(data: QPData, farkas: Farkas) -> tuple[Number, Number]:
-    total = [RATIONAL.number(0), RATIONAL.number(0)]
-    for name, sense in (("row_lower", 1), ("row_upper", -1), ("lower", 1), ("upper", -1)):
-        weights, limit = getattr(farkas, name), getattr(data, name)
-        used = np.flatnonzero(weights != 0)
-        for part in (0, 1):
-            total[part] += sense * (limit[part][used] @ weights[used])
-    return total[0], total[1]

@@ -4,7 +4,6 @@ Room: a path in, rich tables out. Prints nothing by itself.
 May touch: `field`, `segment`, `path`, and rich.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from pqp.field import Number, to_flint
+from pqp.field import Number, is_infinite, to_flint
 from pqp.segment import Segment
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def shown_number(value: Number) -> str:
 
 def shown_range(path: "Path", piece: Segment) -> str:
     """Return the interval of a piece, a round bracket where its end belongs to a better neighbour."""
-    owned = [not math.isinf(mu) and path(mu).status == piece.status for mu in (piece.lo, piece.hi)]
+    owned = [not is_infinite(mu) and path(mu).status == piece.status for mu in (piece.lo, piece.hi)]
     lo, hi = shown_number(piece.lo), shown_number(piece.hi)
     return f"{'[' if owned[0] else '('}{lo}, {hi}{']' if owned[1] else ')'}"
 
@@ -88,7 +87,7 @@ def _movements(piece: Segment) -> list[str]:
     """Return each x_j as "from → to", or as a formula if the piece has no end."""
     if piece.x is None or piece.status != "optimal":
         return []
-    if math.isinf(piece.lo) or math.isinf(piece.hi):
+    if is_infinite(piece.lo) or is_infinite(piece.hi):
         slopes = [slope if piece.arithmetic.sign(slope) else 0 for slope in piece.x[1]]
         return [_formula(constant, slope) for constant, slope in zip(piece.x[0], slopes, strict=True)]
     left, right = (_shown_values(piece, mu) for mu in (piece.lo, piece.hi))
@@ -96,7 +95,7 @@ def _movements(piece: Segment) -> list[str]:
 
 
 def _right_ends(piece: Segment) -> list[str]:
-    if piece.status != "optimal" or math.isinf(piece.hi):
+    if piece.status != "optimal" or is_infinite(piece.hi):
         return _movements(piece)
     return _shown_values(piece, piece.hi)
 

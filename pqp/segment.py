@@ -4,7 +4,6 @@ Room: records, and what follows from one record alone. Knows no engine.
 May touch: `errors`, `field`, `problem`, `residuals`, `uniqueness`.
 """
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -12,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from pqp.errors import NoSolutionError
-from pqp.field import Array, Field, Number, shown
-from pqp.problem import Affines, ParametricQP
+from pqp.field import RATIONAL, Array, Field, Number, is_infinite, shown
+from pqp.problem import Affines, ParametricQP, QPData
 from pqp.residuals import Residuals, residuals
 from pqp.uniqueness import is_unique
 
@@ -45,6 +44,26 @@ class Farkas:
     lower: Array
     upper: Array
 
+    def __post_init__(self) -> None:
+        _freeze(self.row_lower, self.row_upper, self.lower, self.upper)
+
+    def gap(self, data: QPData) -> tuple[Number, Number]:
+        """Return by how much the weighted limits contradict each other, as constant and slope in mu."""
+        total = [data.field.number(0), data.field.number(0)]
+        for name, sense in (("row_lower", 1), ("row_upper", -1), ("lower", 1), ("upper", -1)):
+            weights, limit = getattr(self, name), getattr(data, name)
+            used = np.flatnonzero(weights != 0)
+            for part in (0, 1):
+                total[part] += sense * (limit[part][used] @ weights[used])
+        return total[0], total[1]
+
+
+def descent(data: QPData, ray: Array, violation: Array) -> tuple[Number, Number]:
+    """Return the change of the objective along a ray, as constant and slope in mu."""
+    soft = np.flatnonzero(violation != 0)
+    parts = [data.c[part] @ ray + data.penalty[part][soft] @ violation[soft] for part in (0, 1)]
+    return parts[0], parts[1]
+
 
 @dataclass(frozen=True, eq=False)
 class Segment:
@@ -67,6 +86,22 @@ class Segment:
     proof: Farkas | None = field(default=None, repr=False)
     ray: Array | None = field(default=None, repr=False)
     violation: Array | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
+        _freeze(*(array for array in (self.ray, self.violation) if array is not None))
+
+    def covers(self, mu: Number) -> bool:
+        """Tell whether the piece proves its status at one of its ends, or leaves that end to a neighbour."""
+        if self.proof is not None:
+            constant, slope = self.proof.gap(self.problem.data(RATIONAL))
+        elif self.ray is not None and self.violation is not None:
+            constant, slope = (
+                -part for part in descent(self.problem.data(RATIONAL), self.ray, self.violation)
+            )
+        else:
+            return True
+        return is_infinite(mu) or constant + RATIONAL.number(mu) * slope > 0
 
     @property
     def farkas(self) -> Array | None:
@@ -205,6 +240,11 @@ class Point:
         return f"Point(mu={shown(self.mu)}, {values})"
 
 
+def _freeze(*arrays: Array) -> None:
+    for array in arrays:
+        array.flags.writeable = False
+
+
 def product(left: Affines, right: Affines) -> Array:
     """Return the three coefficients of the quadratic (l0 + mu l1)·(r0 + mu r1)."""
     return np.array([left[0] @ right[0], left[0] @ right[1] + left[1] @ right[0], left[1] @ right[1]])
@@ -212,8 +252,8 @@ def product(left: Affines, right: Affines) -> Array:
 
 def _inside(lo: Number, hi: Number) -> Number:
     """Return a mu inside the interval."""
-    if math.isinf(lo) and math.isinf(hi):
+    if is_infinite(lo) and is_infinite(hi):
         return 0
-    if math.isinf(lo):
+    if is_infinite(lo):
         return hi - 1
-    return lo + 1 if math.isinf(hi) else (lo + hi) / 2
+    return lo + 1 if is_infinite(hi) else (lo + hi) / 2

@@ -4,23 +4,34 @@ Room: a problem and an interval in, a `Path` out.
 May touch: everything to its left.
 """
 
-import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pqp.compilation import compile_problem
 from pqp.crisscross import RULES, Rule
 from pqp.documents import VERSION, problem_document, write_document
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
-from pqp.field import FIELDS, FLOAT, KKT_RESIDUAL, RATIONAL, Arithmetic, Field, Number, as_numbers, shown
+from pqp.field import (
+    FIELDS,
+    FLOAT,
+    KKT_RESIDUAL,
+    RATIONAL,
+    Arithmetic,
+    Field,
+    Number,
+    as_numbers,
+    is_infinite,
+    shown,
+)
 from pqp.limits import Limits, Progress, Watch
 from pqp.log import Pivot, numbered
 from pqp.path import Path
 from pqp.problem import ParametricQP
-from pqp.reading import basis_of, read_segment
+from pqp.reading import basis_of, read_segment, read_sizes
+from pqp.residuals import relative_residual
 from pqp.segment import Point, Segment
 from pqp.stretches import explain
 from pqp.tableau import Event, Piece, Stretch, Tracer
@@ -69,6 +80,8 @@ def solve_path(
     >>> [str(mu) for mu in path.breakpoints]
     ['0', '1', '5']
     """
+    if not isinstance(problem, ParametricQP):
+        raise ProblemError(f"problem must be a pqp.ParametricQP, got {type(problem).__name__}")
     field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
     _choice(method, METHODS, "method")
     job = _Job(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
@@ -149,7 +162,7 @@ class _Job:
             else:
                 self._explain(tracer, pending, part)
                 pending = []
-                part.segments.append(self._checked(_segment(tracer, event)))
+                part.segments.append(self._checked(tracer, event))
         self._explain(tracer, pending, part)
 
     def _explain(self, tracer: Tracer, pending: list[Stretch], part: _Part) -> None:
@@ -157,17 +170,21 @@ class _Job:
             found = explain(pending, tracer.exact, self.field)
             part.segments += found if pending[0].start <= pending[-1].end else reversed(found)
 
-    def _checked(self, segment: Segment) -> Segment:
+    def _checked(self, tracer: Tracer, piece: Piece) -> Segment:
         """Return the segment if it is optimal by definition; float pieces are not trusted blindly."""
-        if self.field is FLOAT:
-            for mu in (segment.lo, segment.hi):
-                if not math.isinf(mu) and _relative_residual(segment.at(mu)) > KKT_RESIDUAL:
-                    raise NumericalTroubleError(
-                        f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
-                        f"optimality conditions by {_relative_residual(segment.at(mu)):.1e}; "
-                        f'use arithmetic="exact"',
-                        interval=(segment.lo, segment.hi),
-                    )
+        ends = _ordered(piece.start, piece.end)
+        segment = read_segment(tracer.compiled, piece.basis, piece.z, piece.w, ends)
+        if self.field is RATIONAL or segment.x is None or segment.y is None or segment.z is None:
+            return segment
+        data, sizes = self.problem.data(FLOAT), read_sizes(tracer.compiled, piece.z_sizes)
+        for mu in (float(end) for end in ends if not is_infinite(end)):
+            miss = relative_residual(data, mu, (segment.x, segment.y, segment.z), sizes)
+            if miss > KKT_RESIDUAL:
+                raise NumericalTroubleError(
+                    f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
+                    f'optimality conditions by {miss:.1e}; use arithmetic="exact"',
+                    interval=ends,
+                )
         return segment
 
     def path(self, part: _Part, segments: list[Segment], asked: tuple[Number, Number], begin: Number) -> Path:
@@ -188,34 +205,38 @@ class _Job:
 
 def extend(path: Path, mu: Any, **limits: Any) -> Path:
     """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
-    target = path.arithmetic.number(as_numbers(mu, "mu")[()])
+    target = _one_number(mu, path.arithmetic)
     job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
+    path.problem.require_uncrossed_soft_rows(*_ordered(path.origin, target))
     if not path.segments:
         part = job.run(path.origin, target, None, Limits(**limits))
         return job.path(part, part.segments, _ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
-        raise ProblemError(f"mu must lie outside [{path.lo}, {path.hi}], which is traced already, got {mu}")
+        raise ProblemError(
+            f"mu must lie outside [{shown(path.lo)}, {shown(path.hi)}], which is traced already, got {mu}"
+        )
     last, kept = (
         (path.segments[-1], path.segments[:-1]) if rightwards else (path.segments[0], path.segments[1:])
     )
-    begin = last.lo if rightwards else last.hi
-    part = job.run(begin, target, last, Limits(**limits))
-    if not part.segments or (last.lo == last.hi and not _joins(part.segments, last, rightwards)):
+    begin, neighbour = (last.lo, kept[-1:]) if rightwards else (last.hi, kept[:1])
+    repeated = 1 + (last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal")
+    part = job.run(begin, target, last, _with_more_pieces(Limits(**limits), repeated))
+    if not part.segments:
         kept = path.segments
-    segments = [*kept, *part.segments] if rightwards else [*part.segments, *kept]
+    new = [s for s in part.segments if not (_is_point(s, begin) and repeated == 2)]
     part.pivots = [*(path.log or ()), *part.pivots]
     asked = (path.asked[0], target) if rightwards else (target, path.asked[1])
-    return job.path(part, segments, asked, path.origin)
+    return job.path(part, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
 
 
-def _joins(segments: list[Segment], point: Segment, rightwards: bool) -> bool:
-    """Tell whether the new pieces cover a solvable single point that the old ones ended with."""
-    return (segments[0] if rightwards else segments[-1]).status == point.status
+def _with_more_pieces(limits: Limits, count: int) -> Limits:
+    """Return limits that do not count the pieces that are only traced again."""
+    return limits if limits.max_pieces is None else replace(limits, max_pieces=limits.max_pieces + count)
 
 
-def _segment(tracer: Tracer, piece: Piece) -> Segment:
-    return read_segment(tracer.compiled, piece.basis, piece.z, piece.w, _ordered(piece.start, piece.end))
+def _is_point(segment: Segment, mu: Number) -> bool:
+    return segment.status == "optimal" and segment.lo == segment.hi == mu
 
 
 def _ascending(segments: list[Segment]) -> list[Segment]:
@@ -239,19 +260,17 @@ def _reproducible(
     )
 
 
-def _relative_residual(point: Point) -> float:
-    """Return the largest residual relative to the size of the numbers it is the difference of."""
-    data = point.segment.problem.data(FLOAT)
-    x, y = abs(point.x).max(initial=0), abs(point.y).max(initial=0)
-    size = abs(data.P).max(initial=0) * x + abs(data.A).max(initial=0) * max(x, y)
-    c = abs(data.c[0] + point.mu * data.c[1]).max(initial=0)
-    return float(point.residuals().largest) / max(1.0, float(size), float(c), float(x) * float(y))
-
-
 def _choice(value: Any, allowed: tuple[str, ...], name: str) -> str:
     if value not in allowed:
         raise ProblemError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
+
+
+def _one_number(mu: Any, field: Field) -> Number:
+    value = as_numbers(mu, "mu")
+    if value.shape:
+        raise ProblemError(f"mu must be a single number, got {mu!r}")
+    return field.number(value[()])
 
 
 def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
@@ -263,6 +282,6 @@ def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
         raise ProblemError(
             f"interval must have lo ≤ hi, got ({shown(lo)}, {shown(hi)}); give the smaller end first"
         )
-    if lo == hi and math.isinf(lo):
+    if lo == hi and is_infinite(lo):
         raise ProblemError(f"interval ({lo}, {hi}) contains no number")
     return lo, hi

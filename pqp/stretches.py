@@ -8,7 +8,6 @@ Room: obstructed stretches in, infeasible and unbounded segments out.
 May touch: `errors`, `field`, `compilation`, `reading`, `segment`, `crisscross`, `tableau`.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -16,7 +15,7 @@ from itertools import groupby
 from pqp.compilation import CompiledQP
 from pqp.crisscross import LEAST_INDEX
 from pqp.errors import InternalError
-from pqp.field import Array, Field, Number
+from pqp.field import Array, Field, Number, is_infinite
 from pqp.place import Place
 from pqp.problem import Affines
 from pqp.reading import Obstruction, read_x
@@ -117,12 +116,12 @@ def _chords(pieces: Sequence[Piece], exact: CompiledQP) -> list[_Feasible]:
     lo, hi = pieces[0].start, pieces[-1].end
     if len(pieces) == 1:
         return [_Feasible(lo, hi, first)]
-    if math.isinf(lo) and math.isinf(hi):
+    if is_infinite(lo) and is_infinite(hi):
         middle = pieces[0].end
         return [_Feasible(lo, middle, first), _Feasible(middle, hi, _through(middle, first, last[1]))]
-    if math.isinf(hi):
+    if is_infinite(hi):
         return [_Feasible(lo, hi, _through(lo, first, last[1]))]
-    if math.isinf(lo):
+    if is_infinite(lo):
         return [_Feasible(lo, hi, _through(hi, last, first[1]))]
     rise = (last[0] + hi * last[1] - first[0] - lo * first[1]) / (hi - lo)
     return [_Feasible(lo, hi, _through(lo, first, rise))]

@@ -36,8 +36,8 @@ class Table(Protocol):
     def row_signs(self, row: int, count: int) -> list[int]:
         """The signs of the first `count` entries of a row."""
 
-    def value_signs(self, weights: Weights) -> list[int]:
-        """The sign of every basic variable, its last two columns weighted."""
+    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+        """The sign of every basic variable, its last two columns weighted; `terms` matter to float only."""
 
     def exchange(self, row: int, column: int) -> "Table":
         """The table after the basic variable of a row and the nonbasic one of a column trade places."""
@@ -67,12 +67,13 @@ class FloatTable:
         scale = max(1.0, float(np.max(np.abs(entries), initial=0.0)))
         return _signs(entries, np.full(count, scale))
 
-    def value_signs(self, weights: Weights) -> list[int]:
-        """The sign of every basic variable, zero decided relative to the terms it is the sum of."""
+    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+        """The sign of every basic variable; below `ZERO` of the terms it is the sum of it is 0."""
+        constants, slopes = np.maximum(1.0, np.abs(self.values[:, -2:])).T if terms is None else terms
         result = np.zeros(len(self.values), dtype=int)
         for a, b in weights:
-            constant, slope = float(a) * self.values[:, -2], float(b) * self.values[:, -1]
-            signs = _signs(constant + slope, np.maximum(1.0, np.abs(constant) + np.abs(slope)))
+            values = float(a) * self.values[:, -2] + float(b) * self.values[:, -1]
+            signs = _signs(values, abs(float(a)) * constants + abs(float(b)) * slopes)
             result = np.where(result == 0, signs, result)
         return [int(sign) for sign in result]
 
@@ -116,7 +117,7 @@ class ExactTable:
         entries = (self.numerators[row, j] for j in range(count))
         return [(entry > 0) - (entry < 0) for entry in entries]
 
-    def value_signs(self, weights: Weights) -> list[int]:
+    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
         """The sign of every basic variable, its last two columns weighted."""
         whole = [_integers(pair) for pair in weights]
         rows, columns = self.shape

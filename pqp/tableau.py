@@ -4,11 +4,10 @@ Solve at the start, follow the basis to the end of its validity, run the criss-c
 beyond, and so on. An unsolvable stretch lasts while the row that proves it is negative.
 
 Room: a dictionary and an interval in; pivots, pieces and stretches out, one by one.
-May touch: `errors`, `field`, `place`, `dictionary`, `crisscross`, `log`, `compilation`, `proofs`,
+May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`, `compilation`, `proofs`,
 `reading`.
 """
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,8 @@ from pqp.compilation import CompiledQP, compile_problem
 from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.errors import InternalError, NumericalTroubleError, PQPError
-from pqp.field import RATIONAL, Field, Number
+from pqp.field import DELICATE, RATIONAL, Field, Number, is_infinite, shown
+from pqp.lcp import spread
 from pqp.log import Pivot
 from pqp.place import Place
 from pqp.problem import Affines
@@ -34,6 +34,7 @@ class Piece:
     basis: frozenset[int]
     z: Affines
     w: Affines
+    z_sizes: Affines
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,7 @@ class Tracer:
         while outcome is not None:
             if isinstance(outcome, Solved):
                 end = _end_of_validity(outcome.dictionary, direction, stop)
-                self._confirm_at_infinity(outcome.dictionary, (at, end))
-                yield _piece(outcome, at, end)
+                yield self._piece(outcome, at, end)
                 if end == stop:
                     return
                 outcome = yield from self._go_on(outcome.dictionary, Place(end, direction))
@@ -100,17 +100,17 @@ class Tracer:
         self, dictionary: Dictionary, mu: Number, stop: Number, direction: int
     ) -> Generator[Event, None, Solved | Infeasible | None]:
         """Begin at mu, or go on where a proof vanishes: solvable from here on, only here, or not."""
-        if math.isinf(mu):
+        if is_infinite(mu):
             return (yield from self._settle(dictionary, Place(mu)))
         here = yield from self._settle(dictionary, Place(mu))
         if isinstance(here, Infeasible):
             return here
         if mu == stop:
-            yield _piece(here, mu, mu)
+            yield self._piece(here, mu, mu)
             return None
         beyond = yield from self._settle(here.dictionary, Place(mu, direction))
         if isinstance(beyond, Infeasible):
-            yield _piece(here, mu, mu)
+            yield self._piece(here, mu, mu)
         return beyond
 
     def _go_on(self, dictionary: Dictionary, place: Place) -> Settling:
@@ -127,20 +127,36 @@ class Tracer:
             return outcome
         raise self._trouble(f"at mu = {place} round-off sends the float tableau in circles", place.mu)
 
-    def _confirm_at_infinity(self, dictionary: Dictionary, ends: tuple[Number, Number]) -> None:
-        """Raise if exact arithmetic does not confirm that a float basis is optimal as far out as claimed."""
-        if self.compiled.field is RATIONAL or not any(map(math.isinf, ends)):
+    def _piece(self, outcome: Solved, start: Number, end: Number) -> Piece:
+        dictionary = outcome.dictionary
+        self._confirm(dictionary, (start, end))
+        return Piece(start, end, dictionary.basis, dictionary.z(), dictionary.w(), dictionary.z_sizes())
+
+    @cached_property
+    def _is_delicate(self) -> bool:
+        """Whether float arithmetic alone cannot be trusted with the signs of these data."""
+        return self.compiled.field is not RATIONAL and spread(self.compiled.lcp) > DELICATE
+
+    def _confirm(self, dictionary: Dictionary, ends: tuple[Number, Number]) -> None:
+        """Raise if exact arithmetic does not confirm a float basis that is delicate or holds for ever."""
+        if self.compiled.field is RATIONAL or not (self._is_delicate or any(map(is_infinite, ends))):
             return
-        constants, slopes = basic_values(self.exact.lcp, dictionary.basis)
-        for mu in filter(math.isinf, ends):
-            signs = [_sign_at(value, Place(mu)) for value in zip(constants, slopes, strict=True)]
-            if any(sign < 0 and bound for sign, bound in zip(signs, dictionary.bound, strict=True)):
-                raise self._trouble(f"a slope too small for float64 decides what happens towards {mu}", mu)
+        values = list(zip(*basic_values(self.exact.lcp, dictionary.basis), strict=True))
+        for mu in ends:
+            if any(self._is_broken(values[i], mu) for i in range(dictionary.size) if dictionary.bound[i]):
+                raise self._trouble(f"at mu = {shown(mu)} exact arithmetic does not confirm the solution", mu)
+
+    def _is_broken(self, value: tuple[Number, Number], mu: Number) -> bool:
+        """Tell whether an exact basic value is negative at mu, by more than the rounding of mu explains."""
+        if _sign_at(value, Place(RATIONAL.number(mu))) >= 0:
+            return False
+        constant, slope = value
+        return not slope or is_infinite(mu) or not _is_same_mu(-constant / slope, mu, self.compiled.field)
 
     def _trouble(self, what: str, mu: Number) -> PQPError:
         """Return the error for something that only round-off explains, or a bug if nothing was rounded."""
         if self.compiled.field is RATIONAL:
-            return InternalError(what)
+            return InternalError(f"the exact trace contradicts itself at mu = {shown(mu)}")
         message = f'{what}; the path before is good; use arithmetic="exact"'
         return NumericalTroubleError(message, interval=(mu, mu))
 
@@ -177,31 +193,26 @@ class Tracer:
         )
 
 
-def _piece(outcome: Solved, start: Number, end: Number) -> Piece:
-    dictionary = outcome.dictionary
-    return Piece(start, end, dictionary.basis, dictionary.z(), dictionary.w())
-
-
 def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Number:
     """Return the first mu, not beyond stop, at which a basic variable reaches zero."""
     end, field = stop, dictionary.lcp.field
-    for i in range(dictionary.size):
-        constant = dictionary.table.entry(i, dictionary.size)
-        slope = dictionary.table.entry(i, dictionary.size + 1)
-        if dictionary.bound[i] and field.sign(slope) * direction < 0:
-            root = -constant / slope
+    for i, sign in enumerate(dictionary.slope_signs()):
+        if sign * direction < 0:
+            root = -dictionary.table.entry(i, dictionary.size) / dictionary.table.entry(
+                i, dictionary.size + 1
+            )
             if _is_before(root, end, direction):
                 end = root
     return stop if _is_same_mu(end, stop, field) else end
 
 
 def _beside(mu: Number, direction: int) -> Place:
-    return Place(mu) if math.isinf(mu) else Place(mu, direction)
+    return Place(mu) if is_infinite(mu) else Place(mu, direction)
 
 
 def _is_same_mu(mu: Number, other: Number, field: Field) -> bool:
     """Tell whether two mu are the same but for float rounding; exact ones must be equal."""
-    if field is RATIONAL or math.isinf(mu) or math.isinf(other):
+    if field is RATIONAL or is_infinite(mu) or is_infinite(other):
         return mu == other
     return field.sign(float(mu) - float(other), max(1.0, abs(float(other)))) == 0
 

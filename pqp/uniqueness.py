@@ -19,7 +19,7 @@ import numpy as np
 from pqp.complementarity import run
 from pqp.crisscross import Solved, criss_cross
 from pqp.dictionary import first_dictionary, with_free_pairs_in
-from pqp.field import FLOAT, Array, Field, Number, to_flint_matrix
+from pqp.field import FLOAT, Array, Field, Number, is_infinite, to_flint_matrix
 from pqp.lcp import ParametricLCP
 from pqp.place import Place
 from pqp.problem import Affines, ParametricQP, QPData
@@ -52,7 +52,7 @@ def _row_directions(data: QPData, mu: Number, activity: Array, y: Array) -> tupl
     low, high, penalty = _at(data.row_lower, mu), _at(data.row_upper, mu), _at(data.penalty, mu)
     allowed = [
         _soft_interval(data.field, low[i], high[i], y[i], penalty[i])
-        if np.isfinite(float(penalty[i]))
+        if not is_infinite(penalty[i])
         else _hard_interval(data.field, low[i], high[i], y[i])
         for i in range(len(activity))
     ]

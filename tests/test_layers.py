@@ -6,11 +6,44 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ORDER = (
-    "errors field table affine formula hessian problem terms model lcp place dictionary log crisscross proofs "
-    "complementarity residuals uniqueness segment compilation reading tableau stretches documents certificate "
-    "queries plot path limits solving decoding files report terminal demo cli"
-).split()
+ORDER = [
+    "errors",
+    "field",
+    "table",
+    "affine",
+    "formula",
+    "hessian",
+    "problem",
+    "terms",
+    "model",
+    "lcp",
+    "place",
+    "dictionary",
+    "log",
+    "crisscross",
+    "proofs",
+    "complementarity",
+    "residuals",
+    "uniqueness",
+    "segment",
+    "compilation",
+    "reading",
+    "tableau",
+    "stretches",
+    "documents",
+    "certificate",
+    "queries",
+    "plot",
+    "path",
+    "limits",
+    "solving",
+    "decoding",
+    "files",
+    "report",
+    "terminal",
+    "demo",
+    "cli",
+]
 CERTIFICATE = ["reading", "lines", "problem", "pieces", "covering"]
 ENTRANCES = {"__init__", "__main__"}
 
@@ -25,7 +58,11 @@ def imported(module: Path) -> set[str]:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "pqp" else [node.module]
+            names = (
+                [f"{node.module}.{alias.name}" for alias in node.names]
+                if node.module == "pqp"
+                else [node.module]
+            )
             found |= {name for name in names if name.startswith("pqp.")}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.split(".")[0] in ("pqp", "ranking")}

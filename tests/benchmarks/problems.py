@@ -49,4 +49,6 @@ def dense(k, seed=0, integers=True):
     else:
         F, A = rng.normal(size=(n, n)), rng.normal(size=(m, n))
         c, b = rng.normal(size=(2, n)), rng.normal(size=(2, m))
-    return pqp.ParametricQP(pqp.Gram(F), c[0] + pqp.mu * c[1], A, row_upper=abs(b[0]) + 1 + pqp.mu * abs(b[1]))
+    return pqp.ParametricQP(
+        pqp.Gram(F), c[0] + pqp.mu * c[1], A, row_upper=abs(b[0]) + 1 + pqp.mu * abs(b[1])
+    )

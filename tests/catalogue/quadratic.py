@@ -3,8 +3,8 @@
 import numpy as np
 
 import pqp
-from catalogue.entry import INFINITY, F, entry
 from pqp import mu
+from tests.catalogue.entry import INFINITY, F, entry
 
 BOTH = {"row_lower": mu, "row_upper": mu}
 

@@ -6,8 +6,8 @@ The hinge appears three times: soft, in the dual, and with its slacks written ou
 import numpy as np
 
 import pqp
-from catalogue.entry import INFINITY, F, entry
 from pqp import mu
+from tests.catalogue.entry import INFINITY, F, entry
 
 
 def lasso(gram: object, correlations: object) -> pqp.ParametricQP:

@@ -1,8 +1,8 @@
 """Problems that cannot be solved at some or all mu: infeasible, unbounded, solvable at a single mu."""
 
 import pqp
-from catalogue.entry import INFINITY, F, entry
 from pqp import mu
+from tests.catalogue.entry import INFINITY, F, entry
 
 
 @entry(

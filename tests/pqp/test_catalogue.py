@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from catalogue import CATALOGUE, mairal_yu
 
 import pqp
 from pqp.crisscross import RULES
+from tests.catalogue import CATALOGUE, mairal_yu
 
 ARITHMETICS = ("exact", "float")
 # The data have two or three digits and the paths a few pieces: round-off stays far below this.

@@ -7,7 +7,6 @@ import math
 from fractions import Fraction
 
 import pytest
-from documents import EXAMPLES, VECTORS, affine, as_float, budget, jump, optimal, path, shared, threshold
 from flint import fmpq, fmpq_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +17,18 @@ from pqp.certificate.lines import Span
 from pqp.certificate.pieces import Piece, derive
 from pqp.certificate.problem import read_problem
 from pqp.errors import CertificateError
+from tests.pqp.documents import (
+    EXAMPLES,
+    VECTORS,
+    affine,
+    as_float,
+    budget,
+    jump,
+    optimal,
+    path,
+    shared,
+    threshold,
+)
 
 EXACT_AND_FLOAT = pytest.mark.parametrize("form", [copy.deepcopy, as_float], ids=["exact", "float"])
 GARBAGE = [None, "x", "", [], {}, [[]], math.nan, True, -1, 10**5000]

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from documents import EXAMPLES, as_float, budget
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from pqp.certificate import check
 from pqp.documents import path_document, problem_document
 from pqp.errors import FileFormatError, ProblemError
 from pqp.files import load_document, load_path, load_problem, save_problem
+from tests.pqp.documents import EXAMPLES, as_float, budget
 
 HAND_WRITTEN = {
     "format": "pqp-problem",

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from data_folder import index, lcp, needs
 
 import pqp
 from pqp.crisscross import RULES
 from pqp.field import FIELDS, exact_array
+from tests.data_folder import index, lcp, needs
 
 pytestmark = [
     needs("lcp"),

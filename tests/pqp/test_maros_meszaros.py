@@ -4,12 +4,12 @@ import contextlib
 from dataclasses import replace
 
 import pytest
-from comparison import optimal_points, traced
-from data_folder import index, maros_meszaros, needs
 
 import pqp
 from pqp import mu
 from pqp.errors import NotConvexError, NumericalTroubleError
+from tests.comparison import optimal_points, traced
+from tests.data_folder import index, maros_meszaros, needs
 
 pytestmark = needs("maros_meszaros")
 # The listed optima have twelve digits, fewer where solvers had to agree on them.

@@ -10,7 +10,7 @@ import pytest
 import pqp
 from pqp import mu, solving, tableau
 from pqp.crisscross import RULES, Cycled
-from pqp.errors import InternalError, NotConvexError, NumericalTroubleError, ProblemError
+from pqp.errors import InternalError, NoSolutionError, NotConvexError, NumericalTroubleError, ProblemError
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 DIRECTIONS = pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
@@ -51,6 +51,10 @@ def assert_valid_part(part: pqp.Path, whole: pqp.Path) -> None:
     assert [s.hi for s in part.segments[:-1]] == [s.lo for s in part.segments[1:]]
     for segment in part.segments:
         for at in (segment.lo, (segment.lo + segment.hi) / 2, segment.hi):
+            if not any(at in interval for interval in part.intervals):
+                with pytest.raises(NoSolutionError, match="was not traced"):
+                    part(at)
+                continue
             assert part(at).status == whole(at).status
             if part(at).status == "optimal":
                 assert part(at).objective == whole(at).objective

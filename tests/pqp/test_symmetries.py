@@ -4,14 +4,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from comparison import assert_same_solutions, optimal_points, traced
 from hypothesis import assume
 from hypothesis import strategies as st
-from strategies import INFINITY, for_all, instances
 
 import pqp
 from pqp.affine import Affine
 from pqp.field import RATIONAL, exact_array
+from tests.comparison import assert_same_solutions, optimal_points, traced
+from tests.strategies import INFINITY, for_all, instances
 
 COSTS = ("c", "penalty")
 LIMITS = ("row_lower", "row_upper", "lower", "upper")

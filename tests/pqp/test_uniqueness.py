@@ -127,7 +127,7 @@ def is_point(problem: pqp.ParametricQP, segment: Segment) -> bool:
 def test_verdict_agrees_with_linear_programs_over_the_optimal_face(arithmetic):
     random = np.random.default_rng(5)
     verdicts = []
-    for _ in range(60):
+    for _ in range(40):
         problem = random_problem(random)
         exact = pqp.solve_path(problem, (-2, 2), arithmetic="exact")
         path = pqp.solve_path(problem, (-2, 2), arithmetic=arithmetic)
@@ -135,13 +135,13 @@ def test_verdict_agrees_with_linear_programs_over_the_optimal_face(arithmetic):
             if segment.status == "optimal":
                 assert segment.unique == is_point(problem, twin), (problem, segment)
                 verdicts.append(segment.unique)
-    assert min(verdicts.count(True), verdicts.count(False)) > 20
+    assert min(verdicts.count(True), verdicts.count(False)) > 10
 
 
 def test_rules_that_find_different_points_show_that_none_is_unique():
     random = np.random.default_rng(6)
     different = 0
-    for _ in range(60):
+    for _ in range(40):
         problem = random_problem(random)
         paths = [
             pqp.solve_path(problem, (-2, 2), arithmetic="exact", rule=rule, direction=direction)
@@ -153,4 +153,4 @@ def test_rules_that_find_different_points_show_that_none_is_unique():
             if points[0].status == "optimal" and len({tuple(point.x) for point in points}) > 1:
                 assert not any(point.segment.unique for point in points)
                 different += 1
-    assert different > 5
+    assert different > 3
