@@ -128,8 +128,9 @@ def _basis_matrix(lcp: ParametricLCP, basis: frozenset[int]) -> Array:
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    k = len(matrix)
-    columns = right.reshape(k, -1)
+    if not len(matrix):
+        return right
+    columns = right.reshape(len(matrix), -1)
     try:
         solution = to_flint_matrix(matrix).solve(to_flint_matrix(columns))
     except ZeroDivisionError:

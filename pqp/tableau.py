@@ -11,12 +11,13 @@ May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`,
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pqp.compilation import CompiledQP, compile_problem
 from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.errors import InternalError, NumericalTroubleError, PQPError
-from pqp.field import DELICATE, RATIONAL, Field, Number, is_infinite, shown
+from pqp.field import DELICATE, FLOAT, RATIONAL, Field, Number, is_infinite, shown
 from pqp.lcp import spread
 from pqp.log import Pivot
 from pqp.place import Place
@@ -143,15 +144,29 @@ class Tracer:
             return
         values = list(zip(*basic_values(self.exact.lcp, dictionary.basis), strict=True))
         for mu in ends:
-            if any(self._is_broken(values[i], mu) for i in range(dictionary.size) if dictionary.bound[i]):
-                raise self._trouble(f"at mu = {shown(mu)} exact arithmetic does not confirm the solution", mu)
+            for i in range(dictionary.size):
+                if dictionary.bound[i] and self._is_broken(dictionary.basis, i, values[i], mu):
+                    raise self._trouble(
+                        f"at mu = {shown(mu)} exact arithmetic does not confirm the solution", mu
+                    )
 
-    def _is_broken(self, value: tuple[Number, Number], mu: Number) -> bool:
-        """Tell whether an exact basic value is negative at mu, by more than the rounding of mu explains."""
+    def _is_broken(self, basis: frozenset[int], i: int, value: tuple[Any, Any], mu: Number) -> bool:
+        """Tell whether an exact basic value is negative at mu, by more than rounding explains.
+
+        Rounding explains what is small beside the terms of the value, and what a root next to a rounded mu
+        leaves over; it does not explain a small datum away.
+        """
         if _sign_at(value, Place(RATIONAL.number(mu))) >= 0:
             return False
-        constant, slope = value
-        return not slope or is_infinite(mu) or not _is_same_mu(-constant / slope, mu, self.compiled.field)
+        t = abs(row_vector(self.exact.lcp, basis, i))
+        terms = t @ abs(self.exact.lcp.q0), t @ abs(self.exact.lcp.q1)
+        a, b = (0, 1) if is_infinite(mu) else (1, RATIONAL.number(mu))
+        off, size = abs(a * value[0] + b * value[1]), a * terms[0] + abs(b) * terms[1]
+        if off <= FLOAT.zero * size:
+            return False
+        return (
+            is_infinite(mu) or not value[1] or not _is_same_mu(-value[0] / value[1], mu, self.compiled.field)
+        )
 
     def _trouble(self, what: str, mu: Number) -> PQPError:
         """Return the error for something that only round-off explains, or a bug if nothing was rounded."""

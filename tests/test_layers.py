@@ -6,44 +6,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-ORDER = [
-    "errors",
-    "field",
-    "table",
-    "affine",
-    "formula",
-    "hessian",
-    "problem",
-    "terms",
-    "model",
-    "lcp",
-    "place",
-    "dictionary",
-    "log",
-    "crisscross",
-    "proofs",
-    "complementarity",
-    "residuals",
-    "uniqueness",
-    "segment",
-    "compilation",
-    "reading",
-    "tableau",
-    "stretches",
-    "documents",
-    "certificate",
-    "queries",
-    "plot",
-    "path",
-    "limits",
-    "solving",
-    "decoding",
-    "files",
-    "report",
-    "terminal",
-    "demo",
-    "cli",
-]
+LAYERS = """
+    errors field table affine formula hessian problem terms model lcp place dictionary log
+    crisscross proofs complementarity residuals uniqueness segment compilation reading tableau
+    stretches documents certificate queries plot path limits solving decoding files report terminal
+    demo cli
+"""
+ORDER = LAYERS.split()
 CERTIFICATE = ["reading", "lines", "problem", "pieces", "covering"]
 ENTRANCES = {"__init__", "__main__"}
 

@@ -1,6 +1,6 @@
 """The paper's experiment (section 5): CBC(C), 24 levels, 40 choices, from C = 1, in the v ≥ 0 form.
 
-Run with `pytest -m slow -s tests/benchmarks/test_paper_experiment.py`; docs/paper-experiment.md keeps one run.
+Run with `pytest -m slow -s tests/benchmarks/test_paper_experiment.py`; docs/paper-experiment.md has a run.
 """
 
 import math

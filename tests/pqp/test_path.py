@@ -95,7 +95,7 @@ class TestEvaluation:
 
     def test_mu_outside_the_path_is_answered_with_what_it_covers(self, arithmetic):
         with pytest.raises(
-            NoSolutionError, match=r"mu = 9.* was not traced: the path covers \[-2.*, 8.*extend\(9"
+            NoSolutionError, match=r"mu = 9.* was not traced: .*on \[-2.*on \[0.*, 8.*extend\(9"
         ):
             budget(arithmetic)(9)
 
