@@ -31,5 +31,16 @@ class Place:
         beside: list[tuple[Number, Number]] = [(0, self.side)] if self.side else []
         return [(1, self.mu), *beside]
 
+    def sign_of(self, value: tuple[Number, Number]) -> int:
+        """Return the sign of constant + mu·slope here, in exact arithmetic.
+
+        >>> Place(1, 1).sign_of((-1, 1)), Place(1).sign_of((-1, 1)), Place(float("-inf")).sign_of((5, 1))
+        (1, 0, -1)
+        """
+        for a, b in self.weights:
+            if number := a * value[0] + b * value[1]:
+                return 1 if number > 0 else -1
+        return 0
+
     def __str__(self) -> str:
         return f"{shown(self.mu)} {'+' if self.side > 0 else '-'} ε" if self.side else shown(self.mu)

@@ -1,7 +1,7 @@
 """Reading a dictionary: from pairs of the LCP back to x, multipliers, states and proofs.
 
 Room: a compiled problem and a basis in; segments, states and Farkas vectors out. Pivots nothing.
-May touch: `field`, `problem`, `compilation`, `segment`.
+May touch: `field`, `problem`, `accuracy`, `compilation`, `segment`.
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pqp.accuracy import Sizes
 from pqp.compilation import CompiledQP, Pair, Side
 from pqp.field import FLOAT, RATIONAL, Array, Number, exact_array, is_infinite
 from pqp.problem import Affines
@@ -57,7 +58,7 @@ def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
     return y[0], y[1]
 
 
-def read_sizes(compiled: CompiledQP, z_sizes: Affines) -> tuple[Affines, Affines]:
+def read_sizes(compiled: CompiledQP, z_sizes: Affines) -> Sizes:
     """Return the size of the terms that a float x, and y, are the sums of."""
     problem = compiled.problem
     x = [np.abs(part) for part in compiled.shift]
@@ -69,7 +70,7 @@ def read_sizes(compiled: CompiledQP, z_sizes: Affines) -> tuple[Affines, Affines
         sizes = {"variable": x, "row": y}.get(pair.kind, [])
         for part, size in enumerate(sizes):
             size[pair.index] += z_sizes[part][place]
-    return (x[0], x[1]), (y[0], y[1])
+    return Sizes(x=(x[0], x[1]), y=(y[0], y[1]))
 
 
 def _read_reduced_costs(compiled: CompiledQP, z: Affines, w: Affines, x: Affines, y: Affines) -> Affines:

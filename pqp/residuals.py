@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqp.field import Array, Number, infinite
-from pqp.problem import Affines, QPData
+from pqp.problem import QPData
 
 
 @dataclass(frozen=True)
@@ -55,65 +55,3 @@ def _clashes(multiplier: Array, slack: Array) -> list[Number]:
 
 def _largest(values: object) -> Number:
     return max((abs(value) for value in np.asarray(values, dtype=object).flat), default=0)
-
-
-def relative_residual(
-    data: QPData, mu: float, solution: tuple[Affines, Affines, Affines], sizes: tuple[Affines, Affines]
-) -> float:
-    """Return the largest residual of a float piece at mu, each relative to the terms it is the sum of.
-
-    `sizes` are those of the terms that x and y themselves are the sums of.
-
-    A multiplier of the wrong sign counts by what it contributes to stationarity, a bound that is missed by
-    what the miss does to gradients and rows.
-    """
-    limits = (data.penalty, data.row_lower, data.row_upper, data.lower, data.upper)
-    penalty, low, high, xlow, xhigh = (_at(limit, mu) for limit in limits)
-    at, multiplier, cost = (_at(part, mu) for part in solution)
-    P, A, soft = np.abs(data.P), np.abs(data.A), np.isfinite(penalty)
-    activity, (size_x, size_y) = data.A @ at, (_size(part, mu) for part in sizes)
-    gradient = data.P @ at + _at(data.c, mu) - data.A.T @ multiplier
-    weight = P @ size_x + _size(data.c, mu) + A.T @ size_y
-    reach = A @ size_x + _size(data.row_lower, mu) + _size(data.row_upper, mu)
-    force, pull = _ratio(np.abs(cost), weight), _largest_ratio(A * np.abs(multiplier)[:, None], weight)
-    below, above = _ratio(low - activity, reach), _ratio(activity - high, reach)
-    unit = np.maximum(_largest_ratio(P.T, weight), _largest_ratio(A.T, reach))
-    xbelow, xabove = _scaled(xlow - at, unit), _scaled(at - xhigh, unit)
-    parts = [
-        _ratio(np.abs(gradient - cost), weight),
-        *(side[~soft] for side in (below, above)),
-        xbelow,
-        xabove,
-        _ratio(np.abs(multiplier) - penalty, size_y + _size(data.penalty, mu))[soft],
-        np.where(multiplier > 0, np.minimum(pull, -below), np.minimum(pull, -above))[multiplier != 0],
-        np.where(cost > 0, np.minimum(force, -xbelow), np.minimum(force, -xabove))[cost != 0],
-        np.minimum(_ratio(penalty - multiplier, size_y + _size(data.penalty, mu)), below)[soft],
-        np.minimum(_ratio(penalty + multiplier, size_y + _size(data.penalty, mu)), above)[soft],
-    ]
-    return max(float(np.max(part, initial=0.0)) for part in parts)
-
-
-def _at(data: Affines, mu: float) -> Array:
-    return data[0] + mu * data[1]
-
-
-def _size(data: Affines, mu: float) -> Array:
-    """Return the size of the terms of affine data, 0 for an infinite limit."""
-    return np.where(np.isinf(data[0]), 0.0, np.abs(data[0]) + np.abs(mu * data[1]))
-
-
-def _scaled(value: Array, unit: Array) -> Array:
-    """Return a miss of bounds in units of what one unit of x does to the rest, 1 where that is nothing."""
-    return value * np.where(unit > 0, unit, 1.0)
-
-
-def _largest_ratio(values: Array, scale: Array) -> Array:
-    """Return the largest of values / scale in every row."""
-    return np.max(_ratio(values, np.broadcast_to(scale, values.shape)), axis=1, initial=0.0)
-
-
-def _ratio(value: Array, scale: Array) -> Array:
-    """Return value / scale, infinite where a limit is, 0 where both vanish."""
-    finite = np.where(np.isinf(value) | (scale == 0), 1.0, scale)
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isinf(value), value, np.where(scale == 0, np.sign(value), value / finite))

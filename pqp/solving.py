@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from pqp.accuracy import relative_residual
 from pqp.compilation import compile_problem
 from pqp.crisscross import RULES, Rule
 from pqp.documents import VERSION, problem_document, write_document
@@ -31,7 +32,6 @@ from pqp.log import Pivot, numbered
 from pqp.path import Path
 from pqp.problem import ParametricQP
 from pqp.reading import basis_of, read_segment, read_sizes
-from pqp.residuals import relative_residual
 from pqp.segment import Point, Segment
 from pqp.stretches import explain
 from pqp.tableau import Event, Piece, Stretch, Tracer

@@ -135,15 +135,7 @@ def _through(mu: Number, x: Affines, slope: Array) -> Affines:
 def _proves(value: tuple[Number, Number], obstruction: Obstruction, lo: Number, hi: Number) -> bool:
     """Tell whether an affine function is positive from lo to hi, except where the obstruction vanishes."""
     for mu, other in ((lo, hi), (hi, lo)):
-        sign = _sign_towards(value, mu)
-        if sign < 0 or (sign == 0 and not (obstruction.vanishes_at(mu) and _sign_towards(value, other) > 0)):
+        sign = Place(mu).sign_of(value)
+        if sign < 0 or (sign == 0 and not (obstruction.vanishes_at(mu) and Place(other).sign_of(value) > 0)):
             return False
     return True
-
-
-def _sign_towards(value: tuple[Number, Number], mu: Number) -> int:
-    """Return the sign of an affine function at mu, which may be infinite."""
-    for a, b in Place(mu).weights:
-        if number := a * value[0] + b * value[1]:
-            return 1 if number > 0 else -1
-    return 0

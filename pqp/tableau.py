@@ -11,18 +11,18 @@ May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`,
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from pqp.compilation import CompiledQP, compile_problem
+from pqp.confirmation import is_same_mu, unconfirmed
 from pqp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.errors import InternalError, NumericalTroubleError, PQPError
-from pqp.field import DELICATE, FLOAT, RATIONAL, Field, Number, is_infinite, shown
+from pqp.field import DELICATE, FLOAT, RATIONAL, Number, is_infinite, shown
 from pqp.lcp import spread
 from pqp.log import Pivot
 from pqp.place import Place
 from pqp.problem import Affines
-from pqp.proofs import basic_values, is_obstruction, row_vector
+from pqp.proofs import is_obstruction, row_vector
 from pqp.reading import Obstruction, read_obstruction
 
 
@@ -133,40 +133,17 @@ class Tracer:
         self._confirm(dictionary, (start, end))
         return Piece(start, end, dictionary.basis, dictionary.z(), dictionary.w(), dictionary.z_sizes())
 
+    def _confirm(self, dictionary: Dictionary, ends: tuple[Number, Number]) -> None:
+        """Raise if exact arithmetic does not confirm a float basis that is delicate or holds for ever."""
+        if self.compiled.field is FLOAT and (self._is_delicate or any(map(is_infinite, ends))):
+            mu = unconfirmed(self.exact.lcp, dictionary.basis, ends)
+            if mu is not None:
+                raise self._trouble(f"at mu = {shown(mu)} exact arithmetic does not confirm the solution", mu)
+
     @cached_property
     def _is_delicate(self) -> bool:
         """Whether float arithmetic alone cannot be trusted with the signs of these data."""
-        return self.compiled.field is not RATIONAL and spread(self.compiled.lcp) > DELICATE
-
-    def _confirm(self, dictionary: Dictionary, ends: tuple[Number, Number]) -> None:
-        """Raise if exact arithmetic does not confirm a float basis that is delicate or holds for ever."""
-        if self.compiled.field is RATIONAL or not (self._is_delicate or any(map(is_infinite, ends))):
-            return
-        values = list(zip(*basic_values(self.exact.lcp, dictionary.basis), strict=True))
-        for mu in ends:
-            for i in range(dictionary.size):
-                if dictionary.bound[i] and self._is_broken(dictionary.basis, i, values[i], mu):
-                    raise self._trouble(
-                        f"at mu = {shown(mu)} exact arithmetic does not confirm the solution", mu
-                    )
-
-    def _is_broken(self, basis: frozenset[int], i: int, value: tuple[Any, Any], mu: Number) -> bool:
-        """Tell whether an exact basic value is negative at mu, by more than rounding explains.
-
-        Rounding explains what is small beside the terms of the value, and what a root next to a rounded mu
-        leaves over; it does not explain a small datum away.
-        """
-        if _sign_at(value, Place(RATIONAL.number(mu))) >= 0:
-            return False
-        t = abs(row_vector(self.exact.lcp, basis, i))
-        terms = t @ abs(self.exact.lcp.q0), t @ abs(self.exact.lcp.q1)
-        a, b = (0, 1) if is_infinite(mu) else (1, RATIONAL.number(mu))
-        off, size = abs(a * value[0] + b * value[1]), a * terms[0] + abs(b) * terms[1]
-        if off <= FLOAT.zero * size:
-            return False
-        return (
-            is_infinite(mu) or not value[1] or not _is_same_mu(-value[0] / value[1], mu, self.compiled.field)
-        )
+        return spread(self.compiled.lcp) > DELICATE
 
     def _trouble(self, what: str, mu: Number) -> PQPError:
         """Return the error for something that only round-off explains, or a bug if nothing was rounded."""
@@ -181,7 +158,7 @@ class Tracer:
         course = obstruction.value[1] * direction
         if root is not None and course > 0 and not _is_before(end, root, direction):
             end = root
-        if root is not None and course < 0 and _is_same_mu(root, at, self.compiled.field):
+        if root is not None and course < 0 and is_same_mu(root, at, self.compiled.field):
             begin = root
         return Stretch(at, self.compiled.field.number(end), (begin, end), obstruction)
 
@@ -198,13 +175,13 @@ class Tracer:
 
     def _holds(self, obstruction: Obstruction, place: Place) -> bool:
         """Tell whether a proof holds at a place; in float, which rounds mu, a root next to it will do."""
-        if _sign_at(obstruction.value, place) < 0:
+        if place.sign_of(obstruction.value) < 0:
             return True
         root = _root(obstruction)
         return (
             root is not None
             and obstruction.value[1] * place.side < 0
-            and _is_same_mu(root, place.mu, self.compiled.field)
+            and is_same_mu(root, place.mu, self.compiled.field)
         )
 
 
@@ -213,34 +190,19 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
     end, field = stop, dictionary.lcp.field
     for i, sign in enumerate(dictionary.slope_signs()):
         if sign * direction < 0:
-            root = -dictionary.table.entry(i, dictionary.size) / dictionary.table.entry(
-                i, dictionary.size + 1
-            )
+            constant, slope = (dictionary.table.entry(i, dictionary.size + part) for part in (0, 1))
+            root = -constant / slope
             if _is_before(root, end, direction):
                 end = root
-    return stop if _is_same_mu(end, stop, field) else end
+    return stop if is_same_mu(end, stop, field) else end
 
 
 def _beside(mu: Number, direction: int) -> Place:
     return Place(mu) if is_infinite(mu) else Place(mu, direction)
 
 
-def _is_same_mu(mu: Number, other: Number, field: Field) -> bool:
-    """Tell whether two mu are the same but for float rounding; exact ones must be equal."""
-    if field is RATIONAL or is_infinite(mu) or is_infinite(other):
-        return mu == other
-    return field.sign(float(mu) - float(other), max(1.0, abs(float(other)))) == 0
-
-
 def _is_before(mu: Number, other: Number, direction: int) -> bool:
     return mu < other if direction > 0 else mu > other
-
-
-def _sign_at(value: tuple[Number, Number], place: Place) -> int:
-    for a, b in place.weights:
-        if number := a * value[0] + b * value[1]:
-            return 1 if number > 0 else -1
-    return 0
 
 
 def _root(obstruction: Obstruction) -> Number | None:

@@ -8,9 +8,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = """
     errors field table affine formula hessian problem terms model lcp place dictionary log
-    crisscross proofs complementarity residuals uniqueness segment compilation reading tableau
-    stretches documents certificate queries plot path limits solving decoding files report terminal
-    demo cli
+    crisscross proofs complementarity residuals accuracy uniqueness segment compilation reading
+    confirmation tableau stretches documents certificate queries plot path limits solving decoding
+    files report terminal demo cli
 """
 ORDER = LAYERS.split()
 CERTIFICATE = ["reading", "lines", "problem", "pieces", "covering"]
