@@ -12,6 +12,18 @@ Document = dict[str, Any]
 Numbers = list[Any]
 VECTORS = ("x0", "x1", "y0", "y1", "z0", "z1")
 
+# The budget example as a person would write it into a problem file.
+HAND_WRITTEN = {
+    "format": "pqp-problem",
+    "version": 1,
+    "P": [[2, 0], [0, 2]],
+    "c": [-4, -6],
+    "A": [[1, 1]],
+    "row_upper": ["mu"],
+    "lower": 0,
+    "names": ["x", "y"],
+}
+
 
 def affine(constant: Sequence[Any], slope: Sequence[Any] | None = None) -> Document:
     return {"constant": list(constant), "slope": list(slope) if slope is not None else [0] * len(constant)}

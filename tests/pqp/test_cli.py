@@ -20,17 +20,9 @@ from pqp.errors import InternalError, NumericalTroubleError
 from pqp.files import load_path, save_problem
 from pqp.solving import Progress
 from pqp.terminal import progress_line
+from tests.pqp.documents import HAND_WRITTEN
 
-BUDGET = {
-    "format": "pqp-problem",
-    "version": 1,
-    "P": [[2, 0], [0, 2]],
-    "c": [-4, -6],
-    "A": [[1, 1]],
-    "row_upper": ["mu"],
-    "lower": 0,
-    "names": ["wine", "[cheese]"],
-}
+BUDGET = {**HAND_WRITTEN, "names": ["wine", "[cheese]"]}
 
 
 @pytest.fixture(autouse=True)

@@ -16,18 +16,7 @@ from pqp.certificate import check
 from pqp.documents import path_document, problem_document
 from pqp.errors import FileFormatError, ProblemError
 from pqp.files import load_document, load_path, load_problem, save_problem
-from tests.pqp.documents import EXAMPLES, as_float, budget
-
-HAND_WRITTEN = {
-    "format": "pqp-problem",
-    "version": 1,
-    "P": [[2, 0], [0, 2]],
-    "c": [-4, -6],
-    "A": [[1, 1]],
-    "row_upper": ["mu"],
-    "lower": 0,
-    "names": ["x", "y"],
-}
+from tests.pqp.documents import EXAMPLES, HAND_WRITTEN, as_float, budget
 
 PROBLEMS = {
     "integers": lambda: pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], [[1, 1]], row_upper=mu, lower=0),
