@@ -184,7 +184,8 @@ def _from_formula(formula: Any, name: str) -> Affine:
     if formula.is_infinite:
         return Affine(as_numbers(float(formula), name), np.array(0))
     if strangers := formula.free_symbols - {MU_SYMBOL}:
-        raise ProblemError(f"{name} contains {', '.join(sorted(map(str, strangers)))}; only mu may appear")
+        found = ", ".join(sorted(map(str, strangers)))
+        raise ProblemError(f"{name} contains {found}; only pqp.mu may appear, not a symbol of your own")
     try:
         polynomial = sympy.Poly(formula, MU_SYMBOL)
     except sympy.PolynomialError:

@@ -4,6 +4,7 @@ Room: words in, text on stdout, one line on stderr if something is wrong, and an
 May touch: everything to its left.
 """
 
+import io
 import math
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names may not fit the terminal's encoding
     try:
         code = app(args=arguments, prog_name="pqp", standalone_mode=False)
         sys.stdout.flush()

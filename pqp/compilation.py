@@ -5,7 +5,7 @@ multipliers become free pairs, so nothing is split. A soft row adds one pair for
 partner says that the multiplier is capped:  ξ ≥ 0,  penalty − y ≥ 0.
 
 Room: a `ParametricQP` in, a `ParametricLCP` and the meaning of its pairs out. Pivots nothing.
-May touch: `field`, `problem`, `lcp`.
+May touch: `errors`, `field`, `problem`, `lcp`.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from pqp.field import Array, Field, Number, infinite, is_infinite
+from pqp.errors import NumericalTroubleError
+from pqp.field import FLOAT, Array, Field, Number, infinite, is_infinite
 from pqp.lcp import ParametricLCP
 from pqp.problem import Affines, ParametricQP, QPData
 
@@ -86,7 +87,15 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
     >>> compiled.lcp.M.astype(int).tolist(), compiled.lcp.q0.astype(int).tolist()
     ([[2, -3], [3, 0]], [-2, -1])
     """
-    data = problem.data(field)
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow is found below, in M and q
+        compiled = _compiled(problem, problem.data(field))
+    lcp = compiled.lcp
+    if field is FLOAT and not all(np.isfinite(part).all() for part in (lcp.M, lcp.q0, lcp.q1)):
+        raise NumericalTroubleError('the data overflow float64; scale them, or use arithmetic="exact"')
+    return compiled
+
+
+def _compiled(problem: ParametricQP, data: QPData) -> CompiledQP:
     signs, shift = _shift(problem, data)
     moving = [j for j in range(problem.n) if signs[j] != 0]
     rows = _bound_rows(problem, data, moving) + _row_sides(problem, data, signs, shift)
@@ -97,7 +106,7 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
     q0, q1 = (_right_hand_side(data, signs, shift, rows, part) for part in (0, 1))
     free = np.array([_is_free(problem, pair) for pair in pairs], dtype=bool)
     w_names, z_names = zip(*(_names(problem, pair) for pair in pairs), strict=True) if pairs else ((), ())
-    lcp = ParametricLCP(M, q0, q1, free, tuple(w_names), tuple(z_names), field)
+    lcp = ParametricLCP(M, q0, q1, free, tuple(w_names), tuple(z_names), data.field)
     return CompiledQP(problem, lcp, pairs, signs, shift)
 
 

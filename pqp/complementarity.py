@@ -1,7 +1,8 @@
 """The criss-cross method on its own: `solve_lcp` for any linear complementarity problem.
 
 Room: M and q in; a solution, or a proof that there is none, or a proof that M is not sufficient out.
-May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`, `proofs`.
+May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`, `proofs`,
+`confirmation`.
 """
 
 from collections.abc import Generator
@@ -10,11 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pqp.confirmation import unconfirmed
 from pqp.crisscross import RULES, Broken, Cycled, Infeasible, Outcome, Solved, criss_cross
 from pqp.dictionary import Dictionary, first_dictionary
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
-from pqp.field import FIELDS, RATIONAL, Arithmetic, Array, as_numbers, entry_name, infinite
-from pqp.lcp import ParametricLCP, unnamed_lcp
+from pqp.field import DELICATE, FIELDS, FLOAT, RATIONAL, Arithmetic, Array, as_numbers, entry_name, infinite
+from pqp.lcp import ParametricLCP, spread, unnamed_lcp
 from pqp.log import Pivot, PivotLog
 from pqp.place import Place
 from pqp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector
@@ -59,7 +61,7 @@ def solve_lcp(M: Any, q: Any, arithmetic: Arithmetic = "exact", rule: str = "lea
     pivots, outcome = run(criss_cross(first_dictionary(lcp), Place(0), replace(RULES[rule], paper=False)))
     log = PivotLog(tuple(pivots))
     if isinstance(outcome, Solved):
-        return _solved(outcome.dictionary, log)
+        return _solved(outcome.dictionary, exact, log)
     if isinstance(outcome, Infeasible):
         return _infeasible(exact, outcome, log)
     return _not_sufficient(exact, outcome, log)
@@ -91,7 +93,10 @@ def _lcp(M: Array, q: Array, field: Any) -> ParametricLCP:
     return unnamed_lcp(field.array(M), field.array(q), field.array(0 * q), field)
 
 
-def _solved(dictionary: Dictionary, log: PivotLog) -> LCPAnswer:
+def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPAnswer:
+    is_delicate = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > DELICATE
+    if is_delicate and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
+        raise _trouble(dictionary, "the solution is not confirmed in exact arithmetic")
     z = dictionary.z()[0]
     zero = dictionary.lcp.field.number(0)
     w = [zero if i in dictionary.basis else dictionary.value(i)[0] for i in range(dictionary.size)]

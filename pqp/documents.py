@@ -96,6 +96,8 @@ def write_document(document: Document, file: str | os.PathLike[str]) -> None:
         with partial.open("wb") as stream:
             _write_npz(document, stream) if target.suffix == ".npz" else _write_json(document, stream)
         partial.replace(target)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     finally:
         partial.unlink(missing_ok=True)
 

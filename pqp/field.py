@@ -160,7 +160,7 @@ def float_array(values: Any) -> Array:
 
 def float_number(value: Any) -> float:
     """Return the number in float64."""
-    return float(float_array(value))
+    return float(float_array(value)) + 0.0  # no -0.0
 
 
 FLOAT = Field("float", float_array, float_number, ZERO)

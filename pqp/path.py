@@ -65,6 +65,8 @@ class Jump:
 
     def between(self, share: Number) -> Array:
         """Return the point of the connecting segment at a share from 0 (left) to 1 (right)."""
+        if not 0 <= as_numbers(share, "share")[()] <= 1:
+            raise ProblemError(f"share must lie between 0 and 1, got {share!r}")
         return self.left.x + share * (self.right.x - self.left.x)
 
 
@@ -176,19 +178,18 @@ class Path:
     def jumps(self) -> tuple[Jump, ...]:
         """The breakpoints at which x is not continuous."""
         pairs = zip(self.segments, self.segments[1:], strict=False)
-        found = [
+        return tuple(
             Jump(right.lo, left.at(left.hi), right.at(right.lo))
             for left, right in pairs
-            if left.status == right.status == "optimal"
-        ]
-        return tuple(jump for jump in found if not self._is_same(jump.left.x, jump.right.x))
+            if left.status == right.status == "optimal" and not self._is_continuous(left, right)
+        )
 
     def where(self, *, equals: Any, variable: str | int | None = None, row: str | int | None = None) -> Any:
         """Return the intervals (lo, hi) of mu on which a variable, or a row's activity, has a given value.
 
         A single mu comes as lo = hi; a jump across the value counts, since the connecting segment meets it.
         """
-        return queries.where(self, self._number(equals), variable, row)
+        return queries.where(self, self._number(equals, "equals"), variable, row)
 
     def minimize(self, linear: Any = None, quadratic: Any = None) -> "queries.Minimum":
         """Return the mu in the path at which ½xᵀHx + gᵀx is smallest, for H = quadratic and g = linear."""
@@ -199,7 +200,7 @@ class Path:
         return check(path_document(self))
 
     def extend(self, mu: Any, **limits: Any) -> "Path":
-        """Return the path carried on to another end, left or right of what it covers."""
+        """Return the path carried on to another end; limits as in `solve_path`."""
         if self.continuation is None:
             raise ProblemError("this path does not know how it was traced; call pqp.solve_path again")
         return self.continuation(self, mu, **limits)
@@ -219,14 +220,15 @@ class Path:
     def __repr__(self) -> str:
         parts = "; ".join(map(str, self.intervals)) or "nothing traced"
         note = f"; stopped: {self.stopped}" if self.stopped else ""
-        return f"Path({len(self.segments)} pieces, {self.arithmetic.name}: {parts}{note})"
+        count = f"{len(self.segments)} piece{'' if len(self.segments) == 1 else 's'}"
+        return f"Path({count}, {self.arithmetic.name}: {parts}{note})"
 
-    def _number(self, mu: Any) -> Number:
-        value = as_numbers(mu, "mu")
+    def _number(self, mu: Any, name: str = "mu") -> Number:
+        value = as_numbers(mu, name)
         if value.shape:
-            raise ProblemError(f"mu must be a single number here, got shape {value.shape}")
+            raise ProblemError(f"{name} must be a single number here, got shape {value.shape}")
         if infinite(value):
-            raise ProblemError(f"mu must be finite here, got {mu!r}")
+            raise ProblemError(f"{name} must be finite here, got {mu!r}")
         return self.arithmetic.number(value[()])
 
     def _many(self, mus: Any, quantity: str) -> Any:
@@ -249,6 +251,8 @@ class Path:
 
     def _beside(self, mu: Number, side: Side) -> Segment:
         """Return the segment that mu + ε or mu − ε lies in."""
+        if side not in ("left", "right"):
+            raise ProblemError(f"side must be 'left' or 'right', got {side!r}")
         candidates = self._touching(mu)
         segment = candidates[-1] if side == "right" else candidates[0]
         if (side == "right" and mu == self.hi) or (side == "left" and mu == self.lo):
@@ -277,9 +281,12 @@ class Path:
         remedy = self.stopped or f"path.extend({shown(mu)}) goes on"
         return f"mu = {shown(mu)} was not traced: {covered}; {remedy}"
 
-    def _is_same(self, left: Array, right: Array) -> bool:
+    def _is_continuous(self, left: Segment, right: Segment) -> bool:
+        """Tell whether x is the same on both sides of a shared end, but for rounding beside its terms."""
+        before, after = left.at(left.hi).x, right.at(right.lo).x
         if not self.arithmetic.zero:
-            return bool((left == right).all())
-        return bool(
-            np.max(np.abs(left - right), initial=0) <= SAME_POINT * (1 + np.max(np.abs(left), initial=0))
-        )
+            return bool((before == after).all())
+        terms = [
+            np.abs(part[0]) + np.abs(right.lo * part[1]) for part in (left.x, right.x) if part is not None
+        ]
+        return bool(np.max(np.abs(before - after), initial=0.0) <= SAME_POINT * np.max(terms, initial=0.0))

@@ -50,7 +50,7 @@ class ParametricQP:
     ----------
     P
         Symmetric positive semidefinite, zero and singular allowed: entries (dense or sparse), or a
-        factor, `Gram(F)` or `PairGram(K, pairs)`. It carries the ½.
+        factor, `Gram(F)` or `PairGram(K, pairs)`. It carries the ½. Data frames are read by position.
     c, row_lower, row_upper, lower, upper
         Numbers, or affine data made with `pqp.mu`; a single one stands for every entry. Limits
         default to none; equal limits fix a variable or make a row an equality.
@@ -84,6 +84,8 @@ class ParametricQP:
         n = hessian.size
         A = _as_rows(self.A, n)
         m = len(A)
+        if self.A is None:
+            _forbid_limits_without_rows(self.row_lower, self.row_upper, self.penalty)
         data: dict[str, Any] = {
             "P": hessian,
             "c": _linear_cost(self.c, n),
@@ -223,6 +225,12 @@ def _penalty(value: Any, length: int) -> Affine:
             f"penalty[{i}] is {data.constant[i]}: a negative penalty rewards violation without end"
         )
     return data
+
+
+def _forbid_limits_without_rows(*given: Any) -> None:
+    for name, value in zip(("row_lower", "row_upper", "penalty"), given, strict=True):
+        if value is not None and as_affine(value, name).shape != (0,):
+            raise ProblemError(f"{name} is given, but there are no rows: A is missing")
 
 
 def _forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqp.errors import NoSolutionError, ProblemError
-from pqp.field import Array, Field, Number, as_numbers, is_infinite
+from pqp.field import Array, Field, Number, as_numbers, infinite, is_infinite
 from pqp.problem import Affines
 from pqp.segment import Segment, product
 
@@ -50,7 +50,7 @@ def where(path: "Path", value: Number, variable: str | int | None, row: str | in
     weights = _weights(path, variable, row)
     found: list[Ends] = []
     for segment, x in _optimal(path):
-        found += _solve_linear(weights @ x[0] - value, weights @ x[1], segment, path.arithmetic)
+        found += _solve_linear((weights @ x[0], weights @ x[1]), value, segment, path.arithmetic)
     for jump in path.jumps:
         ends = sorted([weights @ jump.left.x - value, weights @ jump.right.x - value])
         if ends[0] <= 0 <= ends[1]:
@@ -117,16 +117,32 @@ def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
     )
 
 
-def _solve_linear(constant: Any, slope: Any, segment: Segment, field: Field) -> list[Ends]:
-    """Return where constant + slope·mu = 0 within a segment."""
-    if field.sign(slope) == 0:
-        return [(segment.lo, segment.hi)] if field.sign(constant) == 0 else []
-    root = -constant / slope
+def _solve_linear(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> list[Ends]:
+    """Return where constant + slope·mu has a value within a segment."""
+    constant, slope = line
+    if field.sign(slope * _width(segment), _size(line, value, segment, field)) == 0:
+        is_level = field.sign(constant - value, _size(line, value, segment, field)) == 0
+        return [(segment.lo, segment.hi)] if is_level else []
+    root = field.number((value - constant) / slope)
     scale = max(1.0, abs(float(root))) if field.zero else 1.0
     if field.sign(segment.lo - root, scale) > 0 or field.sign(root - segment.hi, scale) > 0:
         return []
     nearest = min(max(root, segment.lo), segment.hi)  # a float root at a breakpoint may miss both pieces
     return [(nearest, nearest)]
+
+
+def _width(segment: Segment) -> Number:
+    """Return the length of a segment, 1 if it is infinite or a point."""
+    is_finite = not is_infinite(segment.lo) and not is_infinite(segment.hi)
+    return (segment.hi - segment.lo if is_finite else 1) or 1
+
+
+def _size(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> float:
+    """Return the size of the numbers that are compared; exact arithmetic does not need it."""
+    if not field.zero:
+        return 1.0
+    ends = [float(mu) for mu in (segment.lo, segment.hi) if not is_infinite(mu)]
+    return max(abs(float(line[0])), abs(float(value)), *(abs(float(line[1]) * mu) for mu in ends), 0.0)
 
 
 def _joined(found: list[Ends]) -> tuple[Ends, ...]:
@@ -150,6 +166,8 @@ def _criterion(path: "Path", linear: Any, quadratic: Any) -> tuple[Array, Array]
         raise ProblemError(
             f"linear must have {n} entries and quadratic be {n} x {n}, got {g.shape} and {H.shape}"
         )
+    if infinite(H).any() or infinite(g).any():
+        raise ProblemError("linear and quadratic must be finite")
     return path.arithmetic.array(H), path.arithmetic.array(g)
 
 
@@ -159,7 +177,8 @@ def _vertex(coefficients: Array, segment: Segment) -> Minimum:
     candidates = [segment.lo, segment.hi]
     if a2 > 0 and segment.lo < -a1 / (2 * a2) < segment.hi:
         candidates.append(-a1 / (2 * a2))
-    values = [Minimum(mu, _quadratic(a0, a1, a2, mu)) for mu in candidates]
+    number = segment.arithmetic.number
+    values = [Minimum(number(mu), number(_quadratic(a0, a1, a2, mu))) for mu in candidates]
     return min(values, key=lambda minimum: (minimum.value, minimum.mu))
 
 

@@ -63,7 +63,8 @@ def shown_number(value: Number) -> str:
 
 def shown_range(path: "Path", piece: Segment) -> str:
     """Return the interval of a piece, a round bracket where its end belongs to a better neighbour."""
-    owned = [not is_infinite(mu) and path(mu).status == piece.status for mu in (piece.lo, piece.hi)]
+    mine = [interval for interval in path.intervals if interval.status == piece.status]
+    owned = [not is_infinite(mu) and any(mu in interval for interval in mine) for mu in (piece.lo, piece.hi)]
     lo, hi = shown_number(piece.lo), shown_number(piece.hi)
     return f"{'[' if owned[0] else '('}{lo}, {hi}{']' if owned[1] else ')'}"
 

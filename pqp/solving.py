@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from pqp.accuracy import relative_residual
 from pqp.compilation import compile_problem
 from pqp.crisscross import RULES, Rule
@@ -81,7 +83,8 @@ def solve_path(
     ['0', '1', '5']
     """
     if not isinstance(problem, ParametricQP):
-        raise ProblemError(f"problem must be a pqp.ParametricQP, got {type(problem).__name__}")
+        remedy = "; call .subject_to() on it" if hasattr(problem, "subject_to") else ""
+        raise ProblemError(f"problem must be a pqp.ParametricQP, got {type(problem).__name__}{remedy}")
     field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
     _choice(method, METHODS, "method")
     job = _Job(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
@@ -104,8 +107,10 @@ def solve(
     >>> pqp.solve(pqp.ParametricQP([[2]], [-4], lower=0), 0).x
     array([2.])
     """
-    path = solve_path(problem, (mu, mu), arithmetic=arithmetic, rule=rule)
-    return path(mu)
+    at = _one_number(mu, RATIONAL)
+    if is_infinite(at):
+        raise ProblemError(f"mu must be finite, got {mu!r}")
+    return solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)(at)
 
 
 @dataclass
@@ -166,9 +171,15 @@ class _Job:
         self._explain(tracer, pending, part)
 
     def _explain(self, tracer: Tracer, pending: list[Stretch], part: _Part) -> None:
-        if pending:
-            found = explain(pending, tracer.exact, self.field)
-            part.segments += found if pending[0].start <= pending[-1].end else reversed(found)
+        """Add what unsolvable stretches amount to; the piece before ends where their proof does, exactly."""
+        if not pending:
+            return
+        begin, end = pending[0].exact[0], pending[-1].exact[1]
+        if part.segments:
+            last, at = part.segments[-1], self.field.number(begin)
+            part.segments[-1] = replace(last, hi=at) if begin <= end else replace(last, lo=at)
+        found = explain(pending, tracer.exact, self.field)
+        part.segments += found if begin <= end else reversed(found)
 
     def _checked(self, tracer: Tracer, piece: Piece) -> Segment:
         """Return the segment if it is optimal by definition; float pieces are not trusted blindly."""
@@ -178,8 +189,9 @@ class _Job:
             return segment
         data, sizes = self.problem.data(FLOAT), read_sizes(tracer.compiled, piece.z_sizes)
         for mu in (float(end) for end in ends if not is_infinite(end)):
-            miss = relative_residual(data, mu, (segment.x, segment.y, segment.z), sizes)
-            if miss > KKT_RESIDUAL:
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no number, and is refused
+                miss = relative_residual(data, mu, (segment.x, segment.y, segment.z), sizes)
+            if not miss <= KKT_RESIDUAL:
                 raise NumericalTroubleError(
                     f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
                     f'optimality conditions by {miss:.1e}; use arithmetic="exact"',
@@ -203,13 +215,19 @@ class _Job:
         )
 
 
-def extend(path: Path, mu: Any, **limits: Any) -> Path:
+def extend(
+    path: Path,
+    mu: Any,
+    max_pieces: int | None = None,
+    max_pivots: int | None = None,
+    time_limit: float | None = None,
+) -> Path:
     """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
-    target = _one_number(mu, path.arithmetic)
+    target, limits = _one_number(mu, path.arithmetic), Limits(max_pieces, max_pivots, time_limit)
     job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     path.problem.require_uncrossed_soft_rows(*_ordered(path.origin, target))
     if not path.segments:
-        part = job.run(path.origin, target, None, Limits(**limits))
+        part = job.run(path.origin, target, None, limits)
         return job.path(part, part.segments, _ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
@@ -221,12 +239,14 @@ def extend(path: Path, mu: Any, **limits: Any) -> Path:
     )
     begin, neighbour = (last.lo, kept[-1:]) if rightwards else (last.hi, kept[:1])
     repeated = 1 + (last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal")
-    part = job.run(begin, target, last, _with_more_pieces(Limits(**limits), repeated))
+    part = job.run(begin, target, last, _with_more_pieces(limits, repeated))
     if not part.segments:
         kept = path.segments
     new = [s for s in part.segments if not (_is_point(s, begin) and repeated == 2)]
     part.pivots = [*(path.log or ()), *part.pivots]
     asked = (path.asked[0], target) if rightwards else (target, path.asked[1])
+    is_cut = path.lo != path.asked[0] if rightwards else path.hi != path.asked[1]
+    part.stopped = part.stopped or (path.stopped if is_cut else None)
     return job.path(part, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
 
 

@@ -9,7 +9,7 @@ May touch: `errors`, `field`, `compilation`, `reading`, `segment`, `crisscross`,
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from pqp.compilation import CompiledQP
@@ -40,9 +40,6 @@ def explain(stretches: Sequence[Stretch], exact: CompiledQP, field: Field) -> li
         segments = [_infeasible(obstruction, lo, hi, exact, field)]
     else:
         segments = _with_feasible_part(obstruction, lo, hi, exact, field)
-    lo, hi = sorted([stretches[0].start, stretches[-1].end])
-    segments[0] = replace(segments[0], lo=lo)
-    segments[-1] = replace(segments[-1], hi=hi)
     return segments
 
 

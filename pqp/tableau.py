@@ -191,7 +191,7 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
     for i, sign in enumerate(dictionary.slope_signs()):
         if sign * direction < 0:
             constant, slope = (dictionary.table.entry(i, dictionary.size + part) for part in (0, 1))
-            root = -constant / slope
+            root = field.number(-constant / slope)
             if _is_before(root, end, direction):
                 end = root
     return stop if is_same_mu(end, stop, field) else end

@@ -185,9 +185,10 @@ def intervals() -> st.SearchStrategy[tuple[Any, Any]]:
 
 
 def is_traceable(problem: pqp.ParametricQP, interval: tuple[Any, Any]) -> bool:
-    """Whether no soft row's limits cross inside the interval, which `solve_path` would refuse."""
+    """Whether no soft row's limits cross inside the interval, rounded or not: `solve_path` would refuse."""
     try:
         problem.require_uncrossed_soft_rows(*interval)
+        problem.require_uncrossed_soft_rows(*map(float, interval))
     except ProblemError:
         return False
     return True

@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LAYERS = """
     errors field table affine formula hessian problem terms model lcp place dictionary log
-    crisscross proofs complementarity residuals accuracy uniqueness segment compilation reading
-    confirmation tableau stretches documents certificate queries plot path limits solving decoding
+    crisscross proofs confirmation complementarity residuals accuracy uniqueness segment compilation reading
+    tableau stretches documents certificate queries plot path limits solving decoding
     files report terminal demo cli
 """
 ORDER = LAYERS.split()

@@ -154,7 +154,7 @@ class TestMessages:
             (lambda: mu + "1", "holds strings"),
             (lambda: as_affine(mu**2, "b"), r"b must be affine in mu, got mu\*\*2"),
             (lambda: as_affine(sympy.sin(MU_SYMBOL), "b"), r"b must be affine in mu, got sin\(mu\)"),
-            (lambda: as_affine(sympy.Symbol("t") * MU_SYMBOL, "b"), "b contains t; only mu may appear"),
+            (lambda: as_affine(sympy.Symbol("t") * MU_SYMBOL, "b"), "b contains t; only pqp.mu may appear"),
             (lambda: as_affine([mu, math.nan], "b"), r"b\[1\] is NaN"),
             (lambda: as_affine([mu, None], "b"), r"b\[1\] is no number: None"),
             (lambda: as_affine([mu, [1, 2]], "b"), r"b is ragged: entry 1 has shape \(2,\)"),

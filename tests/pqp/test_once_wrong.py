@@ -1,0 +1,107 @@
+"""What once went wrong, each under the name of its symptom."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+import pqp
+from pqp import cli, mu
+from pqp.errors import NumericalTroubleError, ProblemError
+from pqp.files import save_problem
+
+
+def budget():
+    return pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=mu, lower=0)
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e308])
+def test_float_data_that_overflow_are_refused_and_not_answered_with_nan(size):
+    problem = pqp.ParametricQP([[size]], [size * mu], lower=-size)
+    with pytest.raises(NumericalTroubleError, match="exact"):
+        pqp.solve_path(problem, (-size, size))
+
+
+def test_table_of_a_path_that_stopped_at_an_open_end_is_printed(tmp_path, capsys):
+    save_problem(budget(), tmp_path / "budget.json")
+    code = cli.main(["solve", str(tmp_path / "budget.json"), "--mu", "-2", "8", "--max-pieces", "1"])
+    assert code == 3
+    assert "[-2, 0)" in capsys.readouterr().out
+
+
+class TestSmallNumbers:
+    def test_value_of_a_small_variable_is_found_where_it_is_taken(self):
+        # x = 1e-13 mu
+        path = pqp.solve_path(pqp.ParametricQP([[1]], [-1e-13 * mu]), (-1, 1))
+        ((lo, hi),) = path.where(variable=0, equals=5e-14)
+        assert lo == hi == pytest.approx(0.5)
+
+    def test_small_jump_is_a_jump(self):
+        # min mu x over 0 ≤ x ≤ 1e-10 jumps at mu = 0
+        path = pqp.solve_path(pqp.ParametricQP([[0]], [mu], lower=0, upper=1e-10), (-1, 1))
+        assert [jump.mu for jump in path.jumps] == [0]
+        assert path.where(variable=0, equals=5e-11) == ((0, 0),)
+
+
+def test_float_path_is_solvable_at_the_exact_end_of_the_solvable_stretch():
+    # x ≤ (1 − 3 mu)/7 and x ≥ 0: feasible up to mu = 1/3, whose float is where the piece must end.
+    problem = pqp.ParametricQP([[1]], [-1], A=[[7]], row_upper=1 - 3 * mu, lower=0)
+    path = pqp.solve_path(problem, (-1, 2))
+    assert path.breakpoints[-1] == float(Fraction(1, 3))
+    assert path(1 / 3).status == "optimal"
+
+
+@pytest.mark.parametrize("given", ["row_lower", "row_upper", "penalty"])
+def test_limits_of_rows_without_rows_are_refused(given):
+    with pytest.raises(ProblemError, match=f"{given} is given, but there are no rows: A is missing"):
+        pqp.ParametricQP([[1]], [0], **{given: mu})
+
+
+def test_unknown_side_of_a_derivative_is_refused():
+    with pytest.raises(ProblemError, match="side must be 'left' or 'right', got 'up'"):
+        pqp.solve_path(budget(), (0, 8)).derivative(1, "up")
+
+
+def test_infinite_criterion_is_refused():
+    with pytest.raises(ProblemError, match="must be finite"):
+        pqp.solve_path(budget(), (0, 8)).minimize(linear=[math.inf, 1])
+
+
+@pytest.mark.parametrize("share", [2, -0.1])
+def test_share_of_a_jump_beyond_its_ends_is_refused(share):
+    path = pqp.solve_path(pqp.ParametricQP([[0]], [mu], lower=0, upper=1), (-1, 1))
+    with pytest.raises(ProblemError, match="share must lie between 0 and 1"):
+        path.jumps[0].between(share)
+
+
+def test_float_lcp_with_a_datum_below_round_off_is_solved_rightly_or_refused():
+    try:
+        answer = pqp.solve_lcp(np.eye(2), [-1, -1e-14], arithmetic="float")
+    except NumericalTroubleError:
+        return
+    assert (answer.w >= 0).all()
+
+
+def test_objective_that_was_not_finished_says_what_is_missing():
+    with pytest.raises(ProblemError, match=r"call \.subject_to\(\)"):
+        pqp.solve_path(pqp.minimize(sympy.Symbol("x") ** 2), (0, 1))
+
+
+def test_certificate_of_a_stopped_path_says_that_it_is_not_complete():
+    path = pqp.solve_path(budget(), (-2, 8), max_pieces=2)
+    assert "not complete: max_pieces = 2" in str(path.certify())
+
+
+def test_path_stopped_on_the_right_remembers_it_when_extended_to_the_left():
+    path = pqp.solve_path(budget(), (-2, 8), arithmetic="exact", max_pieces=2).extend(-5)
+    assert path.stopped is not None
+    assert path.lo == -5
+    path.certify()
+
+
+def test_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        pqp.solve_path(budget(), (0, 1)).save(tmp_path / "nowhere" / "path.json")
+    assert caught.value.filename == str(tmp_path / "nowhere" / "path.json")
