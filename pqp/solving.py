@@ -91,7 +91,7 @@ def solve_path(
     _choice(direction, ("left-to-right", "right-to-left"), "direction")
     lo, hi = _interval(interval, field)
     begin, stop = (lo, hi) if direction == "left-to-right" else (hi, lo)
-    problem.require_uncrossed_soft_rows(lo, hi)
+    problem.require_uncrossed_soft_rows(*_interval(interval, RATIONAL))
     if field is RATIONAL:
         problem.P.require_exact_convexity()
     part = job.run(begin, stop, None, Limits(max_pieces, max_pivots, time_limit), progress)

@@ -105,3 +105,10 @@ def test_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         pqp.solve_path(budget(), (0, 1)).save(tmp_path / "nowhere" / "path.json")
     assert caught.value.filename == str(tmp_path / "nowhere" / "path.json")
+
+
+def test_float_rounding_of_an_end_does_not_make_soft_limits_cross():
+    # the limits touch at mu = 1/3, whose float lies below it
+    third = Fraction(1, 3)
+    problem = pqp.ParametricQP([[0]], [0], A=[[1]], row_lower=0, row_upper=mu - third, penalty=[1], lower=0)
+    assert [interval.status for interval in pqp.solve_path(problem, (third, 1)).intervals] == ["optimal"]
