@@ -55,10 +55,6 @@ class CompiledQP:
         """The arithmetic of the LCP."""
         return self.lcp.field
 
-    def position(self, pair: Pair) -> int | None:
-        """Return the number of a pair, None if the problem has no such pair."""
-        return self.pairs.index(pair) if pair in self.pairs else None
-
     def feasibility(self) -> "CompiledQP":
         """Return the same constraints with nothing to minimise: solvable where a feasible x exists."""
         primal = np.array([pair.kind in ("variable", "violation") for pair in self.pairs], dtype=bool)

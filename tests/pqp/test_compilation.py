@@ -150,8 +150,8 @@ class TestMatrix:
 
     def test_position_of_a_pair_is_found_or_none(self):
         compiled = compile_problem(pqp.ParametricQP([[1]], [0], lower=0, upper=1), RATIONAL)
-        assert compiled.position(Pair("bound", 0, "upper")) == 1
-        assert compiled.position(Pair("row", 0, "lower")) is None
+        assert compiled.pairs[1] == Pair("bound", 0, "upper")
+        assert Pair("row", 0, "lower") not in compiled.pairs
 
     def test_feasibility_problem_forgets_the_objective_only(self):
         compiled = compile_problem(pqp.paper_form(Q=[[1]], c=[mu], A=[[3]], b=[mu]), RATIONAL).feasibility()
