@@ -10,7 +10,7 @@ Path(4 pieces, exact: infeasible on [-2, 0); optimal on [0, 8])
 {'x1': Fraction(1, 1), 'x2': Fraction(2, 1)}
 """
 
-from pqp import errors
+from pqp import catalog, errors
 from pqp.affine import mu
 from pqp.complementarity import LCPAnswer, solve_lcp
 from pqp.errors import (
@@ -44,6 +44,7 @@ __all__ = [
     "ParametricQP",
     "Path",
     "ProblemError",
+    "catalog",
     "errors",
     "load_path",
     "load_problem",

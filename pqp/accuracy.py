@@ -49,7 +49,7 @@ def relative_residual(
 
 
 def _scales(data: QPData, mu: float, sizes: Sizes) -> _Scales:
-    P, A, x, y = np.abs(data.P), np.abs(data.A), _size(sizes.x, mu), _size(sizes.y, mu)
+    P, A, x, y = np.abs(data.dense_P), np.abs(data.dense_A), _size(sizes.x, mu), _size(sizes.y, mu)
     gradient = P @ x + _size(data.c, mu) + A.T @ y
     row = A @ x + _size(data.row_lower, mu) + _size(data.row_upper, mu)
     unit = np.maximum(_largest_ratio(P.T, gradient), _largest_ratio(A.T, row))
@@ -60,7 +60,10 @@ def _row_misses(data: QPData, mu: float, activity: Array, y: Array, scales: _Sca
     """Return by how much rows miss feasibility, caps and complementarity."""
     penalty, low, high = (_at(limit, mu) for limit in (data.penalty, data.row_lower, data.row_upper))
     below, above = _ratio(low - activity, scales.row), _ratio(activity - high, scales.row)
-    pull, soft = _largest_ratio(np.abs(data.A) * np.abs(y)[:, None], scales.gradient), np.isfinite(penalty)
+    pull, soft = (
+        _largest_ratio(np.abs(data.dense_A) * np.abs(y)[:, None], scales.gradient),
+        np.isfinite(penalty),
+    )
     return [
         below[~soft],
         above[~soft],

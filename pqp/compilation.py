@@ -138,7 +138,7 @@ def _row_sides(problem: ParametricQP, data: QPData, signs: Array, shift: Affines
             sense = -1 if side == "upper" else 1
             given = data.row_upper if side == "upper" else data.row_lower
             limit = tuple(sense * (given[part][i] - at_shift[part][i]) for part in (0, 1))
-            g = sense * (data.A[i] * signs)[moving]
+            g = sense * (data.dense_A[i] * signs)[moving]
             cap = _cap(data, i, side) if problem.is_soft[i] else None
             rows.append(_Row(Pair("row", i, side), g, (limit[0], limit[1]), cap))
     return rows
@@ -155,7 +155,7 @@ def _matrix(data: QPData, signs: Array, rows: list[_Row]) -> Array:
     soft = [r for r, row in enumerate(rows) if row.cap is not None]
     n, s, k = len(moving), len(soft), len(moving) + len(soft) + len(rows)
     M = data.field.array(np.zeros((k, k)))
-    M[:n, :n] = data.P[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
+    M[:n, :n] = data.dense_P[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
     for r, row in enumerate(rows):
         M[n + s + r, :n], M[:n, n + s + r] = row.g, -row.g
     for place, r in enumerate(soft):

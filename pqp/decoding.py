@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from pqp.affine import Affine
 from pqp.errors import FileFormatError, ProblemError
@@ -21,6 +22,8 @@ from pqp.formula import read_affine, read_number
 T = TypeVar("T")
 # A message should fit on a screen.
 LONGEST_SHOWN = 60
+# Larger matrices do not fit into memory; a size beyond this is a slip of the pen.
+LARGEST_SIZE = 10**9
 NUMBER_REMEDY = 'write 3, 0.1, "7/3", "inf" or "-inf"'
 
 
@@ -110,8 +113,10 @@ def read_vector(value: Any, place: str, length: int | None = None) -> Array:
     return packed([read_scalar(entry, f"{place}[{i}]") for i, entry in enumerate(entries)])
 
 
-def read_matrix(value: Any, place: str, columns: int = 0) -> Array:
-    """Return a list of rows as an array; `columns` is its width if it has no rows."""
+def read_matrix(value: Any, place: str, columns: int = 0) -> Any:
+    """Return a list of rows as an array, `columns` being its width if it has no rows; or a sparse matrix."""
+    if isinstance(value, dict):
+        return _read_sparse(read_object(value, place, required=("sparse",))["sparse"], f"{place}.sparse")
     rows = [read_list(row, f"{place}[{i}]") for i, row in enumerate(read_list(value, place))]
     width = len(rows[0]) if rows else columns
     for i, row in enumerate(rows):
@@ -119,6 +124,37 @@ def read_matrix(value: Any, place: str, columns: int = 0) -> Array:
             raise FileFormatError(f"{place} is ragged: row 0 has {width} entries, row {i} has {len(row)}")
     entries = [read_scalar(e, f"{place}[{i}][{j}]") for i, row in enumerate(rows) for j, e in enumerate(row)]
     return packed(entries).reshape(len(rows), width)
+
+
+def _read_sparse(value: Any, place: str) -> Any:
+    """Return the matrix given by its nonzero entries: sparse, or dense if only Fractions hold the entries."""
+    keys = ("shape", "row", "column", "value")
+    parts = read_object(value, place, required=keys)
+    shape = read_vector(parts["shape"], f"{place}.shape", 2)
+    values = read_vector(parts["value"], f"{place}.value")
+    rows, columns = (read_indices(parts[key], f"{place}.{key}", len(values)) for key in keys[1:3])
+    if shape.dtype.kind != "i" or (shape < 0).any() or shape.max() > LARGEST_SIZE:
+        raise FileFormatError(f"{place}.shape must be two sizes, got {shown(parts['shape'])}")
+    for key, indices, size in zip(keys[1:3], (rows, columns), shape, strict=True):
+        if (indices >= size).any():
+            raise FileFormatError(f"{place}.{key} must stay below {size}, got {indices.max()}")
+    if len(set(zip(rows.tolist(), columns.tolist(), strict=True))) != len(values):
+        raise FileFormatError(f"{place} states an entry twice; add them up")
+    if values.dtype.kind != "O":
+        return csr_array((values, (rows, columns)), shape=tuple(shape.tolist()))
+    dense = np.full(shape, Fraction(0), dtype=object)
+    dense[rows, columns] = values
+    return dense
+
+
+def read_indices(value: Any, place: str, length: int | None = None) -> Array:
+    """Return a list of indices, which are counted from 0."""
+    entries = value if isinstance(value, np.ndarray) else read_vector(value, place)
+    if length is not None and len(entries) != length:
+        raise FileFormatError(f"{place} has {len(entries)} entries; {length} are needed")
+    if entries.dtype.kind != "i" or (entries < 0).any():
+        raise FileFormatError(f"{place} must hold indices, counted from 0")
+    return entries
 
 
 def read_affine_data(value: Any, place: str) -> Affine:

@@ -1,12 +1,13 @@
 """Documents: problems and paths as plain data, in JSON or npz files, described in docs/file-format.md.
 
 Room: records to dictionaries of lists and numbers, and dictionaries to files. Reading back is in `files`.
-May touch: `errors`, `field`, `affine`, `hessian`, `problem`, `segment`.
+May touch: `errors`, `field`, `affine`, `hessian`, `problem`, `compact`, `segment`, `packing`.
 """
 
 import json
 import math
 import os
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqp.affine import Affine
+from pqp.compact import CODES, STATES, States
 from pqp.errors import ProblemError
 from pqp.field import Array, to_flint
 from pqp.hessian import Gram, Hessian, PairGram
+from pqp.packing import ARRAYS, Document, pack
 from pqp.problem import ParametricQP
 from pqp.segment import Segment
 
@@ -24,9 +27,6 @@ if TYPE_CHECKING:
     from pqp.path import Path
 
 VERSION = 1
-Document = dict[str, Any]
-# The arrays of an optimal segment, which npz files pack one block a name.
-ARRAYS = ("x0", "x1", "y0", "y1", "z0", "z1")
 # Larger integers are written as strings: many readers of JSON hold numbers in float64.
 LARGEST_INTEGER = 2**53
 
@@ -52,6 +52,8 @@ def encode_array(values: Array) -> Any:
     """Return an array as nested lists of encoded numbers."""
     if values.ndim == 0:
         return encode(values[()])
+    if values.dtype.kind in "if" and np.max(np.abs(values), initial=0) <= LARGEST_INTEGER:
+        return values.tolist()  # long paths: nothing that JSON cannot hold
     return [encode_array(row) if row.ndim else encode(row[()]) for row in map(np.asarray, values)]
 
 
@@ -60,7 +62,7 @@ def problem_document(problem: ParametricQP) -> Document:
     affine = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
     return {
         "P": _encode_hessian(problem.P),
-        "A": encode_array(problem.A),
+        "A": _encode_matrix(problem.A),
         **{name: _encode_affine(getattr(problem, name)) for name in affine},
         "constant": [encode(k) for k in problem.constant],
         "names": list(problem.names),
@@ -69,7 +71,7 @@ def problem_document(problem: ParametricQP) -> Document:
 
 
 def path_document(path: "Path") -> Document:
-    """Return a path as plain data."""
+    """Return a path as plain data; the segments of a compact path are written out only when looked at."""
     return {
         "format": "pqp-path",
         "version": VERSION,
@@ -80,7 +82,8 @@ def path_document(path: "Path") -> Document:
         "rule": path.rule,
         "arithmetic": path.arithmetic.name,
         "stopped": path.stopped,
-        "segments": [_encode_segment(segment) for segment in path.segments],
+        **_first_states(path),
+        "segments": _encode_segments(path.segments),
     }
 
 
@@ -103,32 +106,73 @@ def write_document(document: Document, file: str | os.PathLike[str]) -> None:
 
 
 def _write_json(document: Document, stream: Any) -> None:
-    stream.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False).encode())
+    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False, default=list)
+    stream.write(text.encode())
 
 
 def _write_npz(document: Document, stream: Any) -> None:
-    optimal = [segment for segment in document["segments"] if segment["status"] == "optimal"]
-    blocks: Document = {
-        name: np.array([segment[name] for segment in optimal], dtype=float) for name in ARRAYS
-    }
-    rest = [
-        {key: value for key, value in segment.items() if key not in ARRAYS or segment["status"] != "optimal"}
-        for segment in document["segments"]
-    ]
-    header = json.dumps({**document, "segments": rest}, allow_nan=False)
-    np.savez_compressed(stream, document=np.array(header), **blocks)
+    header, blocks = pack(document)
+    np.savez_compressed(stream, document=np.array(json.dumps(header, allow_nan=False)), **blocks)
 
 
 def _encode_hessian(P: Hessian) -> Any:
     if isinstance(P, Gram):
-        return {"gram": encode_array(P.F)}
+        shift = {} if P.d is None else {"diagonal": encode_array(P.d)}
+        return {"gram": _encode_matrix(P.F), **shift}
     if isinstance(P, PairGram):
-        return {"pair_gram": {"K": encode_array(P.K), "pairs": P.pairs.tolist()}}
-    return encode_array(P.values)
+        return {"pair_gram": {"K": _encode_matrix(P.K), "pairs": P.pairs.tolist()}}
+    return _encode_matrix(P.values)
+
+
+def _encode_matrix(matrix: Any) -> Any:
+    """Return the rows of a matrix, or the nonzero entries of a sparse one."""
+    if isinstance(matrix, np.ndarray):
+        return encode_array(matrix)
+    entries = matrix.tocoo()
+    parts = {"row": entries.row, "column": entries.col, "value": entries.data}
+    return {"sparse": {"shape": list(matrix.shape), **{key: encode_array(v) for key, v in parts.items()}}}
 
 
 def _encode_affine(data: Affine) -> Document:
     return {"constant": encode_array(data.constant), "slope": encode_array(data.slope)}
+
+
+def _first_states(path: "Path") -> Document:
+    """Return the states that the changes of the first compact segment refer to, if there is one."""
+    if all(segment.trail is None for segment in path.segments):
+        return {}
+    first = next(segment for segment in path.segments if segment.status == "optimal")
+    words, n = [STATES[code] for code in _codes(first)], path.problem.n
+    return {"states": {"variables": words[:n], "rows": words[n:]}}
+
+
+def _encode_segments(segments: Sequence[Segment]) -> Sequence[Document]:
+    if all(segment.trail is None for segment in segments):
+        return [_encode_segment(segment) for segment in segments]
+    return CompactSegments(segments)
+
+
+class CompactSegments(Sequence[Document]):
+    """The documents of segments, made one at a time: all of them at once may not fit into memory."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._pairs: list[tuple[Segment, Segment | None]] = []
+        before: Segment | None = None
+        for segment in segments:
+            self._pairs.append((segment, before))
+            before = segment if segment.status == "optimal" else before
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[i] for i in range(len(self))[number]]
+        segment, before = self._pairs[number]
+        return _encode_segment(segment) if segment.trail is None else _encode_compact(segment, before)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
 
 
 def _encode_segment(segment: Segment) -> Document:
@@ -140,3 +184,45 @@ def _encode_segment(segment: Segment) -> Document:
         document["farkas"] = {name: encode_array(getattr(segment.proof, name)) for name in names}
     arrays = {name: getattr(segment, name) for name in ("ray", "violation", *ARRAYS)}
     return document | {name: encode_array(values) for name, values in arrays.items() if values is not None}
+
+
+def _encode_compact(segment: Segment, before: Segment | None) -> Document:
+    """Return a piece of a trail: what changes from the optimal segment before it, and what was solved for."""
+    assert segment.trail is not None
+    n = segment.problem.n
+    items, values = segment.trail.unknowns(segment.number)
+    is_row = items >= n
+    changes: Document = {"variables": {}, "rows": {}}
+    for item, code in sorted(zip(*_changes(segment, before), strict=True)):
+        changes["rows" if item >= n else "variables"][str(item - n if item >= n else item)] = STATES[code]
+    x, y = values[~is_row].T.tolist(), values[is_row].T.tolist()
+    moving = {"variables": items[~is_row].tolist(), "x0": x[0], "x1": x[1]}
+    moving |= {"rows": (items[is_row] - n).tolist(), "y0": y[0], "y1": y[1]}
+    return {
+        "lo": encode(segment.lo),
+        "hi": encode(segment.hi),
+        "status": segment.status,
+        "changes": changes,
+        "moving": moving,
+    }
+
+
+def _changes(segment: Segment, before: Segment | None) -> tuple[list[int], list[int]]:
+    """Return the items whose states differ from those of the optimal segment before, and their codes."""
+    if before is None or segment.trail is None:
+        return [], []
+    if before.trail is segment.trail and before.number + 1 == segment.number:
+        items, codes = segment.trail.changes(segment.number)
+        return items.tolist(), codes.tolist()
+    codes = _codes(segment)
+    items = np.flatnonzero(codes != _codes(before))
+    return items.tolist(), codes[items].tolist()
+
+
+def _codes(segment: Segment) -> States:
+    """Return the codes of the states of an optimal segment, variables first."""
+    if segment.trail is not None:
+        return segment.trail.states(segment.number)
+    assert segment.basis is not None
+    words = (*segment.basis.variables, *segment.basis.rows)
+    return np.array([CODES[word] for word in words], dtype=np.int8)

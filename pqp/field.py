@@ -36,9 +36,36 @@ LONGEST_SHOWN = 64
 EXACT_INTEGERS = 2.0**53
 # Float dictionaries are rebuilt from the data after this many pivots.
 REBUILD_EVERY = 50
+# The revised engine: items closer to an end than this, beside the numbers the gap is made of, are tied.
+# Round-off between two rebuilds stays below 1e-11; breakpoints of real data are rarely closer than that.
+TIE = 1e-11
+# What one product adds to that in round-off, beside the largest number that goes into it.
+ROUNDING = 1e-13
+# A slope below this, beside the largest slope, is round-off.
+FLAT = 1e-11
+# A pivot below this part of the terms it is the difference of (or of its column) is not used to update an
+# inverse: at 1e-9 a rank-deficient dictionary was ruined after 2 000 pivots, at 1e-6 it kept 4e-9.
+TRUSTED_PIVOT = 1e-6
+# Steps of v since the last fresh start that were larger than this, beside v itself, have cost g digits.
+TURBULENT = 1e3
+# An inverse, in scaled units, with larger entries loses more digits than a solution can spare.
+ILL_CONDITIONED = 1e5
+# Below this part of its terms a pivot is zero: the item depends linearly on the basis.
+SINGULAR = 1e-11
+# A deformation that ends this close to its goal, which it measures from 0 to 1, has reached it.
+ARRIVED = 1e-11
+# A line of the revised engine is repaired in exact arithmetic if it misses the optimality conditions by more,
+# beside the numbers it is made of.
+ACCURATE = 1e-9
+# A block is not inverted ahead of the trace if a pivot of it is below this part of its diagonal entry.
+WELL_CONDITIONED = 1e-8
+# What a freshly solved basis may leave over, beside the size of its solution.
+RESIDUAL_GROWTH = 1e-8
 # A float64 matrix is accepted as convex if no eigenvalue is below minus this times the largest one: a
 # rounded Gram matrix of deficient rank has eigenvalues down to about -1e-15 times the largest.
 CONVEX_SLACK = 1e-10
+# A sum of float64 numbers is positive beyond doubt if it exceeds this times the sum of their sizes.
+CLEARLY_POSITIVE = 1e-12
 # A float piece is handed out only if its KKT residual, relative to the data it is made of, is below this.
 KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.

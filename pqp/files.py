@@ -23,18 +23,18 @@ from pqp.decoding import (
     read_list,
     read_matrix,
     read_object,
-    read_scalar,
     read_vector,
     read_word,
     shown,
 )
-from pqp.documents import ARRAYS, VERSION, Document, problem_document, write_document
+from pqp.documents import VERSION, problem_document, write_document
 from pqp.errors import FileFormatError, ProblemError
-from pqp.field import FIELDS, Array, Field, Number
+from pqp.field import FIELDS, Number
 from pqp.hessian import Gram, PairGram
+from pqp.packing import Document, unpack
 from pqp.path import Path
 from pqp.problem import ParametricQP
-from pqp.segment import Basis, Farkas, Segment, Status
+from pqp.restoring import read_ends, read_segments
 from pqp.solving import METHODS, extend
 
 File = str | PathLike[str]
@@ -42,15 +42,6 @@ AFFINE = ("row_lower", "row_upper", "lower", "upper", "penalty")
 LABELS = ("names", "row_names")
 FRAME = ("format", "version")
 PATH_KEYS = ("problem", "interval", "asked", "method", "rule", "arithmetic", "stopped", "segments")
-LIMITS = ("row_lower", "row_upper", "lower", "upper")
-# What a segment of each status must have besides lo, hi and status.
-SEGMENT_KEYS: dict[Status, tuple[str, ...]] = {
-    "optimal": ("variables", "rows", *ARRAYS),
-    "infeasible": ("farkas",),
-    "unbounded": ("ray", "violation", "x0", "x1"),
-}
-VARIABLE_STATES = ("between", "lower", "upper", "fixed", "zero")
-ROW_STATES = ("off", "lower", "upper", "equal", "below", "above")
 # How the zip archive that an npz file is begins.
 ZIP_MAGIC = b"PK"
 
@@ -77,7 +68,7 @@ def load_path(file: File) -> Path:
     document, place = _read(file), fspath(file)
     _require_format(document, "pqp-path", place)
     # a certificate may have been added; it is not part of the path
-    frame = read_object(document, place, required=(*FRAME, *PATH_KEYS), optional=("certificate",))
+    frame = read_object(document, place, required=(*FRAME, *PATH_KEYS), optional=("states", "certificate"))
     return _read_path(frame, place)
 
 
@@ -131,18 +122,14 @@ def _unpack(content: bytes, place: str) -> Any:
     """Return the document that `write_document` packed; long vectors are left as rows of the blocks."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            header, blocks = str(archive["document"][()]), {name: archive[name] for name in ARRAYS}
+            blocks = {name: archive[name] for name in archive.files}
+            document = _parse(str(blocks["document"][()]).encode(), place)
+        unpack(document, blocks)
+    except FileFormatError as error:
+        message = str(error)
+        raise FileFormatError(message if message.startswith(place) else f"{place}: {message}") from None
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
         raise FileFormatError(f"{place} is not an npz file written by path.save: {error}") from None
-    document = _parse(header.encode(), place)
-    segments = document.get("segments") if isinstance(document, dict) else None
-    optimal = [s for s in segments or [] if isinstance(s, dict) and s.get("status") == "optimal"]
-    for name, block in blocks.items():
-        if len(block) != len(optimal):
-            counts = f"{len(block)} rows for {len(optimal)} optimal segments"
-            raise FileFormatError(f"{place}: the block {name} has {counts}")
-        for segment, row in zip(optimal, block, strict=True):
-            segment[name] = row
     return document
 
 
@@ -185,35 +172,36 @@ def _read_problem(document: Any, place: str) -> ParametricQP:
         raise FileFormatError(f"{place}: {error}") from error
 
 
-def _read_hessian(value: Any, place: str) -> Gram | PairGram | Array:
-    if not isinstance(value, dict):
+def _read_hessian(value: Any, place: str) -> Any:
+    if not isinstance(value, dict) or "sparse" in value:
         return read_matrix(value, place)
-    kinds = read_object(value, place, required=(), optional=("gram", "pair_gram"))
-    if len(kinds) != 1:
-        raise FileFormatError(f'{place} must have one of the keys "gram" and "pair_gram", got {len(kinds)}')
+    kinds = read_object(value, place, required=(), optional=("gram", "diagonal", "pair_gram"))
+    if ("gram" in kinds) == ("pair_gram" in kinds) or ("diagonal" in kinds and "pair_gram" in kinds):
+        wanted = '"sparse", "gram" and "pair_gram"; "diagonal" goes with "gram"'
+        raise FileFormatError(f"{place} must have one of the keys {wanted}, got {', '.join(kinds) or 'none'}")
     if "gram" in kinds:
-        return Gram(read_matrix(kinds["gram"], f"{place}.gram"))
+        F = read_matrix(kinds["gram"], f"{place}.gram")
+        shift = {key: read_vector(kinds[key], f"{place}.{key}") for key in kinds if key == "diagonal"}
+        return Gram(F, **shift)
     parts = read_object(kinds["pair_gram"], f"{place}.pair_gram", required=("K", "pairs"))
     K = read_matrix(parts["K"], f"{place}.pair_gram.K")
     return PairGram(K, read_matrix(parts["pairs"], f"{place}.pair_gram.pairs", columns=2))
 
 
-def _size(P: Gram | PairGram | Array) -> int:
-    return len(P) if isinstance(P, np.ndarray) else P.size
+def _size(P: Any) -> int:
+    return int(P.size if isinstance(P, Gram | PairGram) else P.shape[0])
 
 
 def _read_path(keys: Mapping[str, Any], place: str) -> Path:
     problem = _read_problem(keys["problem"], f"{place}: problem")
     field = FIELDS[read_word(keys["arithmetic"], f"{place}: arithmetic", tuple(FIELDS))]
-    segments = tuple(
-        _read_segment(segment, problem, field, f"{place}: segments[{i}]")
-        for i, segment in enumerate(read_list(keys["segments"], f"{place}: segments"))
-    )
+    documents = read_list(keys["segments"], f"{place}: segments")
+    segments = read_segments(documents, keys.get("states"), problem, field, place)
     method, rule = (_read_sentence(keys[key], f"{place}: {key}") for key in ("method", "rule"))
     path = Path(
         problem=problem,
         segments=segments,
-        asked=_read_ends(keys["asked"], field, f"{place}: asked"),
+        asked=read_ends(keys["asked"], field, f"{place}: asked"),
         arithmetic=field,
         method=method,
         rule=rule,
@@ -221,7 +209,7 @@ def _read_path(keys: Mapping[str, Any], place: str) -> Path:
         # paths from elsewhere can be read and checked, but only our own methods know how to go on
         continuation=extend if method in METHODS and rule in RULES else None,
     )
-    _require_chain(path, _read_ends(keys["interval"], field, f"{place}: interval"), place)
+    _require_chain(path, read_ends(keys["interval"], field, f"{place}: interval"), place)
     return path
 
 
@@ -229,14 +217,6 @@ def _read_sentence(value: Any, place: str) -> str:
     if not isinstance(value, str):
         raise FileFormatError(f"{place} is {shown(value)}; a string is needed")
     return value
-
-
-def _read_ends(value: Any, field: Field, place: str) -> tuple[Number, Number]:
-    ends = [read_scalar(end, f"{place}[{i}]") for i, end in enumerate(read_list(value, place, 2))]
-    lo, hi = (field.number(end) for end in ends)
-    if lo > hi:
-        raise FileFormatError(f"{place} must have lo ≤ hi, got {shown(lo)} and {shown(hi)}")
-    return lo, hi
 
 
 def _require_chain(path: Path, interval: tuple[Number, Number], place: str) -> None:
@@ -247,48 +227,3 @@ def _require_chain(path: Path, interval: tuple[Number, Number], place: str) -> N
     if interval != (path.lo, path.hi):
         found, wanted = (f"[{shown(lo)}, {shown(hi)}]" for lo, hi in (interval, (path.lo, path.hi)))
         raise FileFormatError(f"{place}: interval is {found} but the segments cover {wanted}")
-
-
-def _read_segment(document: Any, problem: ParametricQP, field: Field, place: str) -> Segment:
-    status: Any = document.get("status") if isinstance(document, dict) else None
-    read_word(status, f"{place}: status", tuple(SEGMENT_KEYS))
-    keys = read_object(document, place, required=("lo", "hi", "status", *SEGMENT_KEYS[status]))
-    lo, hi = _read_ends([keys["lo"], keys["hi"]], field, f"{place}: [lo, hi]")
-    parts = {"optimal": _optimal_parts, "infeasible": _infeasible_parts, "unbounded": _unbounded_parts}
-    return Segment(lo, hi, status, problem, field, **parts[status](keys, problem, field, place))
-
-
-def _optimal_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
-    lengths = {"x": problem.n, "y": problem.m, "z": problem.n}
-    states = {
-        "variables": _read_states(keys["variables"], f"{place}: variables", VARIABLE_STATES, problem.n),
-        "rows": _read_states(keys["rows"], f"{place}: rows", ROW_STATES, problem.m),
-    }
-    vectors = {
-        name: tuple(field.array(read_vector(keys[name + i], f"{place}: {name}{i}", length)) for i in "01")
-        for name, length in lengths.items()
-    }
-    return {"basis": Basis(**states), **vectors}
-
-
-def _read_states(value: Any, place: str, known: tuple[str, ...], length: int) -> tuple[str, ...]:
-    states = enumerate(read_list(value, place, length))
-    return tuple(read_word(state, f"{place}[{i}]", known) for i, state in states)
-
-
-def _infeasible_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
-    weights = read_object(keys["farkas"], f"{place}: farkas", required=LIMITS)
-    lengths = {key: problem.m if key.startswith("row") else problem.n for key in LIMITS}
-    exact = {key: _exact(weights[key], f"{place}: farkas.{key}", length) for key, length in lengths.items()}
-    return {"proof": Farkas(**exact)}
-
-
-def _unbounded_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
-    lengths = {"ray": problem.n, "violation": problem.m, "x0": problem.n, "x1": problem.n}
-    exact = {key: _exact(keys[key], f"{place}: {key}", length) for key, length in lengths.items()}
-    return {"x": (exact["x0"], exact["x1"]), "ray": exact["ray"], "violation": exact["violation"]}
-
-
-def _exact(value: Any, place: str, length: int) -> Array:
-    """Return a vector of a proof, which is exact in both arithmetics."""
-    return FIELDS["exact"].array(read_vector(value, place, length))

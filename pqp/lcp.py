@@ -83,7 +83,10 @@ def _equilibration(lcp: ParametricLCP) -> Scaling:
     for _ in range(SCALING_ROUNDS):
         scaled = np.abs(lcp.M) * d[:, None] * d[None, :]
         largest = np.maximum(scaled.max(axis=0, initial=0.0), scaled.max(axis=1, initial=0.0))
-        d = d * _power_of_two(np.where(largest > 0, largest, 1.0) ** -0.5)
+        factors = _power_of_two(np.where(largest > 0, largest, 1.0) ** -0.5)
+        if np.all(factors == 1.0):
+            break
+        d = d * factors
     size = max(np.max(np.abs(d * lcp.q0), initial=0.0), np.max(np.abs(d * lcp.q1), initial=0.0)) or 1.0
     height = _power_of_two(np.array(size))
     return Scaling(height / d, height * d)

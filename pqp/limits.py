@@ -1,18 +1,21 @@
 """Limits: when a trace stops early, and how far it has come.
 
 Room: events of a trace in, the same events out until a limit is reached. Knows no path.
-May touch: `errors`, `field`, `log`, `tableau`.
+May touch: `errors`, `field`, `log`.
 """
 
 import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pqp.errors import ProblemError
 from pqp.field import Number, shown
-from pqp.log import Pivot
-from pqp.tableau import Event
+from pqp.log import Crossing, Pivot
+
+# A pivot, or anything with the mu at which it ends.
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Watch:
         allowed = math.inf if limits.time_limit is None else limits.time_limit
         self._deadline = time.monotonic() + allowed
 
-    def passing(self, events: Iterator[Event]) -> Iterator[Event]:
+    def passing(self, events: Iterator[E]) -> Iterator[E]:
         """Yield the events until a limit is reached."""
         for event in events:
             if reached := self._reached():
@@ -71,12 +74,15 @@ class Watch:
         """Note that the user interrupted the trace."""
         self.stopped = f"interrupted {self._where()}"
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: Any) -> None:
+        """Count a pivot or a piece; a line of the revised engine brings its pivots with it."""
         done = self._done
+        if isinstance(event, Crossing):
+            return
         if isinstance(event, Pivot):
             self._done = Progress(done.mu, done.pieces, done.pivots + 1)
         else:
-            self._done = Progress(event.end, done.pieces + 1, done.pivots)
+            self._done = Progress(event.end, done.pieces + 1, done.pivots + getattr(event, "pivots", 0))
         if self._progress is not None:
             self._progress(self._done)
 

@@ -85,6 +85,32 @@ class Pivot:
         return ", ".join(self.lcp.z_names[i] for i in sorted(self.after))
 
 
+@dataclass(frozen=True)
+class Crossing:
+    """One event of the revised engine: items that step from one state to another at the same place.
+
+    `kind` says why: they reached the end of their step ("event"), or they trade places along the optimal set
+    at this mu ("jump"). `tied` counts all that were at an end there; the pivots that decided between them
+    come before this record.
+    """
+
+    number: int
+    place: Place
+    kind: Literal["event", "jump"]
+    names: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    tied: int
+
+    def __str__(self) -> str:
+        steps = zip(self.names, self.before, self.after, strict=True)
+        moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in steps)
+        tie = f" ({self.tied} at an end)" if self.tied > 1 else ""
+        return f"{self.number:4d}  mu = {self.place}: {self.kind}{tie}: {moves}"
+
+
+Entry = Pivot | Crossing
+
 _RULES = {
     "least-index": "the smallest index",
     "lifo": "the one that moved last",
@@ -93,22 +119,22 @@ _RULES = {
 
 
 @dataclass(frozen=True)
-class PivotLog(Sequence[Pivot]):
-    """All pivots of a trace, in order; printing it tells the story."""
+class PivotLog(Sequence[Entry]):
+    """All pivots and events of a trace, in order; printing it tells the story."""
 
-    pivots: tuple[Pivot, ...]
+    pivots: tuple[Entry, ...]
 
     def __len__(self) -> int:
         return len(self.pivots)
 
     @overload
-    def __getitem__(self, index: int) -> Pivot: ...
+    def __getitem__(self, index: int) -> Entry: ...
     @overload
     def __getitem__(self, index: slice) -> "PivotLog": ...
-    def __getitem__(self, index: int | slice) -> "Pivot | PivotLog":
+    def __getitem__(self, index: int | slice) -> "Entry | PivotLog":
         return PivotLog(self.pivots[index]) if isinstance(index, slice) else self.pivots[index]
 
-    def __iter__(self) -> Iterator[Pivot]:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self.pivots)
 
     def by_place(self) -> list[tuple[Place, int]]:
@@ -125,12 +151,16 @@ class PivotLog(Sequence[Pivot]):
         if not self.pivots:
             return "no pivots"
         first = self.pivots[0]
-        brought_in = ", ".join(first.lcp.z_names[i] for i in sorted(first.before))
+        brought_in = ", ".join(_brought_in(first))
         start = [f"      before the first pivot: {brought_in} basic"] if brought_in else []
         return "\n".join([*start, *map(str, self.pivots)])
 
 
-def numbered(pivots: Sequence[Pivot]) -> PivotLog:
+def _brought_in(first: Entry) -> list[str]:
+    return [] if isinstance(first, Crossing) else [first.lcp.z_names[i] for i in sorted(first.before)]
+
+
+def numbered(pivots: Sequence[Entry]) -> PivotLog:
     """Return a log of the pivots, numbered from 1."""
     return PivotLog(tuple(replace(pivot, number=i) for i, pivot in enumerate(pivots, start=1)))
 

@@ -1,7 +1,7 @@
 """The problem: a family of convex quadratic programs over one parameter, checked once.
 
 Room: data in, one frozen validated record out. Solves nothing.
-May touch: `errors`, `field`, `affine`, `hessian`.
+May touch: `errors`, `field`, `matrices`, `affine`, `arguments`, `hessian`.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from pqp.affine import Affine, affine_vector, as_affine
+from pqp.affine import Affine
+from pqp.arguments import (
+    as_constant,
+    as_cost,
+    as_labels,
+    as_limit,
+    as_penalty,
+    as_rows,
+    counted,
+    forbid_crossing,
+    forbid_crossing_within,
+    forbid_idle_penalties,
+    forbid_limits_without_rows,
+)
 from pqp.errors import ProblemError
-from pqp.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers, infinite
-from pqp.hessian import as_hessian
+from pqp.field import FLOAT, RATIONAL, Array, Field, Number, infinite
+from pqp.hessian import HessianProduct, Matrix, as_hessian
+from pqp.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, float_matrix, is_sparse
 
 # constant and slope
 Affines = tuple[Array, Array]
@@ -22,17 +36,70 @@ Affines = tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class QPData:
-    """The numbers of a problem in one arithmetic; affine data as (constant, slope)."""
+    """The numbers of a problem in one arithmetic, each converted when first asked for; affine data as a pair.
 
+    In float64 P and A keep their structure: both can be multiplied with, and A can be sliced by rows.
+    In exact arithmetic they are arrays of Fractions. `dense_P` and `dense_A` are arrays in either.
+    """
+
+    problem: "ParametricQP"
     field: Field
-    P: Array
-    c: Affines
-    A: Array
-    row_lower: Affines
-    row_upper: Affines
-    lower: Affines
-    upper: Affines
-    penalty: Affines
+
+    @cached_property
+    def P(self) -> Any:
+        """P as an array, or in float64 as a `HessianProduct` if it has structure."""
+        P = self.problem.P
+        if self.field is RATIONAL or (isinstance(P, Matrix) and not is_sparse(P.values)):
+            return self.dense_P
+        return HessianProduct(P)
+
+    @cached_property
+    def dense_P(self) -> Array:
+        """All entries of P."""
+        return self.problem.P.matrix(self.field)
+
+    @cached_property
+    def A(self) -> MatrixData:
+        """A as an array, or in float64 as a csr_array if it was given sparse."""
+        return exact_matrix(self.problem.A) if self.field is RATIONAL else float_matrix(self.problem.A)
+
+    @cached_property
+    def dense_A(self) -> Array:
+        """All entries of A."""
+        return dense_matrix(self.A)
+
+    @cached_property
+    def c(self) -> Affines:
+        """The linear cost."""
+        return self._pair(self.problem.c)
+
+    @cached_property
+    def row_lower(self) -> Affines:
+        """The lower limits of rows."""
+        return self._pair(self.problem.row_lower)
+
+    @cached_property
+    def row_upper(self) -> Affines:
+        """The upper limits of rows."""
+        return self._pair(self.problem.row_upper)
+
+    @cached_property
+    def lower(self) -> Affines:
+        """The lower limits of variables."""
+        return self._pair(self.problem.lower)
+
+    @cached_property
+    def upper(self) -> Affines:
+        """The upper limits of variables."""
+        return self._pair(self.problem.upper)
+
+    @cached_property
+    def penalty(self) -> Affines:
+        """The penalties of rows, infinite for hard ones."""
+        return self._pair(self.problem.penalty)
+
+    def _pair(self, data: Affine) -> Affines:
+        return self.field.array(data.constant), self.field.array(data.slope)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +118,8 @@ class ParametricQP:
     P
         Symmetric positive semidefinite, zero and singular allowed: entries (dense or sparse), or a
         factor, `Gram(F)` or `PairGram(K, pairs)`. It carries the ½. Data frames are read by position.
+    A
+        The rows, dense or sparse; a sparse A stays sparse, as a `scipy.sparse.csr_array`.
     c, row_lower, row_upper, lower, upper
         Numbers, or affine data made with `pqp.mu`; a single one stands for every entry. Limits
         default to none; equal limits fix a variable or make a row an equality.
@@ -82,26 +151,26 @@ class ParametricQP:
     def __post_init__(self) -> None:
         hessian = as_hessian(self.P)
         n = hessian.size
-        A = _as_rows(self.A, n)
-        m = len(A)
+        A = as_rows(self.A, n)
+        m = A.shape[0]
         if self.A is None:
-            _forbid_limits_without_rows(self.row_lower, self.row_upper, self.penalty)
+            forbid_limits_without_rows(self.row_lower, self.row_upper, self.penalty)
         data: dict[str, Any] = {
             "P": hessian,
-            "c": _linear_cost(self.c, n),
+            "c": as_cost(self.c, n),
             "A": A,
-            "row_lower": _limit(self.row_lower, m, "row_lower", -np.inf),
-            "row_upper": _limit(self.row_upper, m, "row_upper", np.inf),
-            "lower": _limit(self.lower, n, "lower", -np.inf),
-            "upper": _limit(self.upper, n, "upper", np.inf),
-            "penalty": _penalty(self.penalty, m),
-            "names": _labels(self.names, n, "names", "x"),
-            "row_names": _labels(self.row_names, m, "row_names", "row"),
-            "constant": _constant(self.constant),
+            "row_lower": as_limit(self.row_lower, m, "row_lower", -np.inf),
+            "row_upper": as_limit(self.row_upper, m, "row_upper", np.inf),
+            "lower": as_limit(self.lower, n, "lower", -np.inf),
+            "upper": as_limit(self.upper, n, "upper", np.inf),
+            "penalty": as_penalty(self.penalty, m),
+            "names": as_labels(self.names, n, "names", "x"),
+            "row_names": as_labels(self.row_names, m, "row_names", "row"),
+            "constant": as_constant(self.constant),
         }
-        _forbid_crossing(data["lower"], data["upper"], "lower", "upper")
-        _forbid_crossing(data["row_lower"], data["row_upper"], "row_lower", "row_upper")
-        _forbid_idle_penalties(data["penalty"], data["row_lower"], data["row_upper"])
+        forbid_crossing(data["lower"], data["upper"], "lower", "upper")
+        forbid_crossing(data["row_lower"], data["row_upper"], "row_lower", "row_upper")
+        forbid_idle_penalties(data["penalty"], data["row_lower"], data["row_upper"])
         for name, value in data.items():
             object.__setattr__(self, name, value)
 
@@ -115,47 +184,35 @@ class ParametricQP:
         """The number of rows."""
         return len(self.row_names)
 
-    @property
+    @cached_property
     def is_soft(self) -> Array:
         """Which rows carry a finite penalty."""
-        return ~infinite(self.penalty.constant)
+        return _frozen(~infinite(self.penalty.constant))
 
-    @property
+    @cached_property
     def is_fixed(self) -> Array:
         """Which variables have one and the same function for both limits."""
-        return _coincide(self.lower, self.upper)
+        return _frozen(_coincide(self.lower, self.upper))
 
-    @property
+    @cached_property
     def is_equality(self) -> Array:
         """Which rows have one and the same function for both limits."""
-        return _coincide(self.row_lower, self.row_upper)
+        return _frozen(_coincide(self.row_lower, self.row_upper))
 
     def data(self, field: Field) -> QPData:
         """Return all numbers in the given arithmetic, converted once."""
-        return self._exact_data if field is RATIONAL else self._float_data
+        return self._data[field.name]
 
     @cached_property
-    def _exact_data(self) -> QPData:
-        return _converted(self, RATIONAL)
-
-    @cached_property
-    def _float_data(self) -> QPData:
-        return _converted(self, FLOAT)
+    def _data(self) -> dict[str, QPData]:
+        return {field.name: QPData(self, field) for field in (FLOAT, RATIONAL)}
 
     def require_uncrossed_soft_rows(self, lo: Number, hi: Number) -> None:
         """Raise if the limits of a soft row cross between lo and hi: one violation could not mean both."""
-        for i in np.flatnonzero(self.is_soft):
-            low, high = self.row_lower[i], self.row_upper[i]
-            gap = RATIONAL.number(high.constant[()]) - RATIONAL.number(low.constant[()])
-            slope = RATIONAL.number(high.slope[()]) - RATIONAL.number(low.slope[()])
-            if min(_value_towards(gap, slope, lo), _value_towards(gap, slope, hi)) < 0:
-                raise ProblemError(
-                    f"row_lower[{i}] = {low} and row_upper[{i}] = {high} cross at mu = {-gap / slope}, and "
-                    f"row {i} is soft: trace an interval on one side, or write its limits as two soft rows"
-                )
+        forbid_crossing_within(self.row_lower, self.row_upper, np.flatnonzero(self.is_soft), (lo, hi))
 
     def __repr__(self) -> str:
-        return f"ParametricQP({_count(self.n, 'variable')}, {_count(self.m, 'row')})"
+        return f"ParametricQP({counted(self.n, 'variable')}, {counted(self.m, 'row')})"
 
 
 def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = None) -> ParametricQP:
@@ -170,127 +227,13 @@ def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = Non
         raise ProblemError(
             f"Q must be a matrix, got {type(Q).__name__}; double the factor of a Gram matrix yourself"
         )
-    return ParametricQP(P=2 * as_numbers(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
-
-
-def _value_towards(constant: Number, slope: Number, mu: Number) -> Number:
-    return constant + RATIONAL.number(mu) * slope if slope else constant
-
-
-def _converted(problem: ParametricQP, field: Field) -> QPData:
-    names = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
-    affine = {name: getattr(problem, name) for name in names}
-    pairs = {name: (field.array(data.constant), field.array(data.slope)) for name, data in affine.items()}
-    return QPData(field=field, P=problem.P.matrix(field), A=field.array(problem.A), **pairs)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def _as_rows(A: Any, n: int) -> Array:
-    rows = as_numbers(np.zeros((0, n), dtype=np.int64) if A is None else A, "A")
-    if rows.ndim != 2 or rows.shape[1] != n:
-        raise ProblemError(f"A must have {_count(n, 'column')} to match P, got shape {rows.shape}")
-    for i, j in np.argwhere(infinite(rows))[:1]:
-        raise ProblemError(f"A[{i}, {j}] is {rows[i, j]}: entries of A must be finite")
-    return rows
-
-
-def _linear_cost(c: Any, n: int) -> Affine:
-    data = affine_vector(c, n, "c")
-    _require_finite(data.constant, "c")
-    _require_finite(data.slope, "c (its slope)")
-    return data
-
-
-def _limit(value: Any, length: int, name: str, default: float) -> Affine:
-    data = affine_vector(default if value is None else value, length, name)
-    _require_finite(data.slope, f"{name} (its slope)")
-    wrong = np.flatnonzero(data.constant == -default)
-    for i in wrong[:1]:
-        raise ProblemError(
-            f"{name}[{i}] is {data.constant[i]}, which no value satisfies; use {default} for no limit"
-        )
-    return Affine(data.constant, np.where(infinite(data.constant), 0, data.slope))
-
-
-def _penalty(value: Any, length: int) -> Affine:
-    if isinstance(value, Sequence):
-        value = [np.inf if entry is None else entry for entry in value]
-    data = _limit(value, length, "penalty", np.inf)
-    negative = np.flatnonzero((data.slope == 0) & (data.constant < 0))
-    for i in negative[:1]:
-        raise ProblemError(
-            f"penalty[{i}] is {data.constant[i]}: a negative penalty rewards violation without end"
-        )
-    return data
-
-
-def _forbid_limits_without_rows(*given: Any) -> None:
-    for name, value in zip(("row_lower", "row_upper", "penalty"), given, strict=True):
-        if value is not None and as_affine(value, name).shape != (0,):
-            raise ProblemError(f"{name} is given, but there are no rows: A is missing")
-
-
-def _forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine) -> None:
-    """A row that nothing can violate has no use for a penalty: more likely its limit was forgotten."""
-    given = ~infinite(penalty.constant)
-    open_ended = infinite(row_lower.constant) & infinite(row_upper.constant)
-    for i in np.flatnonzero(given & open_ended)[:1]:
-        raise ProblemError(
-            f"penalty[{i}] is {penalty[i]}, but row {i} has no limit to violate; give row_lower[{i}] or "
-            f"row_upper[{i}], or penalty None"
-        )
-
-
-def _constant(value: Any) -> tuple[Number, Number, Number]:
-    data = as_affine(value, "constant")
-    if data.shape == ():
-        numbers = as_numbers([data.constant[()], data.slope[()], 0], "constant")
-    elif data.shape == (3,) and not np.any(data.slope != 0):
-        numbers = data.constant
-    else:
-        raise ProblemError(
-            f"constant must be one number, affine data or three numbers, got shape {data.shape}"
-        )
-    _require_finite(numbers, "constant")
-    k0, k1, k2 = (
-        number if isinstance(number, float) else RATIONAL.number(number) for number in numbers.tolist()
-    )
-    return k0, k1, k2
-
-
-def _require_finite(values: Array, name: str) -> None:
-    for i in np.flatnonzero(infinite(values))[:1]:
-        raise ProblemError(f"{name}[{i}] is {values[i]}: it must be finite")
-
-
-def _labels(names: Any, length: int, argument: str, stem: str) -> tuple[str, ...]:
-    labels = (
-        tuple(f"{stem}{i + 1}" for i in range(length))
-        if names is None
-        else tuple(str(name) for name in names)
-    )
-    if isinstance(names, str) or len(labels) != length:
-        raise ProblemError(f"{argument} must have {_count(length, 'label')}, got {names!r}")
-    if (
-        duplicates := sorted({label for label in labels if labels.count(label) > 1})
-        if names is not None
-        else []
-    ):
-        raise ProblemError(f"{argument} must differ from one another, but {duplicates[0]!r} appears twice")
-    return labels
+    return ParametricQP(P=2 * as_matrix(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
 
 
 def _coincide(low: Affine, high: Affine) -> Array:
     return ~infinite(low.constant) & (low.constant == high.constant) & (low.slope == high.slope)
 
 
-def _forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) -> None:
-    finite = ~infinite(low.constant) & ~infinite(high.constant)
-    for i in np.flatnonzero(finite & (low.slope == high.slope) & (low.constant > high.constant))[:1]:
-        raise ProblemError(
-            f"{low_name}[{i}] = {low[i]} exceeds {high_name}[{i}] = {high[i]} at every mu: "
-            f"no x can satisfy both; swap them or correct one"
-        )
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array

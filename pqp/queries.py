@@ -1,7 +1,7 @@
 """Questions to a path: where a variable has a value, where a criterion is smallest, everything as a table.
 
 Room: a path in, numbers and tables out. Changes nothing.
-May touch: `errors`, `field`, `segment`.
+May touch: `errors`, `field`, `matrices`, `problem`, `segment`.
 """
 
 import math
@@ -13,6 +13,7 @@ import numpy as np
 
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.field import Array, Field, Number, as_numbers, infinite, is_infinite
+from pqp.matrices import dense_matrix
 from pqp.problem import Affines
 from pqp.segment import Segment, product
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from pqp.path import Path
 
 Ends = tuple[Number, Number]
+# A message lists at most this many names.
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,9 @@ def _weights(path: "Path", variable: str | int | None, row: str | int | None) ->
         raise ProblemError("name either a variable or a row")
     if variable is not None:
         j = _index(variable, path.problem.names, "variable")
-        return path.arithmetic.array(np.eye(path.problem.n)[j])
-    return path.problem.data(path.arithmetic).A[_index(row, path.problem.row_names, "row")]
+        return path.arithmetic.array((np.arange(path.problem.n) == j).astype(int))
+    i = _index(row, path.problem.row_names, "row")
+    return path.arithmetic.array(dense_matrix(path.problem.A[[i]])[0])
 
 
 def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
@@ -112,9 +116,8 @@ def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
         return names.index(name)
     if isinstance(name, int | np.integer) and 0 <= name < len(names):
         return int(name)
-    raise ProblemError(
-        f"{kind} must be one of {', '.join(names)} or an index below {len(names)}, got {name!r}"
-    )
+    known = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    raise ProblemError(f"{kind} must be one of {known} or an index below {len(names)}, got {name!r}")
 
 
 def _solve_linear(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> list[Ends]:

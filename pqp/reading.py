@@ -81,7 +81,8 @@ def _read_reduced_costs(compiled: CompiledQP, z: Affines, w: Affines, x: Affines
     data, fixed = compiled.problem.data(compiled.field), compiled.signs == 0
     costs = [compiled.field.array(np.zeros(compiled.problem.n)) for _ in (0, 1)]
     for part in (0, 1):
-        costs[part][fixed] = data.P[fixed] @ x[part] + data.c[part][fixed] - data.A.T[fixed] @ y[part]
+        if fixed.any():
+            costs[part][fixed] = (data.P @ x[part] + data.c[part] - data.A.T @ y[part])[fixed]
         for place, pair in enumerate(compiled.pairs):
             if pair.kind == "variable":
                 costs[part][pair.index] += compiled.signs[pair.index] * w[part][place]

@@ -5,10 +5,11 @@ May touch: `field`, `problem`.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pqp.field import Array, Number, infinite
+from pqp.field import Array, Field, Number, infinite
 from pqp.problem import QPData
 
 
@@ -33,25 +34,25 @@ def residuals(data: QPData, mu: Number, x: Array, y: Array, z: Array) -> Residua
     penalty, low, high, xlow, xhigh = (constant + mu * slope for constant, slope in limits)
     activity, soft = data.A @ x, ~infinite(penalty)
     below, above = np.maximum(low - activity, 0), np.maximum(activity - high, 0)
-    primal = [*np.maximum(xlow - x, 0), *np.maximum(x - xhigh, 0), *below[~soft], *above[~soft]]
+    primal = np.concatenate([xlow - x, x - xhigh, below[~soft], above[~soft]])
     stationarity = data.P @ x + data.c[0] + mu * data.c[1] - data.A.T @ y - z
     dual = np.maximum(np.abs(y[soft]) - penalty[soft], 0)
     cap = np.where(soft, penalty, 0)
-    complementarity = [
-        *_clashes(np.maximum(y, 0), activity - low),
-        *_clashes(np.maximum(-y, 0), high - activity),
-        *_clashes(np.maximum(z, 0), x - xlow),
-        *_clashes(np.maximum(-z, 0), xhigh - x),
-        *_clashes((cap - y)[soft], below[soft]),
-        *_clashes((cap + y)[soft], above[soft]),
-    ]
-    return Residuals(*(_largest(part) for part in (primal, stationarity, dual, complementarity)))
+    complementarity = np.concatenate(
+        [
+            np.minimum(y, activity - low),
+            np.minimum(-y, high - activity),
+            np.minimum(z, x - xlow),
+            np.minimum(-z, xhigh - x),
+            np.minimum(cap - y, below)[soft],
+            np.minimum(cap + y, above)[soft],
+        ]
+    )
+    parts = (primal, np.abs(stationarity), dual, complementarity)
+    return Residuals(*(_largest(part, data.field) for part in parts))
 
 
-def _clashes(multiplier: Array, slack: Array) -> list[Number]:
-    """Return min(multiplier, slack) of every complementary pair, 0 where one of them vanishes."""
-    return [max(min(m, s), 0) for m, s in zip(multiplier, slack, strict=True)]
-
-
-def _largest(values: object) -> Number:
-    return max((abs(value) for value in np.asarray(values, dtype=object).flat), default=0)
+def _largest(values: Array, field: Field) -> Number:
+    """Return the largest excess over 0."""
+    zero: Any = field.number(0)
+    return field.number(np.max(values, initial=zero))

@@ -1,15 +1,16 @@
 """Segments: the pieces of a path, with everything that holds on them.
 
 Room: records, and what follows from one record alone. Knows no engine.
-May touch: `errors`, `field`, `problem`, `residuals`, `uniqueness`.
+May touch: `errors`, `field`, `problem`, `residuals`, `uniqueness`, `compact`.
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 
+from pqp.compact import STATES, Trail
 from pqp.errors import NoSolutionError
 from pqp.field import RATIONAL, Array, Field, Number, is_infinite, shown
 from pqp.problem import Affines, ParametricQP, QPData
@@ -17,6 +18,7 @@ from pqp.residuals import Residuals, residuals
 from pqp.uniqueness import is_unique
 
 Status = Literal["optimal", "infeasible", "unbounded"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,41 @@ def descent(data: QPData, ray: Array, violation: Array) -> tuple[Number, Number]
     return parts[0], parts[1]
 
 
+class _Part(Generic[T]):
+    """A field that is what was handed in or, on a piece of a trail, read from the trail whenever asked."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, segment: None, owner: Any) -> None: ...
+    @overload
+    def __get__(self, segment: "Segment", owner: Any) -> T | None: ...
+    def __get__(self, segment: "Segment | None", owner: Any) -> T | None:
+        if segment is None:
+            return None  # the default of the field
+        stored: T | None = segment.__dict__[self.name]
+        return stored if segment.trail is None else _read(segment.trail, segment.number, self.name)
+
+    def __set__(self, segment: "Segment", value: T | None) -> None:
+        segment.__dict__[self.name] = value
+
+
+def _read(trail: Trail, number: int, name: str) -> Any:
+    if name != "basis":
+        return trail.solution(number)["xyz".index(name)]
+    states = [STATES[code] for code in trail.states(number)]
+    return Basis(tuple(states[: trail.problem.n]), tuple(states[trail.problem.n :]))
+
+
 @dataclass(frozen=True, eq=False)
 class Segment:
     """One piece of a path, from `lo` to `hi`.
 
     Optimal pieces are closed and carry the affine solution x(mu) = x0 + mu x1, the row multipliers
-    y0 + mu y1 and the bound multipliers z0 + mu z1. Infeasible pieces carry `proof`; unbounded ones carry
-    `ray`, the growth `violation` of soft rows along it, and a feasible x0 + mu x1.
+    y0 + mu y1 and the bound multipliers z0 + mu z1: handed in, or piece `number` of a `trail`, which
+    completes them on demand. Infeasible pieces carry `proof`; unbounded ones carry `ray`, the growth
+    `violation` of soft rows along it, and a feasible x0 + mu x1.
     """
 
     lo: Number
@@ -79,15 +109,20 @@ class Segment:
     status: Status
     problem: ParametricQP = field(repr=False)
     arithmetic: Field = field(repr=False)
-    basis: Basis | None = field(default=None, repr=False)
-    x: Affines | None = field(default=None, repr=False)
-    y: Affines | None = field(default=None, repr=False)
-    z: Affines | None = field(default=None, repr=False)
+    basis: _Part[Basis] = _Part()
+    x: _Part[Affines] = _Part()
+    y: _Part[Affines] = _Part()
+    z: _Part[Affines] = _Part()
     proof: Farkas | None = field(default=None, repr=False)
     ray: Array | None = field(default=None, repr=False)
     violation: Array | None = field(default=None, repr=False)
+    trail: Trail | None = field(default=None, repr=False)
+    number: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
+        if self.trail is not None:  # what the trail knows is not kept twice
+            self.__dict__.update(basis=None, x=None, y=None, z=None)
+            return
         _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
         _freeze(*(array for array in (self.ray, self.violation) if array is not None))
 
@@ -111,32 +146,32 @@ class Segment:
     @property
     def x0(self) -> Array | None:
         """x(mu) = x0 + mu x1: the optimal point, or on unbounded pieces a feasible one."""
-        return self.x and self.x[0]
+        return _entry(self.x, 0)
 
     @property
     def x1(self) -> Array | None:
         """See `x0`."""
-        return self.x and self.x[1]
+        return _entry(self.x, 1)
 
     @property
     def y0(self) -> Array | None:
         """Row multipliers y0 + mu y1: positive at row_lower, negative at row_upper."""
-        return self.y and self.y[0]
+        return _entry(self.y, 0)
 
     @property
     def y1(self) -> Array | None:
         """See `y0`."""
-        return self.y and self.y[1]
+        return _entry(self.y, 1)
 
     @property
     def z0(self) -> Array | None:
         """Bound multipliers z0 + mu z1: positive at lower, negative at upper."""
-        return self.z and self.z[0]
+        return _entry(self.z, 0)
 
     @property
     def z1(self) -> Array | None:
         """See `z0`."""
-        return self.z and self.z[1]
+        return _entry(self.z, 1)
 
     def at(self, mu: Number) -> "Point":
         """Return the point of this piece at a mu, which is not checked to lie in it."""
@@ -153,14 +188,15 @@ class Segment:
     @cached_property
     def objective(self) -> tuple[Number, Number, Number]:
         """The optimal value as a0 + a1 mu + a2 mu²."""
-        if self.x is None or self.y is None or self.basis is None:
+        x, y, basis = self.x, self.y, self.basis
+        if x is None or y is None or basis is None:
             raise NoSolutionError(
                 f"the problem is {self.status} on this piece: it has no optimal value", self
             )
         data = self.problem.data(self.arithmetic)
-        smooth = product((data.P @ self.x[0], data.P @ self.x[1]), self.x) / 2 + product(data.c, self.x)
+        smooth = product((data.P @ x[0], data.P @ x[1]), x) / 2 + product(data.c, x)
         k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
-        a0, a1, a2 = smooth + self._penalties(self.x, self.y, self.basis.rows)
+        a0, a1, a2 = smooth + self._penalties(x, y, basis.rows)
         return a0 + k0, a1 + k1, a2 + k2
 
     def _penalties(self, x: Affines, y: Affines, rows: tuple[str, ...]) -> Array:
@@ -238,6 +274,10 @@ class Point:
             return f"Point(mu={shown(self.mu)}, {self.status})"
         values = ", ".join(f"{name}={shown(value)}" for name, value in self.named.items())
         return f"Point(mu={shown(self.mu)}, {values})"
+
+
+def _entry(pair: Affines | None, part: int) -> Array | None:
+    return None if pair is None else pair[part]
 
 
 def _freeze(*arrays: Array) -> None:

@@ -4,23 +4,20 @@ Room: a problem and an interval in, a `Path` out.
 May touch: everything to its left.
 """
 
+import math
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
+from joblib import effective_n_jobs
 
-from pqp.accuracy import relative_residual
-from pqp.compilation import compile_problem
 from pqp.crisscross import RULES, Rule
 from pqp.documents import VERSION, problem_document, write_document
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
 from pqp.field import (
     FIELDS,
-    FLOAT,
-    KKT_RESIDUAL,
     RATIONAL,
     Arithmetic,
     Field,
@@ -30,26 +27,28 @@ from pqp.field import (
     shown,
 )
 from pqp.limits import Limits, Progress, Watch
-from pqp.log import Pivot, numbered
+from pqp.log import numbered
 from pqp.path import Path
 from pqp.problem import ParametricQP
-from pqp.reading import basis_of, read_segment, read_sizes
-from pqp.segment import Point, Segment
-from pqp.stretches import explain
-from pqp.tableau import Event, Piece, Stretch, Tracer
+from pqp.revised_runs import RevisedRunner
+from pqp.runs import Run, in_order, ordered
+from pqp.segment import Basis, Point, Segment
+from pqp.tableau_runs import TableauRunner
 
-METHODS = ("tableau",)
+METHODS = ("revised", "tableau")
 
 
 def solve_path(
     problem: ParametricQP,
     interval: tuple[Any, Any],
-    method: str = "tableau",
+    method: str = "revised",
     arithmetic: Arithmetic = "float",
     log: bool = False,
     *,
     rule: str = "least-index",
     direction: Literal["left-to-right", "right-to-left"] = "left-to-right",
+    start: Basis | Segment | None = None,
+    n_jobs: int = 1,
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
@@ -62,15 +61,23 @@ def solve_path(
     interval
         (lo, hi) with lo ≤ hi; either may be infinite.
     method
-        "tableau": the paper's algorithm on a dense dictionary.
+        "revised": parametric pivoting on a factorised basis, for real problems, in float64 with exact repair;
+        "tableau": the paper's algorithm on a dense dictionary, for teaching and reference.
     arithmetic
-        "float", or "exact" for rationals; floats in the data are then taken at face value.
+        "float", or "exact" for rationals; floats in the data are then taken at face value. Exact paths are
+        traced by the tableau engine.
     log
-        Keep every pivot in `path.log`.
+        Keep every pivot, and every event of the revised engine, in `path.log`.
     direction
         "left-to-right", or "right-to-left" to start at hi; the path is in ascending order either way.
     rule
-        How pivots are chosen: "least-index", "lifo" or "most-often-selected".
+        How pivots of the tableau engine are chosen: "least-index", "lifo" or "most-often-selected".
+    start
+        A basis, or a segment that has one, which is optimal where the trace begins: no time is spent on
+        finding one.
+    n_jobs
+        Trace this many parts of the interval side by side, in processes of their own (-1: one a core); the
+        path is the same. Not with limits, `start`, `log` or `progress`.
     max_pieces, max_pivots, time_limit
         Stop early; the path then ends where it was stopped, and `path.stopped` says why.
     progress
@@ -87,6 +94,7 @@ def solve_path(
         raise ProblemError(f"problem must be a pqp.ParametricQP, got {type(problem).__name__}{remedy}")
     field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
     _choice(method, METHODS, "method")
+    method = "tableau" if field is RATIONAL else method
     job = _Job(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
     _choice(direction, ("left-to-right", "right-to-left"), "direction")
     lo, hi = _interval(interval, field)
@@ -94,7 +102,11 @@ def solve_path(
     problem.require_uncrossed_soft_rows(*_interval(interval, RATIONAL))
     if field is RATIONAL:
         problem.P.require_exact_convexity()
-    part = job.run(begin, stop, None, Limits(max_pieces, max_pivots, time_limit), progress)
+    limits = Limits(max_pieces, max_pivots, time_limit)
+    if jobs := _jobs(n_jobs, limits == Limits() and start is None and not log and progress is None):
+        part = job.run_parts((lo, hi), jobs)
+    else:
+        part = job.run(begin, stop, job.checked(start, begin), limits, progress)
     return job.path(part, part.segments, (lo, hi), begin)
 
 
@@ -113,15 +125,6 @@ def solve(
     return solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)(at)
 
 
-@dataclass
-class _Part:
-    """What one run of the tracer has produced so far; filled in by the run that owns it."""
-
-    segments: list[Segment] = field(default_factory=list)
-    pivots: list[Pivot] = field(default_factory=list)
-    stopped: str | None = None
-
-
 @dataclass(frozen=True)
 class _Job:
     """Everything a trace needs apart from its interval."""
@@ -136,70 +139,53 @@ class _Job:
         self,
         begin: Number,
         stop: Number,
-        start: Segment | None,
+        start: Basis | None,
         limits: Limits,
         progress: Callable[[Progress], None] | None = None,
-    ) -> _Part:
-        """Trace from one end to the other, starting with the basis of a segment if there is one."""
-        part, watch = _Part(), Watch(limits, begin, progress)
+    ) -> Run:
+        """Trace from one end to the other, starting with a basis if there is one."""
+        part, watch = Run(), Watch(limits, begin, progress)
         try:
-            tracer = Tracer(compile_problem(self.problem, self.field), self.rule)
-            basis = None if start is None or start.basis is None else basis_of(tracer.compiled, start.basis)
-            self._gather(tracer, watch.passing(tracer.trace(tracer.first(basis), begin, stop)), part)
+            self._runner().run(begin, stop, start, watch, part)
         except KeyboardInterrupt:
             watch.interrupt()
         except NumericalTroubleError as trouble:
-            trouble.segments = tuple(_ascending(part.segments))
+            trouble.segments = tuple(in_order(part.segments))
             raise
         except InternalError as bug:
             raise InternalError(*_reproducible(bug, self.problem, (begin, stop))) from bug
-        part.segments, part.stopped = _ascending(part.segments), watch.stopped
+        part.segments, part.stopped = in_order(part.segments), watch.stopped
         return part
 
-    def _gather(self, tracer: Tracer, events: Iterator[Event], part: _Part) -> None:
-        """Turn events into segments, in the order of the trace."""
-        pending: list[Stretch] = []
-        for event in events:
-            if isinstance(event, Pivot):
-                part.pivots += [event] if self.log else []
-            elif isinstance(event, Stretch):
-                pending.append(event)
-            else:
-                self._explain(tracer, pending, part)
-                pending = []
-                part.segments.append(self._checked(tracer, event))
-        self._explain(tracer, pending, part)
+    def checked(self, start: Basis | Segment | None, begin: Number) -> Basis | None:
+        """Return the basis to start from after checking it."""
+        basis = start.basis if isinstance(start, Segment) else start
+        if basis is None:
+            return None
+        if (len(basis.variables), len(basis.rows)) != (self.problem.n, self.problem.m):
+            raise ProblemError(
+                f"start must have {self.problem.n} variables and {self.problem.m} rows, got "
+                f"{len(basis.variables)} and {len(basis.rows)}"
+            )
+        runner = self._runner()
+        if isinstance(runner, RevisedRunner):
+            runner.require_optimal(basis, begin)
+        return basis
 
-    def _explain(self, tracer: Tracer, pending: list[Stretch], part: _Part) -> None:
-        """Add what unsolvable stretches amount to; the piece before ends where their proof does, exactly."""
-        if not pending:
-            return
-        begin, end = pending[0].exact[0], pending[-1].exact[1]
-        if part.segments:
-            last, at = part.segments[-1], self.field.number(begin)
-            part.segments[-1] = replace(last, hi=at) if begin <= end else replace(last, lo=at)
-        found = explain(pending, tracer.exact, self.field)
-        part.segments += found if begin <= end else reversed(found)
+    def run_parts(self, ends: tuple[Number, Number], jobs: int) -> Run:
+        """Trace the parts of an interval side by side."""
+        runner, part = self._runner(), Run()
+        if not isinstance(runner, RevisedRunner):
+            raise ProblemError('n_jobs needs method="revised" and arithmetic="float"; leave it out')
+        runner.run_parts(_cuts(*ends, jobs), jobs, part)
+        return part
 
-    def _checked(self, tracer: Tracer, piece: Piece) -> Segment:
-        """Return the segment if it is optimal by definition; float pieces are not trusted blindly."""
-        ends = _ordered(piece.start, piece.end)
-        segment = read_segment(tracer.compiled, piece.basis, piece.z, piece.w, ends)
-        if self.field is RATIONAL or segment.x is None or segment.y is None or segment.z is None:
-            return segment
-        data, sizes = self.problem.data(FLOAT), read_sizes(tracer.compiled, piece.z_sizes)
-        for mu in (float(end) for end in ends if not is_infinite(end)):
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no number, and is refused
-                miss = relative_residual(data, mu, (segment.x, segment.y, segment.z), sizes)
-            if not miss <= KKT_RESIDUAL:
-                raise NumericalTroubleError(
-                    f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
-                    f'optimality conditions by {miss:.1e}; use arithmetic="exact"',
-                    interval=ends,
-                )
-        return segment
+    def _runner(self) -> TableauRunner | RevisedRunner:
+        if self.method == "tableau":
+            return TableauRunner(self.problem, self.field, self.rule, self.log)
+        return RevisedRunner(self.problem, self.log)
 
-    def path(self, part: _Part, segments: list[Segment], asked: tuple[Number, Number], begin: Number) -> Path:
+    def path(self, part: Run, segments: list[Segment], asked: tuple[Number, Number], begin: Number) -> Path:
         """Return the finished path."""
         return Path(
             problem=self.problem,
@@ -225,10 +211,10 @@ def extend(
     """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
     target, limits = _one_number(mu, path.arithmetic), Limits(max_pieces, max_pivots, time_limit)
     job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
-    path.problem.require_uncrossed_soft_rows(*_ordered(path.origin, target))
+    path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
     if not path.segments:
         part = job.run(path.origin, target, None, limits)
-        return job.path(part, part.segments, _ordered(path.origin, target), path.origin)
+        return job.path(part, part.segments, ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
         raise ProblemError(
@@ -239,7 +225,7 @@ def extend(
     )
     begin, neighbour = (last.lo, kept[-1:]) if rightwards else (last.hi, kept[:1])
     repeated = 1 + (last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal")
-    part = job.run(begin, target, last, _with_more_pieces(limits, repeated))
+    part = job.run(begin, target, last.basis, _with_more_pieces(limits, repeated))
     if not part.segments:
         kept = path.segments
     new = [s for s in part.segments if not (_is_point(s, begin) and repeated == 2)]
@@ -259,14 +245,6 @@ def _is_point(segment: Segment, mu: Number) -> bool:
     return segment.status == "optimal" and segment.lo == segment.hi == mu
 
 
-def _ascending(segments: list[Segment]) -> list[Segment]:
-    return sorted(segments, key=lambda segment: (segment.lo, segment.hi))
-
-
-def _ordered(one: Number, other: Number) -> tuple[Number, Number]:
-    return (one, other) if one <= other else (other, one)
-
-
 def _reproducible(
     bug: InternalError, problem: ParametricQP, interval: tuple[Number, Number]
 ) -> tuple[str, str]:
@@ -278,6 +256,30 @@ def _reproducible(
         f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {interval[0]} to {interval[1]})",
         file,
     )
+
+
+def _jobs(n_jobs: Any, is_plain: bool) -> int:
+    """Return how many parts to trace side by side, 0 if there is one."""
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ProblemError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
+    jobs = effective_n_jobs(n_jobs)
+    if jobs > 1 and not is_plain:
+        raise ProblemError("n_jobs does not go with limits, start, log or progress; leave it or them out")
+    return jobs if jobs > 1 else 0
+
+
+def _cuts(lo: Number, hi: Number, parts: int) -> list[Number]:
+    """Return the ends of the parts: equal ones, or by equal angles over an infinite interval."""
+    shares = [k / parts for k in range(1, parts)]
+    if is_infinite(lo) and is_infinite(hi):
+        inner = [math.tan(math.pi * (share - 0.5)) for share in shares]
+    elif is_infinite(hi):
+        inner = [lo + math.tan(math.pi / 2 * share) for share in shares]
+    elif is_infinite(lo):
+        inner = [hi - math.tan(math.pi / 2 * (1 - share)) for share in shares]
+    else:
+        inner = [lo + share * (hi - lo) for share in shares]
+    return [lo, *inner, hi]
 
 
 def _choice(value: Any, allowed: tuple[str, ...], name: str) -> str:

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from pqp.compilation import CompiledQP
+from pqp.compilation import CompiledQP, compile_problem
 from pqp.crisscross import LEAST_INDEX
 from pqp.errors import InternalError
-from pqp.field import Array, Field, Number, is_infinite
+from pqp.field import RATIONAL, Array, Field, Number, is_infinite
 from pqp.place import Place
-from pqp.problem import Affines
+from pqp.problem import Affines, ParametricQP
 from pqp.reading import Obstruction, read_x
 from pqp.segment import Segment
 from pqp.tableau import Piece, Stretch, Tracer
@@ -32,15 +32,13 @@ class _Feasible:
     x: Affines
 
 
-def explain(stretches: Sequence[Stretch], exact: CompiledQP, field: Field) -> list[Segment]:
+def explain(stretches: Sequence[Stretch], problem: ParametricQP, field: Field) -> list[Segment]:
     """Return the infeasible and unbounded segments, ascending, that neighbouring stretches amount to."""
     obstruction = merged([stretch.obstruction for stretch in stretches])
     lo, hi = sorted([stretches[0].exact[0], stretches[-1].exact[1]])
     if _proves(obstruction.gap, obstruction, lo, hi):
-        segments = [_infeasible(obstruction, lo, hi, exact, field)]
-    else:
-        segments = _with_feasible_part(obstruction, lo, hi, exact, field)
-    return segments
+        return [_infeasible(obstruction, lo, hi, problem, field)]
+    return _with_feasible_part(obstruction, lo, hi, compile_problem(problem, RATIONAL), field)
 
 
 def merged(obstructions: Sequence[Obstruction]) -> Obstruction:
@@ -73,14 +71,16 @@ def _with_feasible_part(
         else:
             stretches = [event for event in group if isinstance(event, Stretch)]
             proof = merged([stretch.obstruction for stretch in stretches])
-            segments.append(_infeasible(proof, stretches[0].exact[0], stretches[-1].exact[1], exact, field))
+            segments.append(
+                _infeasible(proof, stretches[0].exact[0], stretches[-1].exact[1], exact.problem, field)
+            )
     return segments
 
 
-def _infeasible(obstruction: Obstruction, lo: Number, hi: Number, exact: CompiledQP, field: Field) -> Segment:
-    return Segment(
-        field.number(lo), field.number(hi), "infeasible", exact.problem, field, proof=obstruction.farkas
-    )
+def _infeasible(
+    obstruction: Obstruction, lo: Number, hi: Number, problem: ParametricQP, field: Field
+) -> Segment:
+    return Segment(field.number(lo), field.number(hi), "infeasible", problem, field, proof=obstruction.farkas)
 
 
 def _unbounded(

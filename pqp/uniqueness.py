@@ -31,10 +31,10 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
     fixed, rising = _variable_directions(data, mu, x, z)
     kept = np.flatnonzero(~fixed)
     row_fixed, row_rising = _row_directions(data, mu, data.A @ x, y)
-    H = np.vstack([data.P, data.A[row_fixed]])[:, kept]
+    H = np.vstack([data.dense_P, data.dense_A[row_fixed]])[:, kept]
     identity = field.array(np.eye(len(x)))
     ends = rising != 0
-    G = np.vstack([identity[ends] * rising[ends, None], data.A[row_rising != 0] * _column(row_rising)])[
+    G = np.vstack([identity[ends] * rising[ends, None], data.dense_A[row_rising != 0] * _column(row_rising)])[
         :, kept
     ]
     if _rank(np.vstack([H, G]), field) < len(kept):

@@ -55,6 +55,44 @@ def maros_meszaros(name: str) -> pqp.ParametricQP:
     )
 
 
+def frontier_example() -> tuple[Any, Any, Any, Any]:
+    """Mean, covariance, lower and upper limits of the ten assets of Bailey and Lopez de Prado (2013)."""
+    table = np.loadtxt(DATA / "cla_markowitz10" / "CLA_Data.csv", delimiter=",", skiprows=1)
+    return table[0], table[3:], table[1], table[2]
+
+
+def orlib_portfolio(number: int) -> tuple[Any, Any, Any]:
+    """Mean, covariance and listed frontier, (mean, variance) a row, of a portfolio of the OR-Library."""
+    numbers = _archive("orlib_portfolio", f"port{number}")
+    return numbers["mu"], numbers["cov"], numbers["frontier"]
+
+
+@cache
+def online_qp(name: str) -> dict[str, Any]:
+    """The arrays of a sequence of QPs; H, which may miss symmetry by its last bit, is made symmetric."""
+    numbers = _archive("online_qp", name)
+    return {**numbers, "H": (numbers["H"] + numbers["H"].T) / 2}
+
+
+def diabetes() -> tuple[Any, Any]:
+    """Features and target of the LARS diabetes data, centred, the features scaled to length one."""
+    table = np.loadtxt(DATA / "diabetes_lars" / "diabetes.csv", delimiter=",", skiprows=1)
+    centred = table - table.mean(axis=0)
+    return centred[:, :-1] / np.linalg.norm(centred[:, :-1], axis=0), centred[:, -1]
+
+
+def mixture() -> tuple[Any, Any]:
+    """Points and classes -1, +1 of the mixture data, those of class -1 first."""
+    table = np.loadtxt(DATA / "mixture" / "mixture.csv", delimiter=",", skiprows=1)
+    table = table[np.argsort(table[:, 2], kind="stable")]
+    return table[:, :2], np.where(table[:, 2] == 1, 1, -1)
+
+
+def _archive(folder: str, name: str) -> dict[str, Any]:
+    with np.load(DATA / folder / f"{name}.npz", allow_pickle=False) as archive:
+        return {key: archive[key] for key in archive}
+
+
 def _dense(numbers: dict[str, Any], letter: str, shape: tuple[int, int]) -> Any:
     parts = tuple(numbers[f"{letter}_{part}"] for part in ("data", "indices", "indptr"))
     return scipy.sparse.csc_matrix(parts, shape=shape).toarray()

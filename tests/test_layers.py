@@ -7,13 +7,17 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = """
-    errors field table affine formula hessian problem terms model lcp place dictionary log
-    crisscross proofs confirmation complementarity residuals accuracy uniqueness segment compilation reading
-    tableau stretches documents certificate queries plot path limits solving decoding
+    errors field table matrices affine arguments formula convexity factors hessian problem catalog terms
+    model lcp place dictionary log crisscross proofs confirmation complementarity residuals accuracy
+    uniqueness compact segment compilation reading tableau stretches stairs scanning inverse system walk ties
+    revised elimination reduction translation equilibration starting deadends widths
+    journey collecting verification rescue repair packing
+    documents certificate queries plot path limits runs tableau_runs revised_runs solving decoding restoring
     files report terminal demo cli
 """
 ORDER = LAYERS.split()
-CERTIFICATE = ["reading", "lines", "problem", "pieces", "covering"]
+CHECKER = "reading lines tables convexity hessian problem states core solution optimality pieces covering"
+CERTIFICATE = CHECKER.split()
 ENTRANCES = {"__init__", "__main__"}
 
 

@@ -2,18 +2,19 @@
 
 Room: a path document (`docs/file-format.md`) in, a `Certificate` or a `CertificateError` out. Every piece is
 proved on its own from its states or vectors, in rationals; then the pieces are fitted together.
-May touch: `errors`, python-flint and its own modules; never an engine.
+May touch: `errors`, python-flint, numpy and its own modules; never an engine.
 """
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from flint import fmpq
@@ -30,8 +31,11 @@ from pqp.certificate.lines import Span
 from pqp.certificate.pieces import Piece, prove_piece, read_interval
 from pqp.certificate.problem import read_problem
 from pqp.certificate.reading import End, entry, items, one_of, shown
+from pqp.certificate.states import Ledger
 from pqp.errors import CertificateError
 
+# Seconds from which on the cost of a proof is told: shorter ones say the same every time.
+WORTH_TELLING = 1.0
 __all__ = ["Certificate", "check"]
 
 
@@ -40,8 +44,9 @@ class Certificate:
     """What was proved: at every mu of `interval` the status, and where optimal the solution, are as stated.
 
     `interval` and `breakpoints` are exact (infinite ends are floats), `statuses` are the stretches (lo, hi,
-    status), `deviation` is the largest relative difference between a stated number and the exact one. Where a
-    stop cut the interval short beside an infeasible or unbounded piece, that end itself may be unproved.
+    status), `deviation` is the largest relative difference between a stated number and the exact one,
+    `seconds` is what the proof took. Where a stop cut the interval short beside an infeasible or unbounded
+    piece, that end itself may be unproved.
     """
 
     document: Mapping[str, Any] = field(repr=False)
@@ -51,18 +56,21 @@ class Certificate:
     interval: tuple[Fraction | float, Fraction | float] = field(repr=False)
     statuses: tuple[tuple[Fraction | float, Fraction | float, str], ...] = field(repr=False)
     breakpoints: tuple[Fraction, ...] = field(repr=False)
+    seconds: float = field(repr=False)
 
     def __str__(self) -> str:
         interval = " to ".join(map(_text, self.interval))
         stretches = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
         agree = f"agree with the exact ones to {self.deviation:.0e}" if self.deviation else "are exact"
         stopped = self.document.get("stopped")
+        cost = f" The proof took {self.seconds:.0f} s." if self.seconds >= WORTH_TELLING else ""
         cut = f" The path is not complete: {stopped}." if stopped else ""
         return (
             f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
             f"({', '.join(stretches) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
             "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, others are "
-            f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}.{cut}"
+            f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}."
+            f"{cost}{cut}"
         )
 
     def save(self, file: str | PathLike[str]) -> None:
@@ -75,7 +83,8 @@ class Certificate:
             "statuses": [[full(lo), full(hi), status] for lo, hi, status in self.statuses],
             "breakpoints": [full(mu) for mu in self.breakpoints],
         }
-        text = json.dumps({**self.document, "certificate": summary}, indent=1, allow_nan=False)
+        document = {**self.document, "certificate": summary}
+        text = json.dumps(document, indent=1, allow_nan=False, default=list)
         Path(file).write_text(text + "\n", encoding="utf-8")
 
 
@@ -88,18 +97,31 @@ def check(document: Mapping[str, Any]) -> Certificate:
     >>> check(path)
     Certificate(arithmetic='exact', pieces=0, deviation=0.0)
     """
+    began = perf_counter()
     interval, cut = _read_frame(document)
-    problem = read_problem(entry(document, "problem", "document"))
     tolerance = TOLERANCE if document["arithmetic"] == "float" else fmpq(0)
-    segments = items(entry(document, "segments", "document"), None, "segments")
-    pieces = [prove_piece(problem, claim, f"segments[{i}]", tolerance) for i, claim in enumerate(segments)]
+    pieces = list(_prove_pieces(document, tolerance))
     require_chain(pieces, interval, document["stopped"])
     stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
     ends = exact_ends(pieces, stated) if pieces and tolerance else stated
     require_cover(pieces, ends, cut)
-    require_continuity(problem, pieces, ends)
     moves = [move(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
-    return _summarise(document, pieces, ends, max([*moves, *(piece.deviation for piece in pieces)]))
+    deviation = max([*moves, *(piece.deviation for piece in pieces)])
+    return _summarise(document, pieces, ends, deviation, perf_counter() - began)
+
+
+def _prove_pieces(document: Mapping[str, Any], tolerance: fmpq) -> Iterator[Piece]:
+    """Yield the segments as proved pieces, and forget their solutions once the next one continues them."""
+    problem = read_problem(entry(document, "problem", "document"))
+    ledger, before = Ledger(problem), None
+    if document.get("states") is not None:
+        ledger.set_all(document["states"], "states")
+    for i, claim in enumerate(items(entry(document, "segments", "document"), None, "segments")):
+        piece = prove_piece(ledger, claim, f"segments[{i}]", tolerance)
+        if before is not None:
+            require_continuity(problem, before, piece)
+        before = piece
+        yield replace(piece, x=None)
 
 
 def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[bool, bool]]:
@@ -117,7 +139,11 @@ def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[boo
 
 
 def _summarise(
-    document: Mapping[str, Any], pieces: Sequence[Piece], ends: Sequence[End], deviation: fmpq
+    document: Mapping[str, Any],
+    pieces: Sequence[Piece],
+    ends: Sequence[End],
+    deviation: fmpq,
+    seconds: float,
 ) -> Certificate:
     known = [-math.inf if ends[0] is None else _fraction(ends[0])]
     known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
@@ -130,6 +156,7 @@ def _summarise(
         interval=(known[0], known[-1]),
         statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
         breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
+        seconds=seconds,
     )
 
 

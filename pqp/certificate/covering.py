@@ -10,7 +10,7 @@ from itertools import accumulate, groupby, pairwise
 
 from flint import fmpq
 
-from pqp.certificate.lines import column
+from pqp.certificate.lines import ZERO
 from pqp.certificate.pieces import Piece
 from pqp.certificate.problem import Problem
 from pqp.certificate.reading import End, shown
@@ -67,13 +67,39 @@ def require_cover(pieces: Sequence[Piece], ends: Sequence[End], cut: tuple[bool,
             raise CertificateError(f"{_claims(around)}: nothing is proved at mu = {shown(mu)}")
 
 
-def require_continuity(problem: Problem, pieces: Sequence[Piece], ends: Sequence[End]) -> None:
-    for (left, right), mu in zip(pairwise(pieces), ends[1:-1], strict=False):
-        if left.x is None or right.x is None or mu is None:
-            continue
-        before, after = left.x * column([fmpq(1), mu]), right.x * column([fmpq(1), mu])
+def require_continuity(problem: Problem, left: Piece, right: Piece) -> None:
+    """Raise unless the optimal value is the same on both pieces wherever they may meet.
+
+    They meet where both hold: at one mu, or anywhere on an overlap. There the values are quadratics of mu,
+    equal all over if the lines of x are, or else if they agree at three mu.
+    """
+    if left.x is None or right.x is None or left.hi is None or left.hi != right.lo:
+        return
+    lo, hi = _later(left.span.lo, right.span.lo), _earlier(left.span.hi, right.span.hi)
+    if lo is None or hi is None or lo > hi:
+        return  # the ends of the pieces will not fit, which is said elsewhere
+    if all(_meet(left, right, mu) for mu in {lo, hi}):
+        return
+    for mu in {lo, (lo + hi) / 2, hi}:
+        before, after = (_point(piece, problem.n, mu) for piece in (left, right))
         if before != after and problem.objective(before, mu) != problem.objective(after, mu):
             raise CertificateError(f"{right.place} must continue the optimal value of {left.place}")
+
+
+def _meet(left: Piece, right: Piece, mu: fmpq) -> bool:
+    """Tell whether x is the same on both pieces at mu; lines that are one and the same need no look."""
+    assert left.x is not None
+    assert right.x is not None
+    for j in left.x.keys() | right.x.keys():
+        before, after = left.x.get(j, ZERO), right.x.get(j, ZERO)
+        if before is not after and before.at(mu) != after.at(mu):
+            return False
+    return True
+
+
+def _point(piece: Piece, size: int, mu: fmpq) -> list[fmpq]:
+    assert piece.x is not None
+    return [piece.x.get(j, ZERO).at(mu) for j in range(size)]
 
 
 def _around(pieces: Sequence[Piece], k: int) -> Sequence[Piece]:

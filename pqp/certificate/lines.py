@@ -4,10 +4,10 @@ Room: exact rationals in and out. Knows no document and no pieces.
 May touch: python-flint, `certificate.reading`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpz
 
 from pqp.certificate.reading import End, shown
 
@@ -50,31 +50,40 @@ Limit = Line | None  # None: no limit on that side
 ZERO = Line(fmpq(0), fmpq(0))
 
 
-def lines(table: fmpq_mat) -> list[Line]:
-    """Return the rows (constant, slope) of a two-column matrix as lines."""
-    return [Line(table[i, 0], table[i, 1]) for i in range(table.nrows())]
-
-
-def columns(known: Sequence[Limit]) -> fmpq_mat:
-    """Return lines as a two-column matrix, zero where there is none."""
-    pairs = [(0, 0) if line is None else (line.constant, line.slope) for line in known]
-    return fmpq_mat(len(pairs), 2, [v for pair in pairs for v in pair])
-
-
 def combine(factors: Sequence[fmpq], known: Sequence[Limit]) -> Line:
     """Return the sum of the lines times their factors; where the factor is 0 the line may be missing."""
     terms = [line.scaled(f) for f, line in zip(factors, known, strict=True) if f and line is not None]
     return sum(terms, start=ZERO)
 
 
-def column(values: Sequence[fmpq]) -> fmpq_mat:
-    """Return a vector as a matrix with one column."""
-    return fmpq_mat(len(values), 1, values)
+class Vector:
+    """A vector of lines by its nonzero entries: integers over one denominator, so that products are cheap."""
 
+    def __init__(self, entries: Mapping[int, Line]) -> None:
+        below = fmpz(1)
+        for line in entries.values():
+            below = below.lcm(line.constant.q).lcm(line.slope.q)
+        self._below = below
+        self._above = {
+            j: (line.constant.p * (below // line.constant.q), line.slope.p * (below // line.slope.q))
+            for j, line in entries.items()
+            if not line.is_zero
+        }
 
-def part(whole: fmpq_mat, rows: Sequence[int], cols: Sequence[int]) -> fmpq_mat:
-    """Return the submatrix with the given rows and columns."""
-    return fmpq_mat(len(rows), len(cols), [whole[i, j] for i in rows for j in cols])
+    def dot(self, row: tuple[fmpz, Mapping[int, fmpz]]) -> Line:
+        """Return the product with a row of integers over their denominator.
+
+        >>> Vector({0: Line(fmpq(1, 2), fmpq(1))}).dot((fmpz(3), {0: fmpz(2), 7: fmpz(1)}))
+        Line(constant=1/3, slope=2/3)
+        """
+        below, factors = row
+        constant, slope = fmpz(0), fmpz(0)
+        pairs = self._above
+        for j, factor in factors.items():
+            if j in pairs:
+                constant += factor * pairs[j][0]
+                slope += factor * pairs[j][1]
+        return Line(fmpq(constant, below * self._below), fmpq(slope, below * self._below))
 
 
 @dataclass(frozen=True)
@@ -109,6 +118,11 @@ class Span:
         """Return the part where the value respects its limits."""
         span = self if lower is None else self.where(value - lower, f"{name} ≥ its lower limit")
         return span if upper is None else span.where(upper - value, f"{name} ≤ its upper limit")
+
+    def clipped(self, lo: End, hi: End) -> "Span":
+        """Return the part between two ends, which belong to it."""
+        span = self if lo is None else self.where(Line(-lo, fmpq(1)), "")
+        return span if hi is None else span.where(Line(hi, fmpq(-1)), "")
 
     @property
     def is_empty(self) -> bool:

@@ -1,18 +1,22 @@
 """Proving one piece: optimal from its states, infeasible or unbounded from its vectors.
 
-Room: a problem and a segment of a document in, the exact set of mu on which its claim holds out.
-May touch: `errors`, python-flint, `certificate.reading`, `certificate.lines`, `certificate.problem`.
+Room: a ledger of states and a segment of a document in, the exact set of mu on which its claim holds out.
+May touch: `errors`, python-flint, `certificate.reading`, `certificate.lines`, `certificate.problem`,
+`certificate.states`, `certificate.solution`, `certificate.optimality`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
-from pqp.certificate.lines import ZERO, Limit, Line, Span, column, columns, combine, lines, part
+from pqp.certificate.lines import ZERO, Limit, Line, Span, Vector, combine
+from pqp.certificate.optimality import Window, is_optimal_at, optimal_span
 from pqp.certificate.problem import Problem
-from pqp.certificate.reading import End, T, end, entry, items, numbers, one_of, shown, weights
+from pqp.certificate.reading import End, end, entry, index, items, numbers, one_of, shown, weights
+from pqp.certificate.solution import Solution, derive
+from pqp.certificate.states import Ledger
 from pqp.errors import CertificateError
 
 
@@ -26,190 +30,129 @@ def read_interval(pair: Any, place: str) -> tuple[End, End]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal."""
+    """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal.
+
+    The set is known within a window around the stated ends, as wide as these may be off.
+    """
 
     place: str
     status: str
     lo: End
     hi: End
     span: Span
-    x: fmpq_mat | None = None
+    x: Mapping[int, Line] | None = None
     deviation: fmpq = field(default_factory=fmpq)
 
-
-class Stair(NamedTuple):
-    """A value and its multiplier, and what decides if they are optimal: limits and, in soft rows, a cap."""
-
-    name: str
-    value: Line
-    multiplier: Line
-    lower: Limit
-    upper: Limit
-    cap: Limit
-
-    def frozen(self, mu: fmpq) -> "Stair":
-        """Return the same at one mu only: constants instead of lines."""
-        lower, upper, cap = (side and side.frozen(mu) for side in (self.lower, self.upper, self.cap))
-        return Stair(self.name, self.value.frozen(mu), self.multiplier.frozen(mu), lower, upper, cap)
-
-    def shrink(self, span: Span) -> Span:
-        """Return the part of the span where the pair is optimal.
-
-        In a soft row, −multiplier must be a slope of cap · max(0, lower − value, value − upper); otherwise
-        value and multiplier must be feasible and complementary.
-        """
-        if self.cap is None:
-            return self._shrink_inside(span)
-        if self.multiplier.is_zero and self.cap.is_zero:
-            return span
-        span = span.where(self.cap, f"penalty of {self.name} ≥ 0")
-        if self.lower is not None and self.multiplier == self.cap:
-            return self._shrink_outside(span, self.lower - self.value, "below")
-        if self.upper is not None and self.multiplier == -self.cap:
-            return self._shrink_outside(span, self.value - self.upper, "above")
-        span = span.where(self.cap - self.multiplier, f"multiplier of {self.name} ≤ penalty")
-        span = span.where(self.cap + self.multiplier, f"multiplier of {self.name} ≥ −penalty")
-        return self._shrink_inside(span)
-
-    def _shrink_inside(self, span: Span) -> Span:
-        if self.value != self.upper:
-            span = span.where(self.multiplier, f"multiplier of {self.name} ≥ 0")
-        if self.value != self.lower:
-            span = span.where(-self.multiplier, f"multiplier of {self.name} ≤ 0")
-        return span.within(self.value, self.lower, self.upper, self.name)
-
-    def _shrink_outside(self, span: Span, excess: Line, side: str) -> Span:
-        span = span.where(excess, f"{self.name} {side} its limit")
-        if self.lower is None or self.upper is None:
-            return span
-        # Where the two limits cross, both are violated and the larger excess is the one that costs.
-        other = self.lower - self.upper - excess
-        return span.where(excess - other, f"{self.name} more {side} than beyond its other limit")
+    def window(self, tolerance: fmpq) -> Window:
+        """Return the ends, moved outwards by as much as they may be off."""
+        lo = None if self.lo is None else self.lo - tolerance * (1 + abs(self.lo))
+        return Window(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
 
 
-class Solution(NamedTuple):
-    """x, the multipliers of rows and bounds, and A x; each with the columns constant and slope."""
-
-    x: fmpq_mat
-    y: fmpq_mat
-    z: fmpq_mat
-    activity: fmpq_mat
-
-    def stairs(self, problem: Problem) -> list[Stair]:
-        """Return every value with its multiplier and limits."""
-        bounds = zip(lines(self.x), lines(self.z), problem.lower, problem.upper, strict=True)
-        rows = zip(lines(self.activity), lines(self.y), problem.row_lower, problem.row_upper, strict=True)
-        return [Stair(f"x[{j}]", *parts, None) for j, parts in enumerate(bounds)] + [
-            Stair(f"row {i}", *parts, problem.penalty[i]) for i, parts in enumerate(rows)
-        ]
-
-
-def _kkt_span(stairs: Iterable[Stair]) -> Span:
-    span = Span()
-    for stair in stairs:
-        span = stair.shrink(span)
-    return span
-
-
-def _prove_optimal(problem: Problem, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
-    solution = derive(problem, segment, piece.place)
-    deviation = fmpq(0)
-    for name, exact in (("x", solution.x), ("y", solution.y), ("z", solution.z)):
-        for k, vector in enumerate(exact.transpose().tolist()):
-            deviation = max(deviation, _compare(segment, f"{name}{k}", vector, tolerance, piece.place))
-    stairs = solution.stairs(problem)
-    span = _kkt_span(stairs)
+def _prove_optimal(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
+    is_compact = "changes" in segment
+    if is_compact and not ledger.is_set:
+        raise CertificateError(f"{piece.place}: changes need states to begin with")
+    if is_compact:
+        ledger.change(segment["changes"], f"{piece.place}: changes")
+    else:
+        ledger.set_all(segment, piece.place)
+    solution = derive(ledger, piece.place)
+    compare = _compare_moving if is_compact else _compare_all
+    deviation = compare(segment, solution, tolerance, piece.place)
+    span = optimal_span(solution, piece.window(tolerance))
     # At a single mu only the values there count: lines that differ may meet just at this point.
     if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
-        frozen = _kkt_span(stair.frozen(piece.lo) for stair in stairs)
-        span = span if frozen.is_empty else Span(piece.lo, piece.lo)
+        span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
     return replace(piece, span=span, x=solution.x, deviation=deviation)
 
 
-def _compare(segment: Any, name: str, exact: Sequence[fmpq], tolerance: fmpq, place: str) -> fmpq:
-    """Return the largest deviation of a stated vector, relative to 1 + the largest exact entry."""
-    stated = numbers(entry(segment, name, place), len(exact), f"{place}: {name}")
-    scale = 1 + max((abs(v) for v in exact), default=fmpq(0))
-    deviations = [abs(a - b) / scale for a, b in zip(stated, exact, strict=True)]
-    for i, deviation in enumerate(deviations):
-        if deviation > tolerance:
-            raise CertificateError(
-                f"{place}: {name}[{i}] must be {shown(exact[i])} by its states, got {shown(stated[i])}"
-            )
-    return max(deviations, default=fmpq(0))
+def _compare_all(segment: Any, solution: Solution, tolerance: fmpq, place: str) -> fmpq:
+    """Return the largest deviation of the stated vectors of a dense segment."""
+    n, m = solution.problem.n, solution.problem.m
+    worst = fmpq(0)
+    for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
+        exact = [exact_of(k) for k in range(size)]
+        worst = max(worst, _compare(segment, name, exact, range(size), tolerance, place))
+    return worst
 
 
-def derive(problem: Problem, segment: Any, place: str) -> Solution:
-    """Return the solution that the states stand for: the unknown x and y by one exact solve."""
-    bounds = zip(problem.lower, problem.upper, strict=True)
-    values = _read_states(segment, "variables", [_variable_roles(*sides) for sides in bounds], place)
-    limits = zip(problem.row_lower, problem.row_upper, problem.penalty, strict=True)
-    roles = _read_states(segment, "rows", [_row_roles(*sides) for sides in limits], place)
-    free = [j for j, value in enumerate(values) if value is None]
-    held = [i for i, (target, _) in enumerate(roles) if target is not None]
-    x, y = columns(values), columns([multiplier for _, multiplier in roles])
-    rest = columns([target for target, _ in roles]) - problem.A * x
-    right = part(-problem.gradient(x, y), free, (0, 1)).entries() + part(rest, held, (0, 1)).entries()
-    try:
-        unknown = problem.system(free, held).solve(fmpq_mat(len(free) + len(held), 2, right))
-    except ZeroDivisionError:
-        raise CertificateError(f"{place}: the states must give a nonsingular system") from None
-    for r, (vector, index) in enumerate([(x, j) for j in free] + [(y, i) for i in held]):
-        vector[index, 0], vector[index, 1] = unknown[r, 0], unknown[r, 1]
-    return Solution(x, y, problem.gradient(x, y), problem.A * x)
+def _compare_moving(segment: Any, solution: Solution, tolerance: fmpq, place: str) -> fmpq:
+    """Return the largest deviation of what a compact segment states."""
+    moving, place = entry(segment, "moving", place), f"{place}: moving"
+    worst = fmpq(0)
+    kinds = (
+        ("variables", "x", solution.problem.n, solution.x_of),
+        ("rows", "y", solution.problem.m, solution.y_of),
+    )
+    for kind, name, size, exact_of in kinds:
+        listed = items(entry(moving, kind, place), None, f"{place}: {kind}")
+        stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
+        worst = max(worst, _compare(moving, name, [exact_of(k) for k in stated], stated, tolerance, place))
+    return worst
 
 
-def _read_states(segment: Any, key: str, roles: Sequence[Mapping[str, T]], place: str) -> list[T]:
-    states = items(entry(segment, key, place), len(roles), f"{place}: {key}")
-    pairs = enumerate(zip(states, roles, strict=True))
-    return [role[one_of(tuple(role), state, f"{place}: {key}[{i}]")] for i, (state, role) in pairs]
+def _compare(
+    stated: Any, name: str, exact: Sequence[Line], labels: Sequence[int], tolerance: fmpq, place: str
+) -> fmpq:
+    """Return the largest deviation of two stated vectors, relative to 1 + the largest exact entry of each."""
+    worst = fmpq(0)
+    for key, values in (
+        (f"{name}0", [line.constant for line in exact]),
+        (f"{name}1", [line.slope for line in exact]),
+    ):
+        found = numbers(entry(stated, key, place), len(values), f"{place}: {key}")
+        allowed = tolerance * (1 + max((abs(v) for v in values), default=fmpq(0)))
+        gaps = [abs(a - b) for a, b in zip(found, values, strict=True)]
+        for k, gap in enumerate(gaps):
+            if gap > allowed:
+                raise CertificateError(
+                    f"{place}: {key}[{labels[k]}] must be {shown(values[k])} by its states, got "
+                    f"{shown(found[k])}, which is off by {shown(gap)} where {shown(allowed)} is allowed"
+                )
+        worst = max(worst, max(gaps, default=fmpq(0)) / (1 + max((abs(v) for v in values), default=fmpq(0))))
+    return worst
 
 
-def _variable_roles(lower: Limit, upper: Limit) -> dict[str, Limit]:
-    """Return what x is in each state this variable can be in, None for an unknown."""
-    roles: dict[str, Limit] = {"between": None} | ({"zero": ZERO} if lower is None and upper is None else {})
-    roles |= {state: limit for state, limit in (("lower", lower), ("upper", upper)) if limit is not None}
-    return roles | ({"fixed": lower} if lower is not None and lower == upper else {})
-
-
-def _row_roles(lower: Limit, upper: Limit, penalty: Limit) -> dict[str, tuple[Limit, Limit]]:
-    """Return (limit it is held at, None) or (None, multiplier) for each state this row can be in."""
-    roles: dict[str, tuple[Limit, Limit]] = {"off": (None, ZERO)}
-    if lower is not None:
-        roles |= {"lower": (lower, None)} | ({} if penalty is None else {"below": (None, penalty)})
-    if upper is not None:
-        roles |= {"upper": (upper, None)} | ({} if penalty is None else {"above": (None, -penalty)})
-    return roles | ({"equal": (lower, None)} if lower is not None and lower == upper else {})
-
-
-def _prove_infeasible(problem: Problem, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
-    place = f"{piece.place}: farkas"
+def _prove_infeasible(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
+    place, problem = f"{piece.place}: farkas", ledger.problem
     farkas, gap, signed = entry(segment, "farkas", piece.place), ZERO, {}
     for key, limits in problem.hard_limits.items():
         factors = weights(entry(farkas, key, place), limits, f"{place}.{key}")
-        signed[key] = column([-w for w in factors] if key.endswith("upper") else factors)
-        gap += combine(signed[key].entries(), limits)
-    rows, bounds = signed["row_lower"] + signed["row_upper"], signed["lower"] + signed["upper"]
-    for j, excess in enumerate((problem.A.transpose() * rows + bounds).entries()):
+        signed[key] = [-w for w in factors] if key.endswith("upper") else factors
+        gap += combine(signed[key], limits)
+    sums = [low + high for low, high in zip(signed["lower"], signed["upper"], strict=True)]
+    for i, pair in enumerate(zip(signed["row_lower"], signed["row_upper"], strict=True)):
+        for j, value in problem.A.row(i).items() if any(pair) else ():
+            sums[j] += sum(pair) * value
+    for j, excess in enumerate(sums):
         if excess:
             raise CertificateError(f"{place} must cancel x[{j}], but leaves {shown(excess)} times it")
     return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
 
 
-def _prove_unbounded(problem: Problem, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
-    size, place, keys = problem.c.nrows(), piece.place, ("ray", "x0", "x1")
+def _prove_unbounded(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
+    problem, place, keys = ledger.problem, piece.place, ("ray", "x0", "x1")
+    size = problem.n
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
     violation = weights(entry(segment, "violation", place), problem.penalty, f"{place}: violation")
-    for j, curvature in enumerate(problem.P.times(column(ray)).entries()):
-        if curvature:
-            raise CertificateError(f"{place}: P ray must be 0, entry {j} is {shown(curvature)}")
+    along = {j: Line(value, fmpq(0)) for j, value in enumerate(ray) if value}
+    curvature = problem.P.product(along, problem.inner(along))
+    for j in range(size):
+        if not curvature[j].is_zero:
+            raise CertificateError(f"{place}: P ray must be 0, entry {j} is {shown(curvature[j].constant)}")
     _require_recession(ray, [fmpq(0)] * size, problem.lower, problem.upper, f"{place}: ray of x")
-    growth = (problem.A * column(ray)).entries()
+    growth = [line.constant for line in _activities(problem, along)]
     _require_recession(growth, violation, problem.row_lower, problem.row_upper, f"{place}: ray of row ")
-    change = combine(ray, lines(problem.c)) + combine(violation, problem.penalty)
+    change = combine(ray, problem.c) + combine(violation, problem.penalty)
     falling = Span().where(-change, "the objective falls along the ray", strict=True)
-    x = fmpq_mat(size, 2, [v for pair in zip(x0, x1, strict=True) for v in pair])
+    x = [Line(*pair) for pair in zip(x0, x1, strict=True)]
     return replace(piece, span=_feasible_part(falling, problem, x))
+
+
+def _activities(problem: Problem, x: Mapping[int, Line]) -> list[Line]:
+    vector = Vector(x)
+    return [vector.dot(problem.A.integer_row(i)) for i in range(problem.m)]
 
 
 def _require_recession(
@@ -220,26 +163,26 @@ def _require_recession(
             raise CertificateError(f"{place}[{i}] must respect finite limits, but changes by {shown(change)}")
 
 
-def _feasible_part(span: Span, problem: Problem, x: fmpq_mat) -> Span:
+def _feasible_part(span: Span, problem: Problem, x: Sequence[Line]) -> Span:
     hard = problem.hard_limits
-    for j, value in enumerate(lines(x)):
+    for j, value in enumerate(x):
         span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
-    for i, value in enumerate(lines(problem.A * x)):
+    for i, value in enumerate(_activities(problem, dict(enumerate(x)))):
         span = span.within(value, hard["row_lower"][i], hard["row_upper"][i], f"row {i}")
     return span
 
 
-def prove_piece(problem: Problem, segment: Any, place: str, tolerance: fmpq) -> Piece:
+def prove_piece(ledger: Ledger, segment: Any, place: str, tolerance: fmpq) -> Piece:
     lo, hi = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
     place = f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
     status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
-    piece = PROOFS[status](problem, segment, Piece(place, status, lo, hi, Span()), tolerance)
+    piece = PROOFS[status](ledger, segment, Piece(place, status, lo, hi, Span()), tolerance)
     if piece.span.is_empty:
         raise CertificateError(f"{place} is {status} for no mu: {piece.span}")
     return piece
 
 
-PROOFS: dict[str, Callable[[Problem, Any, Piece, fmpq], Piece]] = {
+PROOFS: dict[str, Callable[[Ledger, Any, Piece, fmpq], Piece]] = {
     "optimal": _prove_optimal,
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,

@@ -1,22 +1,46 @@
 """The problem of a document, every number exact and convexity proved.
 
-Room: the `problem` block of a document in, exact matrices and limits out. Shares no code with the engines.
-May touch: `errors`, python-flint, `certificate.reading`, `certificate.lines`.
+Room: the `problem` block of a document in, exact tables and limits out. Shares no code with the engines.
+May touch: `errors`, python-flint, numpy, `certificate.reading`, `certificate.lines`, `certificate.tables`,
+`certificate.hessian`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
-from flint import fmpq, fmpq_mat
+import numpy as np
+import numpy.typing as npt
+from flint import fmpq
 
-from pqp.certificate.lines import Limit, Line, column, part
-from pqp.certificate.reading import entry, items, matrix, number, numbers, shown
+from pqp.certificate.hessian import Hessian, read_hessian
+from pqp.certificate.lines import ZERO, Limit, Line, Span, Vector
+from pqp.certificate.reading import approximate, entry, items, number, numbers, shown
+from pqp.certificate.tables import Floats, Table, read_table
 from pqp.errors import CertificateError
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
-def limits(datum: Any, length: int, infinite: str, place: str) -> list[Limit]:
+
+class Limits(Sequence[Limit]):
+    """One line or None an entry, with float64 copies; `is_finite` says where there is a line."""
+
+    def __init__(self, lines: Sequence[Limit]) -> None:
+        self._lines = list(lines)
+        self.is_finite = np.array([line is not None for line in self._lines], dtype=bool)
+        known = [ZERO if line is None else line for line in self._lines]
+        pairs = [(approximate(line.constant), approximate(line.slope)) for line in known]
+        self.approximation: Floats = np.array(pairs, dtype=np.float64).reshape(len(known), 2)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._lines[i]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
+def limits(datum: Any, length: int, infinite: str, place: str) -> Limits:
     """Return affine limits, None where the constant is the string `infinite` (then the slope must be 0)."""
     constants = items(entry(datum, "constant", place), length, f"{place}.constant")
     slopes = numbers(entry(datum, "slope", place), length, f"{place}.slope")
@@ -26,121 +50,113 @@ def limits(datum: Any, length: int, infinite: str, place: str) -> list[Limit]:
         if is_infinite and slope:
             raise CertificateError(f"{place}.slope[{i}] must be 0 if infinite, got {shown(slope)}")
         found.append(None if is_infinite else Line(number(constant, f"{place}.constant[{i}]"), slope))
-    return found
-
-
-@dataclass(frozen=True)
-class Hessian:
-    """P = left core leftᵀ, where an absent factor is the identity; P itself is never formed."""
-
-    left: fmpq_mat | None
-    core: fmpq_mat | None
-
-    def times(self, columns: fmpq_mat) -> fmpq_mat:
-        """Return P times some columns."""
-        inner = columns if self.left is None else self.left.transpose() * columns
-        inner = inner if self.core is None else self.core * inner
-        return inner if self.left is None else self.left * inner
-
-    def block(self, kept: Sequence[int]) -> fmpq_mat:
-        """Return the rows and columns of P with the given indices."""
-        if self.left is None:
-            assert self.core is not None
-            return part(self.core, kept, kept)
-        left = part(self.left, kept, range(self.left.ncols()))
-        return (left if self.core is None else left * self.core) * left.transpose()
-
-
-def require_convex(core: fmpq_mat, place: str) -> None:
-    r"""Raise unless the matrix is symmetric and positive semidefinite.
-
-    The eigenvalues of a symmetric matrix are real, so they are all nonnegative if and only if the
-    coefficients :math:`(-1)^k e_k` of its characteristic polynomial alternate weakly in sign.
-    """
-    size = core.nrows()
-    for i, j in combinations(range(size), 2):
-        if core[i, j] != core[j, i]:
-            pair = f"{shown(core[i, j])} at [{i}][{j}] and {shown(core[j, i])} at [{j}][{i}]"
-            raise CertificateError(f"{place} must be symmetric, got {pair}")
-    for power, coefficient in enumerate(core.charpoly().coeffs()):
-        if coefficient * (-1) ** (size - power) < 0:
-            raise CertificateError(
-                f"{place} must be positive semidefinite: the coefficient of t^{power} in its characteristic "
-                f"polynomial has the wrong sign, {shown(coefficient)}"
-            )
-
-
-def read_hessian(value: Any, size: int, place: str) -> Hessian:
-    """Return P from its rows, from {"gram": F}, or from {"pair_gram": {"K": K, "pairs": pairs}}."""
-    if isinstance(value, Mapping) and "gram" in value:
-        return Hessian(matrix(value["gram"], (size, None), f"{place}.gram"), None)
-    if isinstance(value, Mapping):
-        return _read_pair_gram(entry(value, "pair_gram", place), size, f"{place}.pair_gram")
-    core = matrix(value, (size, size), place)
-    require_convex(core, place)
-    return Hessian(None, core)
-
-
-def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
-    count = len(items(entry(value, "K", place), None, f"{place}.K"))
-    core = matrix(value["K"], (count, count), f"{place}.K")
-    require_convex(core, f"{place}.K")
-    left = fmpq_mat(size, count)
-    for r, pair in enumerate(items(entry(value, "pairs", place), size, f"{place}.pairs")):
-        for index, sign in zip(items(pair, 2, f"{place}.pairs[{r}]"), (1, -1), strict=True):
-            if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < count:
-                raise CertificateError(
-                    f"{place}.pairs[{r}] must hold indices below {count}, got {shown(index, 'null')}"
-                )
-            left[r, index] += sign
-    return Hessian(left, core)
+    return Limits(found)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The problem of a document, every number exact; `c` has the columns constant and slope."""
+    """The problem of a document, every number exact."""
 
     P: Hessian
-    c: fmpq_mat
-    A: fmpq_mat
-    lower: list[Limit]
-    upper: list[Limit]
-    row_lower: list[Limit]
-    row_upper: list[Limit]
-    penalty: list[Limit]
+    c: Limits
+    A: Table
+    lower: Limits
+    upper: Limits
+    row_lower: Limits
+    row_upper: Limits
+    penalty: Limits
     constant: list[fmpq]
 
     @property
+    def n(self) -> int:
+        """The number of variables."""
+        return len(self.c)
+
+    @property
+    def m(self) -> int:
+        """The number of rows."""
+        return len(self.penalty)
+
+    @cached_property
     def hard_limits(self) -> dict[str, list[Limit]]:
         """The limits that no x may violate: those of soft rows are left out."""
         is_hard = [penalty is None for penalty in self.penalty]
         row_lower = [limit if hard else None for limit, hard in zip(self.row_lower, is_hard, strict=True)]
         row_upper = [limit if hard else None for limit, hard in zip(self.row_upper, is_hard, strict=True)]
-        return {"row_lower": row_lower, "row_upper": row_upper, "lower": self.lower, "upper": self.upper}
+        bounds = {"lower": list(self.lower), "upper": list(self.upper)}
+        return {"row_lower": row_lower, "row_upper": row_upper, **bounds}
 
-    def gradient(self, x: fmpq_mat, y: fmpq_mat) -> fmpq_mat:
-        """Return P x + c − Aᵀy."""
-        return self.P.times(x) + self.c - self.A.transpose() * y
+    @cached_property
+    def is_fixed(self) -> Mask:
+        """Which variables have one line for both limits."""
+        return _coincide(self.lower, self.upper)
 
-    def system(self, free: Sequence[int], held: Sequence[int]) -> fmpq_mat:
-        """Return the matrix [[P, −Aᵀ], [A, 0]] restricted to free variables and held rows."""
-        active = part(self.A, held, free)
-        upper = zip(self.P.block(free).tolist(), (-active).transpose().tolist(), strict=True)
-        rows = [[*row, *side] for row, side in upper]
-        rows += [[*row, *[fmpq(0)] * len(held)] for row in active.tolist()]
-        return fmpq_mat(len(rows), len(rows), [v for row in rows for v in row])
+    @cached_property
+    def is_priceless(self) -> Mask:
+        """Which rows are soft and cost nothing, so that they do not matter."""
+        return np.array([line is not None and line.is_zero for line in self.penalty], dtype=bool)
 
-    def objective(self, x: fmpq_mat, mu: fmpq) -> fmpq:
-        """Return ½ xᵀP x + c(mu)ᵀx + k(mu) + Σ penalty · violation for one column x."""
-        slope = self.P.times(x) / 2 + self.c * column([fmpq(1), mu])
-        value = (x.transpose() * slope)[0, 0] + sum(k * mu**power for power, k in enumerate(self.constant))
-        for i, activity in enumerate((self.A * x).entries()):
-            lower, upper, penalty = self.row_lower[i], self.row_upper[i], self.penalty[i]
+    @cached_property
+    def is_crossing(self) -> Mask:
+        """Which rows are soft and have limits that cross at some mu."""
+        triples = zip(self.row_lower, self.row_upper, self.penalty, strict=True)
+        return np.array([_may_cross(*triple) for triple in triples], dtype=bool)
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute value of a number that enters enclosures, in float64."""
+        vectors = (self.c, self.lower, self.upper, self.row_lower, self.row_upper)
+        sizes = [float(np.max(np.abs(vector.approximation), initial=0.0)) for vector in vectors]
+        return max(self.P.largest, self.A.largest, *sizes)
+
+    @cached_property
+    def orderly(self) -> Span:
+        """The set of mu where no hard limits cross and no penalty is negative; no other mu has an optimum."""
+        span, hard = Span(), self.hard_limits
+        for low, high, name in (("lower", "upper", "x[{}]"), ("row_lower", "row_upper", "row {}")):
+            for i, (lower, upper) in enumerate(zip(hard[low], hard[high], strict=True)):
+                if lower is not None and upper is not None and lower != upper:
+                    span = span.where(upper - lower, f"limits of {name.format(i)} do not cross")
+        for i, penalty in enumerate(self.penalty):
             if penalty is not None:
+                span = span.where(penalty, f"penalty of row {i} ≥ 0")
+        return span
+
+    def objective(self, x: Sequence[fmpq], mu: fmpq) -> fmpq:
+        """Return ½ xᵀP x + c(mu)ᵀx + k(mu) + Σ penalty · violation for one x."""
+        lines = {j: Line(value, fmpq(0)) for j, value in enumerate(x) if value}
+        curvature = self.P.product(lines, self.inner(lines))
+        value = sum(k * mu**power for power, k in enumerate(self.constant))
+        value += sum((x[j] * (curvature[j].constant / 2 + self.c[j].at(mu)) for j in lines), fmpq(0))
+        vector = Vector(lines)
+        for i, penalty in enumerate(self.penalty):
+            if penalty is not None:
+                activity = vector.dot(self.A.integer_row(i)).constant
+                lower, upper = self.row_lower[i], self.row_upper[i]
                 below = fmpq(0) if lower is None else lower.at(mu) - activity
                 above = fmpq(0) if upper is None else activity - upper.at(mu)
                 value += penalty.at(mu) * max(fmpq(0), below, above)
         return value
+
+    def inner(self, x: Mapping[int, Line]) -> dict[int, Line]:
+        """Return the nonzero entries of leftᵀx, where P = diagonal + left core leftᵀ."""
+        total: dict[int, Line] = {}
+        for j, line in x.items():
+            for k, factor in self.P.spread(j).items():
+                total[k] = total.get(k, ZERO) + line.scaled(factor)
+        return total
+
+
+def _coincide(lower: Limits, upper: Limits) -> Mask:
+    pairs = zip(lower, upper, strict=True)
+    return np.array([low is not None and low == high for low, high in pairs], dtype=bool)
+
+
+def _may_cross(lower: Limit, upper: Limit, penalty: Limit) -> bool:
+    if lower is None or upper is None or penalty is None:
+        return False
+    room = upper - lower
+    return bool(room.slope) or room.constant < 0
 
 
 def read_problem(data: Any, place: str = "problem") -> Problem:
@@ -148,19 +164,21 @@ def read_problem(data: Any, place: str = "problem") -> Problem:
     cost = entry(data, "c", place)
     constant = numbers(entry(cost, "constant", f"{place}.c"), None, f"{place}.c.constant")
     slope = numbers(entry(cost, "slope", f"{place}.c"), len(constant), f"{place}.c.slope")
-    n, rows = len(constant), items(data.get("A", []), None, f"{place}.A")
+    n = len(constant)
+    A = read_table(data.get("A", []), (None, n), f"{place}.A")
 
-    def read_limits(key: str, length: int, infinite: str) -> list[Limit]:
-        return limits(data[key], length, infinite, f"{place}.{key}") if key in data else [None] * length
+    def read_limits(key: str, length: int, infinite: str) -> Limits:
+        known = key in data
+        return limits(data[key], length, infinite, f"{place}.{key}") if known else Limits([None] * length)
 
     return Problem(
         P=read_hessian(entry(data, "P", place), n, f"{place}.P"),
-        c=fmpq_mat(n, 2, [v for pair in zip(constant, slope, strict=True) for v in pair]),
-        A=matrix(rows, (None, n), f"{place}.A"),
+        c=Limits([Line(*pair) for pair in zip(constant, slope, strict=True)]),
+        A=A,
         lower=read_limits("lower", n, "-inf"),
         upper=read_limits("upper", n, "inf"),
-        row_lower=read_limits("row_lower", len(rows), "-inf"),
-        row_upper=read_limits("row_upper", len(rows), "inf"),
-        penalty=read_limits("penalty", len(rows), "inf"),
+        row_lower=read_limits("row_lower", A.shape[0], "-inf"),
+        row_upper=read_limits("row_upper", A.shape[0], "inf"),
+        penalty=read_limits("penalty", A.shape[0], "inf"),
         constant=numbers(data.get("constant", [0, 0, 0]), 3, f"{place}.constant"),
     )

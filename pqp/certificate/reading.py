@@ -1,7 +1,8 @@
 """Reading a document for the checker: JSON values in, rationals out.
 
 Room: whatever is malformed raises a `CertificateError` that names its place. Knows no problem and no pieces.
-May touch: `errors`, python-flint.
+Arrays of numpy and other sequences may stand for lists, so that long paths need not be written out.
+May touch: `errors`, python-flint, numpy.
 """
 
 import math
@@ -9,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from flint import arb, fmpq, fmpq_mat, fmpz
+import numpy as np
+from flint import arb, fmpq, fmpz
 
 from pqp.errors import CertificateError
 
@@ -79,7 +81,9 @@ def entry(mapping: Any, key: str, place: str) -> Any:
 
 def items(value: Any, length: int | None, place: str) -> Sequence[Any]:
     """Return a JSON list after checking its length."""
-    if not isinstance(value, list | tuple):
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise CertificateError(f"{place} must be a list, got {shown(value, 'null')}")
     if length is not None and len(value) != length:
         raise CertificateError(f"{place} must have {length} entries, got {len(value)}")
@@ -101,9 +105,16 @@ def weights(value: Any, allowed: Sequence[object], place: str) -> list[fmpq]:
     return found
 
 
-def matrix(value: Any, shape: tuple[int | None, int | None], place: str) -> fmpq_mat:
-    """Return a matrix given by its rows; None in `shape` leaves that size open."""
-    rows = items(value, shape[0], place)
-    width = shape[1] if shape[1] is not None else len(items(rows[0], None, f"{place}[0]")) if rows else 0
-    flat = [v for i, row in enumerate(rows) for v in numbers(row, width, f"{place}[{i}]")]
-    return fmpq_mat(len(rows), width, flat)
+def index(value: Any, size: int, place: str) -> int:
+    """Return an index after checking that it counts something."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < size:
+        raise CertificateError(f"{place} must be an index below {size}, got {shown(value, 'null')}")
+    return value
+
+
+def approximate(value: fmpq) -> float:
+    """Return the nearest float64 number, infinite beyond its range."""
+    try:
+        return int(value.p) / int(value.q)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -52,3 +52,58 @@ def dense(k, seed=0, integers=True):
     return pqp.ParametricQP(
         pqp.Gram(F), c[0] + pqp.mu * c[1], A, row_upper=abs(b[0]) + 1 + pqp.mu * abs(b[1])
     )
+
+
+def regression(rows, columns, seed=0, signals=20):
+    """Return gaussian X and y = Xb + noise, with the first coefficients of b at random and the rest zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    return X, X[:, :signals] @ rng.normal(size=signals) + rng.normal(size=rows)
+
+
+def factor_market(assets, seed=0, factors=10):
+    """Return means, loadings F and specific variances d of a market: the covariance is F Fᵀ + diag(d).
+
+    The first factor is the market, all loadings on it near 1; the others are weaker and of either sign.
+    """
+    rng = np.random.default_rng(seed)
+    market, others = rng.normal(1, 0.3, size=(assets, 1)), rng.normal(0, 0.3, size=(assets, factors - 1))
+    loadings, specific = 0.15 * np.hstack([market, others]), rng.uniform(0.01, 0.1, size=assets)
+    return 0.1 * rng.normal(size=assets), loadings, specific
+
+
+def strictly_convex(n=40, m=80, seed=0):
+    """Return P, c0, c1, A, b0, b1 of: minimise ½xᵀPx + (c0 + mu c1)·x subject to Ax ≤ b0 + mu b1."""
+    rng = np.random.default_rng(seed)
+    F = rng.normal(size=(n, n))
+    P, (c0, c1) = F @ F.T / n + 0.1 * np.eye(n), rng.normal(size=(2, n))
+    return (P + P.T) / 2, c0, c1, rng.normal(size=(m, n)), rng.uniform(1, 2, size=m), 0.1 * rng.normal(size=m)
+
+
+def mixture(first, second, seed=0, decimals=None):
+    """Return points and classes -1, +1 like those of `data/mixture`: ten gaussian clouds a class.
+
+    Rounded to a few decimals, points coincide and the path has ties.
+    """
+    rng = np.random.default_rng(seed)
+    centres = [rng.normal(size=(10, 2)) + np.eye(2)[k] for k in (0, 1)]
+    clouds = [
+        centres[k][rng.integers(10, size=size)] + rng.normal(size=(size, 2)) / np.sqrt(5)
+        for k, size in ((0, first), (1, second))
+    ]
+    X = np.vstack(clouds) if decimals is None else np.round(np.vstack(clouds), decimals)
+    return X, np.repeat([-1, 1], (first, second))
+
+
+def rbf(X, gamma=1.0):
+    """Return the kernel matrix exp(-gamma |x - x'|²), exactly symmetric."""
+    squares = ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
+    return np.exp(-gamma * squares)
+
+
+def ranking(K, pairs):
+    """Return the dual of RankSVM with the L1 loss: minimise ½αᵀDKDᵀα - Σα subject to 0 ≤ α ≤ mu."""
+    count = len(pairs)
+    return pqp.ParametricQP(
+        pqp.PairGram(K, pairs), np.full(count, -1), lower=0, upper=pqp.mu * np.ones(count)
+    )

@@ -10,18 +10,16 @@ import pytest
 import pqp
 from pqp.crisscross import RULES
 from tests.catalogue import CATALOGUE, mairal_yu
+from tests.engines import ENGINES, EXACT, REVISED
 
-ARITHMETICS = ("exact", "float")
 # The data have two or three digits and the paths a few pieces: round-off stays far below this.
 CLOSE = 1e-9
 
 
 @cache
-def traced(name, arithmetic, rule="least-index", direction="left-to-right"):
+def traced(name, engine, rule="least-index", direction="left-to-right"):
     entry = CATALOGUE[name]
-    return pqp.solve_path(
-        entry.build(), entry.interval, arithmetic=arithmetic, rule=rule, direction=direction
-    )
+    return engine.trace(entry.build(), entry.interval, rule=rule, direction=direction)
 
 
 @pytest.fixture(params=CATALOGUE)
@@ -38,14 +36,19 @@ where_kinks_are_known = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(params=ARITHMETICS)
-def arithmetic(request):
-    return request.param
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return ENGINES[request.param]
 
 
 @pytest.fixture
-def path(entry, arithmetic):
-    return traced(entry.name, arithmetic)
+def arithmetic(engine):
+    return engine.arithmetic
+
+
+@pytest.fixture
+def path(entry, engine):
+    return traced(entry.name, engine)
 
 
 def agree(found, known, arithmetic):
@@ -149,20 +152,36 @@ class TestProof:
 
 
 class TestOtherWays:
-    def test_right_to_left_gives_the_same_values(self, entry, path, arithmetic):
-        assert has_same_values(path, traced(entry.name, arithmetic, direction="right-to-left"))
+    def test_right_to_left_gives_the_same_values(self, entry, path, engine):
+        assert has_same_values(path, traced(entry.name, engine, direction="right-to-left"))
 
     @where_x_is_unique
-    def test_right_to_left_gives_the_same_solutions(self, entry, path, arithmetic):
-        reverse = traced(entry.name, arithmetic, direction="right-to-left")
+    def test_right_to_left_gives_the_same_solutions(self, entry, path, engine, arithmetic):
+        reverse = traced(entry.name, engine, direction="right-to-left")
         assert agree(bends(reverse), bends(path), arithmetic)
         for segment, mu in probes(path):
             if segment.lo < mu < segment.hi:
                 assert agree(reverse(mu).x, segment.at(mu).x, arithmetic)
 
     @pytest.mark.parametrize("rule", sorted(set(RULES) - {"least-index"}))
-    def test_every_rule_gives_the_same_values(self, entry, path, arithmetic, rule):
-        assert has_same_values(path, traced(entry.name, arithmetic, rule=rule))
+    def test_every_rule_gives_the_same_values(self, entry, path, engine, rule):
+        assert has_same_values(path, traced(entry.name, engine, rule=rule))
+
+    @where_x_is_unique
+    def test_every_engine_gives_the_same_solutions(self, entry, path, engine):
+        exact = traced(entry.name, EXACT)
+        assert agree(bends(path), bends(exact), engine.arithmetic)
+        for segment, mu in probes(exact):
+            if segment.lo < mu < segment.hi:
+                assert agree(path(mu).x, segment.at(mu).x, engine.arithmetic)
+
+    def test_every_engine_gives_the_same_values(self, entry, path, engine):
+        exact, found = traced(entry.name, EXACT), path
+        assert [interval.status for interval in found.intervals] == [
+            interval.status for interval in exact.intervals
+        ]
+        for segment, mu in probes(exact):
+            assert agree(found.objective(clamped(mu, found)), segment.at(mu).objective, engine.arithmetic)
 
 
 def has_same_values(path, other):
@@ -188,6 +207,13 @@ def clamped(mu, path):
 
 def test_catalogue_is_large_enough():
     assert len(CATALOGUE) >= 28
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 4, 5, 6])
+def test_revised_engine_finds_exponentially_many_pieces_in_floats(p):
+    path = REVISED.trace(mairal_yu(p), (0, 2))
+    assert len(bends(path)) + 1 == (3**p + 1) // 2
+    path.certify()
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4, 5])

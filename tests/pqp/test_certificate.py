@@ -2,20 +2,23 @@
 
 import contextlib
 import copy
+import dataclasses
 import json
 import math
 from fractions import Fraction
 
 import pytest
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqp.certificate import check
 from pqp.certificate.covering import require_continuity
-from pqp.certificate.lines import Span
-from pqp.certificate.pieces import Piece, derive
+from pqp.certificate.lines import Line, Span
+from pqp.certificate.pieces import Piece
 from pqp.certificate.problem import read_problem
+from pqp.certificate.solution import derive
+from pqp.certificate.states import Ledger
 from pqp.errors import CertificateError
 from tests.pqp.documents import (
     EXAMPLES,
@@ -146,9 +149,10 @@ def exchange(segments, source, target):
 
 
 def change(document, place, value):
-    *parents, last = (int(key) if key.isdigit() else key for key in place.split("."))
+    *parents, last = place.split(".")
     for key in parents:
-        document = document[key]
+        document = document[int(key) if isinstance(document, list) else key]
+    last = int(last) if isinstance(document, list) else last
     if value is DROP:
         del document[last]
     else:
@@ -246,6 +250,13 @@ def test_certificate_states_the_exact_stretches_and_breakpoints():
     assert proof.breakpoints == (Fraction(1, 3),)
     assert proof.statuses == ((-1, 1, "optimal"),)
     assert "optimal from -1 to 1" in str(proof)
+
+
+def test_certificate_tells_what_a_long_proof_cost():
+    proof = check(shared())
+    assert 0 < proof.seconds < 60
+    assert "The proof took 75 s." in str(dataclasses.replace(proof, seconds=75.2))
+    assert "took" not in str(dataclasses.replace(proof, seconds=0.1))
 
 
 def test_infinite_ends_are_floats():
@@ -351,11 +362,12 @@ class TestSoftRows:
 def test_value_that_is_not_continuous_is_found():
     """No two optimal pieces can show this, so the last line of defence is tested by itself."""
     problem = read_problem(jump()["problem"])
-    frame = ("here", "optimal", None, None, Span())
-    left, right = (Piece(*frame, fmpq_mat(1, 2, [x, 0])) for x in (1, 0))
-    require_continuity(problem, [left, right], [None, fmpq(1, 3), None])
-    with pytest.raises(CertificateError, match="continue the optimal value"):
-        require_continuity(problem, [left, right], [None, fmpq(1, 2), None])
+    for mu, is_accepted in ((fmpq(1, 3), True), (fmpq(1, 2), False)):
+        left = Piece("left", "optimal", None, mu, Span(None, mu), {0: Line(fmpq(1), fmpq(0))})
+        right = Piece("right", "optimal", mu, None, Span(mu, None), {})
+        wrong = pytest.raises(CertificateError, match="right must continue the optimal value of left")
+        with contextlib.nullcontext() if is_accepted else wrong:
+            require_continuity(problem, left, right)
 
 
 SMALL = st.integers(-2, 2)
@@ -413,9 +425,11 @@ def test_what_is_accepted_is_optimal_by_enumeration(problem, lo, length, states)
     """The states may be nonsense, but the numbers follow from them: only the optimality conditions object."""
     piece = optimal(lo, lo + length, states)
     with contextlib.suppress(CertificateError):
-        solution = derive(read_problem(problem), piece, "here")
-        for name, table in (("x", solution.x), ("y", solution.y), ("z", solution.z)):
-            piece |= {f"{name}{k}": [str(table[0, k])] for k in (0, 1)}
+        ledger = Ledger(read_problem(problem))
+        ledger.set_all(piece, "here")
+        solution = derive(ledger, "here")
+        for name, line in (("x", solution.x_of(0)), ("y", solution.y_of(0)), ("z", solution.z_of(0))):
+            piece |= {f"{name}0": [str(line.constant)], f"{name}1": [str(line.slope)]}
         check(path(problem, (lo, lo + length), [piece]))
         for mu in (Fraction(lo), Fraction(2 * lo + length, 2), Fraction(lo + length)):
             x = Fraction(piece["x0"][0]) + mu * Fraction(piece["x1"][0])

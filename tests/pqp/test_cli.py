@@ -88,10 +88,11 @@ class TestSolve:
         path = pqp.solve_path(pqp.files.load_problem("budget.json"), (-2, 8), arithmetic="exact", log=True)
         assert out.startswith(str(path.log))
 
+    @pytest.mark.parametrize("words", [(), ("--exact",)], ids=["float", "exact"])
     @pytest.mark.parametrize("limit", ["--max-pieces", "--max-pivots", "--time-limit"])
-    def test_limit_gives_the_finished_part_and_code_3(self, run, limit):
-        amount = {"--max-pieces": "2", "--max-pivots": "3", "--time-limit": "1e-9"}[limit]
-        code, out, err = run("solve", "budget.json", "--mu", "-2", "8", limit, amount, "--save", "part.json")
+    def test_limit_gives_the_finished_part_and_code_3(self, run, limit, words):
+        words = (*words, limit, {"--max-pieces": "2", "--max-pivots": "1", "--time-limit": "1e-9"}[limit])
+        code, out, err = run("solve", "budget.json", "--mu", "-2", "8", *words, "--save", "part.json")
         assert code == 3
         assert err.startswith(f"pqp: {limit[2:].replace('-', '_')} = ")
         assert err.count("\n") == 1

@@ -11,10 +11,10 @@ import pqp
 from pqp import mu
 from pqp.compilation import Pair, compile_problem
 from pqp.field import RATIONAL
+from tests.engines import EVERY_ENGINE
 
 # The same examples in every run, few enough for a slow machine.
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)
-ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 F = Fraction
 
 
@@ -77,19 +77,19 @@ class TestEveryKindOfLimit:
         arguments, size, _, _ = KINDS[kind]
         assert compile_problem(pqp.ParametricQP([[1]], [-mu], **arguments), RATIONAL).lcp.size == size
 
-    @ARITHMETICS
-    def test_path_is_the_one_by_hand(self, kind, arithmetic):
+    @EVERY_ENGINE
+    def test_path_is_the_one_by_hand(self, kind, engine):
         arguments, _, x, bends = KINDS[kind]
-        path = pqp.solve_path(pqp.ParametricQP([[1]], [-mu], **arguments), (-3, 3), arithmetic=arithmetic)
+        path = engine.trace(pqp.ParametricQP([[1]], [-mu], **arguments), (-3, 3))
         assert list(path.breakpoints) == bends
         assert path.x(MUS)[:, 0].tolist() == [x(m) for m in MUS]
         assert not path.jumps
 
-    @ARITHMETICS
-    def test_multipliers_balance_the_gradient(self, kind, arithmetic):
+    @EVERY_ENGINE
+    def test_multipliers_balance_the_gradient(self, kind, engine):
         """P x + c − Aᵀy − z = 0, and the residuals of the other conditions vanish too."""
         arguments, _, x, _ = KINDS[kind]
-        path = pqp.solve_path(pqp.ParametricQP([[1]], [-mu], **arguments), (-3, 3), arithmetic=arithmetic)
+        path = engine.trace(pqp.ParametricQP([[1]], [-mu], **arguments), (-3, 3))
         for m in MUS:
             point = path(m)
             assert sum(point.y) + point.z[0] == x(m) - m
@@ -112,20 +112,20 @@ class TestMatrix:
         assert lcp.M.tolist() == [[2, 4, -1, 0], [4, 10, 1, -2], [1, -1, 0, 0], [0, 2, 0, 0]]
         assert (lcp.q0.tolist(), lcp.q1.tolist()) == ([3, 0, -1, -4], [0, 1, 1, 0])
 
-    @pytest.mark.parametrize("arithmetic", ["float", "exact"])
-    def test_variable_with_upper_limit_only_is_measured_downwards(self, arithmetic):
+    @EVERY_ENGINE
+    def test_variable_with_upper_limit_only_is_measured_downwards(self, engine):
         # 2x + y = 6, x + 2y = 0 has x = 4 > 1; at x = 1: y = -1/2 and z = 2 - 1/2 - 6 = -9/2.
         problem = pqp.ParametricQP([[2, 1], [1, 2]], [-6, 0], upper=[1, np.inf])
-        point = pqp.solve(problem, 0, arithmetic=arithmetic)
+        point = engine.solve(problem, 0)
         assert (point.x.tolist(), point.z.tolist()) == ([1, -0.5], [-4.5, 0])
 
-    @pytest.mark.parametrize("arithmetic", ["float", "exact"])
-    def test_fixed_variable_is_substituted_into_costs_and_rows(self, arithmetic):
+    @EVERY_ENGINE
+    def test_fixed_variable_is_substituted_into_costs_and_rows(self, engine):
         # x = mu fixed; 2y + x = w, y >= 1 - x: y = max(-mu/2, 1 - mu), which meet at mu = 2.
         problem = pqp.ParametricQP(
             [[2, 1], [1, 2]], [0, 0], A=[[1, 1]], row_lower=1, lower=[mu, -np.inf], upper=[mu, np.inf]
         )
-        path = pqp.solve_path(problem, (0, 4), arithmetic=arithmetic)
+        path = engine.trace(problem, (0, 4))
         assert list(path.breakpoints) == [2]
         assert path.x([1, 3]).tolist() == [[1, 0], [3, -1.5]]
         assert path(3).z.tolist() == [2 * 3 - 1.5, 0]
@@ -200,14 +200,14 @@ def test_penalty_and_explicit_slacks_give_the_same_path(sides, rows):
         assert soft(m).objective == slack(m).objective
 
 
-@ARITHMETICS
-def test_paper_form_with_slacks_gives_the_path_of_soft_rows_for_nonnegative_weights(arithmetic):
+@EVERY_ENGINE
+def test_paper_form_with_slacks_gives_the_path_of_soft_rows_for_nonnegative_weights(engine):
     """The conjoint problem CBC(C) of the paper, v ≥ 0: min ‖v‖² + C Σ ξ, N v + ξ ≥ 1, v, ξ ≥ 0."""
     N = [[1, -1], [0, 1], [-1, 2]]
     Q, c = np.diag([1, 1, 0, 0, 0]), [0, 0] + [mu] * 3
     paper = pqp.paper_form(Q, c, np.hstack([N, np.eye(3, dtype=int)]), [1, 1, 1])
     soft = pqp.ParametricQP(2 * np.eye(2, dtype=int), [0, 0], A=N, row_lower=1, lower=0, penalty=mu)
-    left, right = (pqp.solve_path(problem, (0, 20), arithmetic=arithmetic) for problem in (paper, soft))
+    left, right = (engine.trace(problem, (0, 20)) for problem in (paper, soft))
     for m in range(21):
         assert left(m).x[:2].tolist() == pytest.approx(right(m).x.tolist(), abs=1e-12)
         assert left(m).objective == pytest.approx(right(m).objective, abs=1e-12)

@@ -16,6 +16,7 @@ from pqp.certificate import check
 from pqp.documents import path_document, problem_document
 from pqp.errors import FileFormatError, ProblemError
 from pqp.files import load_document, load_path, load_problem, save_problem
+from tests.engines import EVERY_ENGINE, EXACT, REVISED, TABLEAU
 from tests.pqp.documents import EXAMPLES, HAND_WRITTEN, as_float, budget
 
 PROBLEMS = {
@@ -188,27 +189,29 @@ class TestPath:
 
     @pytest.mark.parametrize("interval", [(-2, 8), (-math.inf, math.inf), (3, 3), (-3, -1)], ids=str)
     @pytest.mark.parametrize(
-        ("arithmetic", "suffix"), [("exact", ".json"), ("float", ".json"), ("float", ".npz")]
+        ("engine", "suffix"),
+        [(EXACT, ".json"), (REVISED, ".json"), (REVISED, ".npz"), (TABLEAU, ".json"), (TABLEAU, ".npz")],
+        ids=["exact-json", "revised-json", "revised-npz", "tableau-json", "tableau-npz"],
     )
-    def test_path_is_read_back_exactly(self, interval, arithmetic, suffix, tmp_path):
-        path = pqp.solve_path(PROBLEMS["integers"](), interval, arithmetic=arithmetic)
+    def test_path_is_read_back_exactly(self, interval, engine, suffix, tmp_path):
+        path = engine.trace(PROBLEMS["integers"](), interval)
         path.save(tmp_path / f"path{suffix}")
         found = load_path(tmp_path / f"path{suffix}")
         assert path_document(found) == path_document(path)
         assert [type(end) for end in found.asked] == [type(end) for end in path.asked]
         assert check(load_document(tmp_path / f"path{suffix}")).pieces == len(path.segments)
 
-    @pytest.mark.parametrize("arithmetic", ["exact", "float"])
-    def test_unbounded_piece_keeps_its_proof(self, arithmetic, tmp_path):
+    @EVERY_ENGINE
+    def test_unbounded_piece_keeps_its_proof(self, engine, tmp_path):
         problem = pqp.ParametricQP([[0]], [mu], [[1]], row_lower=[1], lower=0, penalty=[2])
-        path = pqp.solve_path(problem, (-5, 5), arithmetic=arithmetic)
+        path = engine.trace(problem, (-5, 5))
         path.save(tmp_path / "path.json")
         assert {segment.status for segment in path.segments} == {"unbounded", "optimal"}
         assert path_document(load_path(tmp_path / "path.json")) == path_document(path)
 
-    @pytest.mark.parametrize("arithmetic", ["exact", "float"])
-    def test_loaded_path_goes_on_like_the_one_saved(self, arithmetic, tmp_path):
-        path = pqp.solve_path(PROBLEMS["integers"](), (-2, 8), arithmetic=arithmetic, max_pieces=2)
+    @EVERY_ENGINE
+    def test_loaded_path_goes_on_like_the_one_saved(self, engine, tmp_path):
+        path = engine.trace(PROBLEMS["integers"](), (-2, 8), max_pieces=2)
         path.save(tmp_path / "part.json")
         found = load_path(tmp_path / "part.json")
         assert found.stopped == path.stopped
@@ -281,7 +284,7 @@ def test_path_with_a_key_missing_is_refused(tmp_path):
 class TestPacked:
     @pytest.fixture
     def blocks(self, tmp_path):
-        pqp.solve_path(PROBLEMS["integers"](), (-2, 8)).save(tmp_path / "path.npz")
+        pqp.solve_path(PROBLEMS["integers"](), (-2, 8), method="tableau").save(tmp_path / "path.npz")
         with np.load(tmp_path / "path.npz") as archive:
             return {name: archive[name] for name in archive.files}
 

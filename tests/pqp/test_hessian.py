@@ -1,63 +1,17 @@
 """hessian: matrices and factors, and what is said about those that are not convex."""
 
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.sparse
-import sympy
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from pqp.convexity import negative_direction
 from pqp.errors import NotConvexError, ProblemError
 from pqp.field import FIELDS
-from pqp.hessian import Gram, Matrix, PairGram, as_hessian, negative_direction
+from pqp.hessian import Gram, HessianProduct, Matrix, PairGram, as_hessian
 
-# The same examples in every run, few enough for a slow machine.
-QUICK = settings(max_examples=30, deadline=None, derandomize=True)
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
-
-
-@st.composite
-def symmetric(draw, largest: int = 3):
-    n = draw(st.integers(1, 4))
-    upper = draw(st.lists(st.integers(-largest, largest), min_size=n * n, max_size=n * n))
-    matrix = np.triu(np.array(upper).reshape(n, n))
-    return matrix + np.triu(matrix, 1).T
-
-
-def is_semidefinite(matrix: np.ndarray) -> bool:
-    """All principal minors are nonnegative: the definition by determinants."""
-    n = len(matrix)
-    chosen = (list(rows) for size in range(1, n + 1) for rows in combinations(range(n), size))
-    return all(sympy.Matrix(matrix[np.ix_(rows, rows)]).det() >= 0 for rows in chosen)
-
-
-class TestNegativeDirection:
-    @QUICK
-    @given(matrix=symmetric())
-    def test_direction_is_found_exactly_where_a_minor_is_negative(self, matrix):
-        found = negative_direction(matrix)
-        assert (found is None) == is_semidefinite(matrix)
-        if found is not None:
-            direction, curvature = found
-            assert direction @ matrix @ direction == curvature < 0
-
-    @QUICK
-    @given(F=st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), min_size=1, max_size=5))
-    def test_gram_matrices_of_any_rank_have_none(self, F):
-        assert negative_direction(np.array(F) @ np.array(F).T) is None
-
-    def test_rationals_are_decided_beyond_float_precision(self):
-        # det = -10⁻³⁰, although both eigenvalues are nonnegative in float64.
-        tiny = Fraction(1, 10**30)
-        direction, curvature = negative_direction(np.array([[1, 1], [1, 1 - tiny]], dtype=object))
-        assert curvature == direction @ np.array([[1, 1], [1, 1 - tiny]], dtype=object) @ direction < 0
-
-    def test_indefinite_matrix_with_zero_diagonal(self):
-        # 2 x1 x2 is -2 at (1, -1).
-        assert negative_direction(np.array([[0, 1], [1, 0]]))[1] < 0
 
 
 @ARITHMETICS
@@ -81,6 +35,111 @@ class TestEntries:
 
     def test_matrix_without_rows_is_allowed(self, arithmetic):
         assert Matrix(np.zeros((0, 0))).matrix(FIELDS[arithmetic]).shape == (0, 0)
+
+
+RNG = np.random.default_rng(5)
+SYMMETRIC = RNG.integers(-3, 4, size=(6, 6))
+BAND = scipy.sparse.diags([[-1] * 5, [2] * 6, [-1] * 5], offsets=[-1, 0, 1], dtype=int)
+PAIRS = [(0, 1), (2, 0), (3, 3), (1, 2), (0, 1), (3, 1)]
+TALL = RNG.integers(-2, 3, size=(6, 2))
+WIDE = RNG.normal(size=(6, 9))
+KINDS = {
+    "dense": lambda: Matrix(SYMMETRIC @ SYMMETRIC.T),
+    "sparse": lambda: Matrix(BAND),
+    "sparse diagonal": lambda: Matrix(scipy.sparse.diags([[1.5, 0.0, 2.0, 1.0, 0.0, 3.0]], offsets=[0])),
+    "tall Gram": lambda: Gram(TALL),
+    "wide Gram": lambda: Gram(WIDE),
+    "tall Gram and diagonal": lambda: Gram(TALL, diagonal=[1, 0, 2, 0, 3, 1]),
+    "wide Gram and diagonal": lambda: Gram(WIDE, diagonal=0.5),
+    "sparse Gram": lambda: Gram(scipy.sparse.coo_matrix(TALL)),
+    "sparse Gram and diagonal": lambda: Gram(scipy.sparse.csr_matrix(TALL), diagonal=[1, 0, 2, 0, 3, 1]),
+    "pairs": lambda: PairGram(SYMMETRIC @ SYMMETRIC.T, PAIRS),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestProducts:
+    """What engines ask of P, against the entries in exact arithmetic."""
+
+    def entries(self, kind: str) -> np.ndarray:
+        return KINDS[kind]().matrix(FIELDS["exact"]).astype(float)
+
+    @pytest.mark.parametrize("chosen", [[], [3], [4, 1], [5, 0, 2, 3], [0, 1, 2, 3, 4, 5]], ids=str)
+    @pytest.mark.parametrize("columns", [(), (2,)], ids=["vector", "block"])
+    def test_product_takes_the_chosen_columns(self, kind, chosen, columns):
+        indices, values = np.array(chosen, dtype=int), RNG.normal(size=(len(chosen), *columns))
+        found = KINDS[kind]().product(indices, values)
+        assert found.shape == (6, *columns)
+        np.testing.assert_allclose(found, self.entries(kind)[:, indices] @ values, atol=1e-12)
+
+    def test_times_is_the_whole_product(self, kind):
+        for vector in (RNG.normal(size=6), RNG.normal(size=(6, 3))):
+            np.testing.assert_allclose(KINDS[kind]().times(vector), self.entries(kind) @ vector, atol=1e-12)
+
+    @pytest.mark.parametrize("columns", [[2], [1, 0, 4, 5], []], ids=str)
+    def test_block_is_a_dense_part(self, kind, columns):
+        rows, columns = np.array([4, 1, 2]), np.array(columns, dtype=int)
+        found = KINDS[kind]().block(rows, columns)
+        assert isinstance(found, np.ndarray)
+        np.testing.assert_allclose(found, self.entries(kind)[np.ix_(rows, columns)], atol=1e-12)
+
+    def test_diagonal_and_float_entries_agree_with_the_exact_ones(self, kind):
+        np.testing.assert_allclose(KINDS[kind]().diagonal(), np.diag(self.entries(kind)), atol=1e-12)
+        np.testing.assert_allclose(KINDS[kind]().matrix(FIELDS["float"]), self.entries(kind), atol=1e-12)
+
+    def test_answers_are_float64_and_the_data_stay_as_they_were(self, kind):
+        hessian = KINDS[kind]()
+        indices = np.array([0, 2])
+        for answer in (
+            hessian.product(indices, np.ones(2)),
+            hessian.times(np.ones(6)),
+            hessian.block(indices, indices),
+            hessian.diagonal(),
+        ):
+            assert answer.dtype == float
+        np.testing.assert_allclose(hessian.times(np.eye(6)), self.entries(kind), atol=1e-12)
+
+    def test_view_multiplies_from_both_sides(self, kind):
+        P, vector = HessianProduct(KINDS[kind]()), RNG.normal(size=6)
+        np.testing.assert_allclose(P @ vector, self.entries(kind) @ vector, atol=1e-12)
+        np.testing.assert_allclose(vector @ P, self.entries(kind) @ vector, atol=1e-12)
+        np.testing.assert_allclose(P.dense(), self.entries(kind), atol=1e-12)
+
+
+class TestStructure:
+    def test_sparse_matrix_stays_sparse_and_integer(self):
+        assert isinstance(Matrix(BAND).values, scipy.sparse.csr_array)
+        assert Matrix(BAND).values.dtype == np.int64
+
+    def test_sparse_factor_stays_sparse(self):
+        assert isinstance(Gram(scipy.sparse.coo_matrix(TALL)).F, scipy.sparse.csr_array)
+
+    def test_large_structured_matrices_are_never_formed(self):
+        # 200 000 variables: an array of the entries would take 320 GB.
+        n, indices = 200_000, np.array([7, 5])
+        pairs = np.column_stack([np.arange(n) % 3, np.arange(1, n + 1) % 3])
+        for P in (Matrix(scipy.sparse.identity(n)), Gram(np.ones((n, 2))), PairGram(np.eye(3), pairs)):
+            assert P.product(indices, np.ones((2, 2))).shape == (n, 2)
+            assert P.times(np.ones(n)).shape == P.diagonal().shape == (n,)
+            assert P.block(indices, indices).shape == (2, 2)
+
+    @pytest.mark.parametrize(
+        ("diagonal", "message"),
+        [
+            ([1, -1], r"diagonal\[1\] is -1: .* needs finite entries d ≥ 0"),
+            ([np.inf, 0], r"diagonal\[0\] is inf"),
+            ([1], r"diagonal must have 2 entries to match F, got shape \(1,\)"),
+            ([1, np.nan], r"diagonal\[1\] is NaN"),
+        ],
+        ids=str,
+    )
+    def test_bad_diagonal_is_named(self, diagonal, message):
+        with pytest.raises(ProblemError, match=message):
+            Gram([[1], [2]], diagonal=diagonal)
+
+    def test_single_diagonal_number_stands_for_every_entry(self):
+        exact = Gram([[1], [2]], diagonal=Fraction(1, 3)).matrix(FIELDS["exact"])
+        assert exact.tolist() == [[Fraction(4, 3), 2], [2, Fraction(13, 3)]]
 
 
 class TestFloatGram:

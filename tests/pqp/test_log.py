@@ -12,6 +12,7 @@ from pqp import mu
 from pqp.crisscross import RULES
 from pqp.log import PivotLog
 from pqp.place import Place
+from tests.engines import EVERY_ENGINE, REVISED
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 EVERY_RULE = pytest.mark.parametrize("rule", RULES)
@@ -38,7 +39,8 @@ BUSY = pqp.ParametricQP(
 
 
 def log_of(problem, arithmetic="exact", rule="least-index", interval=(-2, 8), **options) -> PivotLog:
-    return pqp.solve_path(problem, interval, arithmetic=arithmetic, rule=rule, log=True, **options).log
+    path = pqp.solve_path(problem, interval, "tableau", arithmetic, rule=rule, log=True, **options)
+    return path.log
 
 
 @ARITHMETICS
@@ -143,12 +145,38 @@ class TestSequence:
         # One pivot at each bend: wine enters at 1, the budget ceases to bind at 5.
         assert places[1:] == [(Place(1, 1), 1), (Place(5, 1), 1)]
 
-    @ARITHMETICS
-    def test_log_goes_on_counting_when_the_path_is_extended(self, arithmetic):
-        path = pqp.solve_path(BUDGET, (0, 3), arithmetic=arithmetic, log=True)
+    @EVERY_ENGINE
+    def test_log_goes_on_counting_when_the_path_is_extended(self, engine):
+        path = engine.trace(BUDGET, (0, 3), log=True)
         log = path.extend(8).log
         assert [pivot.number for pivot in log] == list(range(1, len(log) + 1))
         assert log[: len(path.log)].pivots[0].before == path.log[0].before
+
+
+class TestEvents:
+    """The log of the revised engine: every event, with who steps from where to where."""
+
+    def test_every_bend_is_an_event_that_names_what_steps(self):
+        log = REVISED.trace(BUDGET, (0, 8), log=True).log
+        last = {entry.place.mu: entry for entry in log}
+        assert sorted(last)[-2:] == [1, 5]
+        assert (last[1].names, last[1].before, last[1].after) == (("wine",), ("lower",), ("between",))
+        assert last[5].names == ("budget",)
+        assert [entry.kind for entry in (last[1], last[5])] == ["event", "event"]
+
+    def test_jump_is_told_apart(self):
+        problem = pqp.ParametricQP([[0]], [mu], lower=0, upper=1)
+        (entry,) = REVISED.trace(problem, (-1, 1), log=True).log
+        assert (entry.kind, entry.before, entry.after) == ("jump", ("upper",), ("lower",))
+
+    def test_events_are_numbered_and_printed_with_their_mu(self):
+        log = REVISED.trace(BUSY, (-2, 8), log=True).log
+        assert [entry.number for entry in log] == list(range(1, len(log) + 1))
+        assert str(log).count("mu = ") >= len(log)
+
+    def test_limit_on_pivots_does_not_depend_on_the_log(self):
+        one, other = (REVISED.trace(BUDGET, (-2, 8), max_pivots=1, log=log) for log in (True, False))
+        assert (one.hi, one.stopped) == (other.hi, other.stopped)
 
 
 def test_free_variables_enter_by_a_block_pivot_that_is_no_pivot_of_the_method():

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-import pqp
 from pqp import mu
 from pqp.errors import NotConvexError, NumericalTroubleError
 from tests.comparison import optimal_points, traced
 from tests.data_folder import index, maros_meszaros, needs
+from tests.engines import FLOAT_ENGINES
 
 pytestmark = needs("maros_meszaros")
 # The listed optima have twelve digits, fewer where solvers had to agree on them.
@@ -37,8 +37,9 @@ def is_listed_optimum(value, name):
 
 
 @pytest.mark.parametrize("name", [*BY_FLOAT, *slow(BY_FLOAT_SLOWLY)])
-def test_float_value_is_the_listed_optimum(name):
-    point = pqp.solve(maros_meszaros(name), 0)
+@FLOAT_ENGINES
+def test_float_value_is_the_listed_optimum(name, engine):
+    point = engine.solve(maros_meszaros(name), 0)
     assert is_listed_optimum(point.objective, name)
     assert point.residuals().largest <= RESIDUAL
 
@@ -52,14 +53,16 @@ def test_exact_value_is_the_listed_optimum_and_proved(name):
 
 
 @pytest.mark.parametrize("name", BY_FLOAT)
-def test_float_solution_is_proved(name):
-    pqp.solve_path(maros_meszaros(name), (0, 0)).certify()
+@FLOAT_ENGINES
+def test_float_solution_is_proved(name, engine):
+    engine.trace(maros_meszaros(name), (0, 0)).certify()
 
 
 @pytest.mark.parametrize("name", [*HARD, *slow(HARD_AND_SLOW)])
-def test_float_gives_the_right_answer_or_none(name):
+@FLOAT_ENGINES
+def test_float_gives_the_right_answer_or_none(name, engine):
     with contextlib.suppress(NumericalTroubleError):
-        assert is_listed_optimum(pqp.solve(maros_meszaros(name), 0).objective, name)
+        assert is_listed_optimum(engine.solve(maros_meszaros(name), 0).objective, name)
 
 
 def test_indefinite_problem_is_refused_with_a_direction_of_negative_curvature():
@@ -95,8 +98,9 @@ class TestMovedProblem:
         assert all(point.residuals().largest == 0 for point in optimal_points(path))
         assert is_listed_optimum(path(0).objective, name)
 
-    def test_float_path_is_proved_and_meets_the_listed_optimum_at_zero(self, name, move):
-        path = pqp.solve_path(self.moved(name, move), (-5, 30))
+    @FLOAT_ENGINES
+    def test_float_path_is_proved_and_meets_the_listed_optimum_at_zero(self, name, move, engine):
+        path = engine.trace(self.moved(name, move), (-5, 30))
         path.certify()
         assert all(point.residuals().largest <= RESIDUAL for point in optimal_points(path))
         assert is_listed_optimum(path(0).objective, name)

@@ -14,6 +14,7 @@ from matplotlib.text import Text
 import pqp
 from pqp import mu
 from pqp.errors import ProblemError
+from tests.engines import ENGINES
 
 BUDGET = pqp.ParametricQP(
     [[2, 0], [0, 2]], [-4, -6], [[1, 1]], row_upper=mu, lower=0, names=["wine", "cheese"]
@@ -24,9 +25,9 @@ UNBOUNDED = pqp.ParametricQP([[0]], [mu], lower=0)
 MANY = pqp.ParametricQP(np.eye(20, dtype=int), mu * -np.arange(20), upper=30)
 
 
-@pytest.fixture(params=["exact", "float"])
-def arithmetic(request):
-    return request.param
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    return ENGINES[request.param]
 
 
 def curves(axes):
@@ -44,8 +45,8 @@ def written(axes):
 
 class TestBudget:
     @pytest.fixture
-    def axes(self, arithmetic):
-        return pqp.solve_path(BUDGET, (-2, 8), arithmetic=arithmetic).plot()
+    def axes(self, engine):
+        return engine.trace(BUDGET, (-2, 8)).plot()
 
     def test_curves_go_through_the_solution_at_their_corners(self, axes):
         path = pqp.solve_path(BUDGET, (-2, 8))
@@ -75,8 +76,8 @@ class TestBudget:
         assert (tmp_path / "budget.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_jump_is_a_dashed_line_between_two_optimal_points(arithmetic):
-    axes = pqp.solve_path(JUMP, (-1, 1), arithmetic=arithmetic).plot()
+def test_jump_is_a_dashed_line_between_two_optimal_points(engine):
+    axes = engine.trace(JUMP, (-1, 1)).plot()
     (dashed,) = [line for line in axes.lines if line.get_linestyle() == "--"]
     assert dashed.get_xydata().tolist() == [[0, 1], [0, 0]]
     assert dashed.get_marker() == "o"
@@ -116,7 +117,7 @@ def test_path_without_solutions_is_shaded_and_says_so():
 
 
 def test_path_that_stopped_at_once_is_an_empty_picture():
-    path = pqp.solve_path(BUDGET, (1, 8), max_pivots=1)
+    path = pqp.solve_path(BUDGET, (1, 8), method="tableau", max_pivots=1)
     axes = path.plot()
     assert axes.get_title() == "Solution path: nothing was traced, stopped early"
 

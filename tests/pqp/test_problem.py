@@ -48,9 +48,12 @@ class TestRecord:
         data = problem.data(FIELDS["exact"])
         assert (data.P[0, 0], data.c[1][0], data.A[0, 0]) == (Fraction(1, 3), Fraction(1, 7), Fraction(2, 3))
 
-    def test_sparse_matrices_are_accepted(self):
+    def test_sparse_rows_stay_sparse(self):
         eye = scipy.sparse.csr_matrix([[1, 0], [0, 1]])
-        assert pqp.ParametricQP(eye, [0, 0], A=eye).A.tolist() == [[1, 0], [0, 1]]
+        problem = pqp.ParametricQP(eye, [0, 0], A=eye, row_upper=1)
+        assert isinstance(problem.A, scipy.sparse.csr_array)
+        assert problem.A.dtype == np.int64
+        assert problem.A.toarray().tolist() == [[1, 0], [0, 1]]
 
     def test_kinds_of_rows_and_variables_are_told_apart(self):
         problem = pqp.ParametricQP(
@@ -157,7 +160,7 @@ MISTAKES = [
     ({"c": np.array([1j, 0])}, "c holds complex numbers"),
     ({"c": [mu**2, 1]}, r"c\[0\] must be affine in mu, got mu\*\*2"),
     ({"A": np.ones((3, 3))}, r"A must have 2 columns to match P, got shape \(3, 3\)"),
-    ({"A": np.ones(2)}, r"A must have 2 columns to match P, got shape \(2,\)"),
+    ({"A": np.ones(2)}, r"A must be a matrix, got shape \(2,\)"),
     ({"A": [[1, 2], [3]]}, "A is ragged"),
     ({"A": np.array([[1, 2], [3, np.inf], [0, 0]])}, r"A\[1, 1\] is inf: entries of A must be finite"),
     ({"A": np.array([[1, 2], [3, 4], [np.nan, 0]])}, r"A\[2, 0\] is NaN"),
@@ -232,3 +235,59 @@ class TestMistakes:
         # min ½x² - 10⁴⁰⁰ x has its minimum at x = 10⁴⁰⁰.
         problem = pqp.ParametricQP([[1]], [-(10**400)])
         assert pqp.solve(problem, 0, arithmetic="exact").x.tolist() == [10**400]
+
+
+class TestManyRows:
+    """What engines for large problems rely on: nothing is formed before it is asked for."""
+
+    N = 100_000
+
+    def problem(self, **data: object) -> pqp.ParametricQP:
+        rows = scipy.sparse.csr_array((np.ones(self.N), (np.arange(self.N), np.arange(self.N) % 3)))
+        return pqp.ParametricQP(
+            scipy.sparse.identity(3), 0, A=rows, **{"row_lower": 1, "penalty": mu, **data}
+        )
+
+    def test_data_in_float_keep_the_structure(self):
+        data = self.problem().data(FIELDS["float"])
+        assert isinstance(data.A, scipy.sparse.csr_array)
+        assert (data.A @ np.ones(3)).tolist() == [1] * self.N
+        assert (data.P @ np.array([1.0, 2.0, 3.0])).tolist() == [1, 2, 3]
+        assert data.dense_P.tolist() == np.eye(3).tolist()
+
+    def test_exact_data_are_converted_when_asked_for(self):
+        data = self.problem().data(FIELDS["exact"])
+        assert vars(data).keys() == {"problem", "field"}
+        assert data.c[0].tolist() == [0, 0, 0]
+        assert vars(data).keys() == {"problem", "field", "c"}
+
+    def test_soft_rows_that_never_cross_are_told_from_one_that_does(self):
+        upper = np.full(self.N, 3)
+        problem = self.problem(row_upper=mu + upper)
+        problem.require_uncrossed_soft_rows(-2, INFINITY)
+        upper[777] = 1
+        with pytest.raises(ProblemError, match=r"row_upper\[777\] = mu \+ 1 cross at mu = 0"):
+            self.problem(row_upper=mu + upper).require_uncrossed_soft_rows(Fraction(-1, 10**30), 1)
+        self.problem(row_upper=mu + upper).require_uncrossed_soft_rows(0, 1)
+
+    def test_limits_that_touch_are_not_taken_for_crossing(self):
+        # 0.1 + mu and 3·0.1 meet where mu = 0.3 - 0.1, which no float64 is.
+        problem = self.problem(row_lower=0.1 + mu, row_upper=0.3)
+        meeting = Fraction(0.3) - Fraction(0.1)
+        problem.require_uncrossed_soft_rows(0, meeting)
+        with pytest.raises(ProblemError, match="cross at mu"):
+            problem.require_uncrossed_soft_rows(0, meeting + Fraction(1, 10**40))
+
+    @pytest.mark.parametrize("mu_end", [10**400, Fraction(1, 10**400)], ids=["huge", "tiny"])
+    def test_ends_beyond_float64_are_compared_exactly(self, mu_end):
+        crossing = self.problem(row_lower=1, row_upper=1 - mu)
+        with pytest.raises(ProblemError, match="cross at mu = 0"):
+            crossing.require_uncrossed_soft_rows(0, mu_end)
+
+    def test_names_are_numbered_and_duplicates_found(self):
+        names = [f"r{i}" for i in range(self.N)]
+        assert self.problem().row_names[-1] == f"row{self.N}"
+        assert self.problem(row_names=names).row_names[-1] == "r99999"
+        names[5] = "r4"
+        with pytest.raises(ProblemError, match="'r4' appears twice"):
+            self.problem(row_names=names)

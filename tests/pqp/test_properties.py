@@ -6,7 +6,6 @@ from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from tests.comparison import (
     unique_points,
 )
 from tests.definitions import CLEARLY, LinearPrograms, constant_at, cost, dual_bound, is_feasible
+from tests.engines import ENGINES, EVERY_ENGINE, TABLEAU
 from tests.strategies import for_all, instances
 
 # The data have one or two digits and the paths a few pieces: round-off stays far below this.
@@ -65,8 +65,8 @@ def test_exact_path_is_certified(instance):
 
 
 @for_all(instance=instances())
-def test_float_path_is_certified(instance):
-    pqp.solve_path(*instance).certify()
+def test_float_path_of_the_tableau_is_certified(instance):
+    TABLEAU.trace(*instance).certify()
 
 
 @for_all(instance=instances())
@@ -203,16 +203,16 @@ def test_path_extended_to_either_side_is_the_path_traced_at_once(instance, data)
         assert_same_solutions(path, extended)
 
 
-@for_all(instance=instances(), arithmetic=st.sampled_from(("exact", "float")))
-def test_saved_path_is_loaded_unchanged(instance, arithmetic):
-    path = pqp.solve_path(*instance, arithmetic=arithmetic)
+@for_all(instance=instances(), engine=st.sampled_from(list(ENGINES.values())))
+def test_saved_path_is_loaded_unchanged(instance, engine):
+    path = engine.trace(*instance)
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("path.json", "path.npz")[: 1 if arithmetic == "exact" else 2]:
+        for name in ("path.json", "path.npz")[: 1 if engine.is_exact else 2]:
             path.save(Path(folder) / name)
             assert path_document(load_path(Path(folder) / name)) == path_document(path)
 
 
-# Float against exact.
+# The tableau in floats against exact; the revised engine has a file of its own, `test_engines`.
 
 
 def traced_twice(problem, interval):
@@ -221,7 +221,7 @@ def traced_twice(problem, interval):
     A rounded end may lie beyond the last solvable mu, and then the two paths rightly differ.
     """
     assume(all(float(end) == end for end in interval))
-    return traced(problem, interval), pqp.solve_path(problem, interval)
+    return traced(problem, interval), TABLEAU.trace(problem, interval)
 
 
 @for_all(instance=instances())
@@ -245,9 +245,9 @@ def test_float_path_has_the_values_of_the_exact_one(instance):
 # Found by these properties.
 
 
-@pytest.mark.parametrize("arithmetic", ["exact", "float"])
-def test_problem_whose_variables_are_all_fixed_is_traced_to_infinity(arithmetic):
+@EVERY_ENGINE
+def test_problem_whose_variables_are_all_fixed_is_traced_to_infinity(engine):
     problem = pqp.ParametricQP([[0]], [0], lower=0, upper=0)
-    path = pqp.solve_path(problem, (-math.inf, math.inf), arithmetic=arithmetic)
+    path = engine.trace(problem, (-math.inf, math.inf))
     path.certify()
     assert [stretch.status for stretch in path.intervals] == ["optimal"]

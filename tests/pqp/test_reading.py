@@ -9,11 +9,11 @@ import pqp
 from pqp import mu
 from pqp.compilation import compile_problem
 from pqp.crisscross import LEAST_INDEX
-from pqp.field import FIELDS, RATIONAL, exact_array
+from pqp.field import RATIONAL, exact_array
 from pqp.reading import basis_of, read_obstruction, read_states, read_x
 from pqp.tableau import Stretch, Tracer
+from tests.engines import EVERY_ENGINE
 
-ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 INFINITY = float("inf")
 # min ½x² − mu x on [-3, 3], so x rises with mu: the states of variable and row on its way.
 STATES = {
@@ -54,38 +54,38 @@ def states_of(kind: str) -> tuple[pqp.ParametricQP, list[tuple[str, str | None]]
     return pqp.ParametricQP([[1]], [-mu], **rows, **limits), states
 
 
-@ARITHMETICS
+@EVERY_ENGINE
 @pytest.mark.parametrize("kind", STATES)
 class TestStates:
-    def test_states_tell_what_holds_the_solution(self, kind, arithmetic):
+    def test_states_tell_what_holds_the_solution(self, kind, engine):
         problem, expected = states_of(kind)
-        path = pqp.solve_path(problem, (-3, 3), arithmetic=arithmetic)
+        path = engine.trace(problem, (-3, 3))
         found = [(s.basis.variables[0], s.basis.rows[0] if s.basis.rows else None) for s in path.segments]
         assert found == expected
 
-    def test_states_and_basis_are_inverse_to_each_other(self, kind, arithmetic):
+    def test_states_and_basis_are_inverse_to_each_other(self, kind, engine):
         problem, _ = states_of(kind)
-        compiled = compile_problem(problem, FIELDS[arithmetic])
-        for segment in pqp.solve_path(problem, (-3, 3), arithmetic=arithmetic).segments:
+        compiled = compile_problem(problem, engine.field)
+        for segment in engine.trace(problem, (-3, 3)).segments:
             assert read_states(compiled, basis_of(compiled, segment.basis)) == segment.basis
 
 
-@ARITHMETICS
-def test_variable_that_nothing_determines_is_held_at_zero(arithmetic):
+@EVERY_ENGINE
+def test_variable_that_nothing_determines_is_held_at_zero(engine):
     problem = pqp.ParametricQP(np.diag([1, 0]), [-mu, 0])
-    (segment,) = pqp.solve_path(problem, (0, 1), arithmetic=arithmetic).segments
+    (segment,) = engine.trace(problem, (0, 1)).segments
     assert segment.basis.variables == ("between", "zero")
     assert segment.at(1).x.tolist() == [1, 0]
 
 
-@ARITHMETICS
-def test_x_is_measured_from_the_limit_of_each_variable(arithmetic):
+@EVERY_ENGINE
+def test_x_is_measured_from_the_limit_of_each_variable(engine):
     # lower 2, upper 5 - mu only, fixed at 7, free: x = (2 + z1, 5 - mu - z2, 7, z3).
     problem = pqp.ParametricQP(
         np.eye(4), np.zeros(4), lower=[2, -INFINITY, 7, -INFINITY], upper=[INFINITY, 5 - mu, 7, INFINITY]
     )
-    compiled = compile_problem(problem, FIELDS[arithmetic])
-    z = FIELDS[arithmetic].array([1, 2, 3]), FIELDS[arithmetic].array([0, 0, 1])
+    compiled = compile_problem(problem, engine.field)
+    z = engine.field.array([1, 2, 3]), engine.field.array([0, 0, 1])
     constant, slope = read_x(compiled, z)
     assert (constant.tolist(), slope.tolist()) == ([3, 3, 7, 3], [0, -1, 0, 1])
 

@@ -10,6 +10,7 @@ import pqp
 from pqp import mu
 from pqp.field import FIELDS
 from pqp.residuals import Residuals, residuals
+from tests.engines import EVERY_ENGINE
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 INFINITY = math.inf
@@ -96,12 +97,12 @@ class TestConditions:
         assert of(free, arithmetic, [3], [0], [-2]).complementarity == 2
 
 
-@ARITHMETICS
-def test_numbers_of_the_path_have_no_residuals(arithmetic):
+@EVERY_ENGINE
+def test_numbers_of_the_path_have_no_residuals(engine):
     problem = pqp.ParametricQP([[2, 1], [1, 2]], [-mu, 1], A=[[1, 1]], row_lower=mu - 2, lower=0, upper=4)
-    path = pqp.solve_path(problem, (-3, 9), arithmetic=arithmetic)
+    path = engine.trace(problem, (-3, 9))
     for at in np.linspace(-3, 9, 25):
-        assert path(at).residuals().largest <= (1e-12 if arithmetic == "float" else 0)
+        assert path(at).residuals().largest <= (0 if engine.is_exact else 1e-12)
 
 
 def test_exact_residuals_are_rationals():

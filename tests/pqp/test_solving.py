@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp import mu, solving, tableau
+from pqp import journey, mu, rescue, revised, revised_runs, runs, tableau, tableau_runs
 from pqp.crisscross import RULES, Cycled
 from pqp.errors import InternalError, NoSolutionError, NotConvexError, NumericalTroubleError, ProblemError
+from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, REVISED, TABLEAU, Engine
 
-ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 DIRECTIONS = pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
 INFINITY = math.inf
 F = Fraction
@@ -33,9 +33,8 @@ CASES = {
 EVERY_CASE = pytest.mark.parametrize("name", CASES)
 
 
-def trace(name: str, arithmetic: str = "exact", **options) -> pqp.Path:
-    problem, interval = CASES[name]
-    return pqp.solve_path(problem, interval, arithmetic=arithmetic, **options)
+def trace(name: str, engine: Engine = EXACT, **options) -> pqp.Path:
+    return engine.trace(*CASES[name], **options)
 
 
 def summary(path: pqp.Path) -> list[tuple]:
@@ -70,24 +69,25 @@ class TestDirection:
         assert summary(trace(name, rule=rule)) == summary(trace(name))
 
     @DIRECTIONS
-    def test_float_agrees_with_exact(self, name, direction):
-        assert summary(trace(name, "float", direction=direction)) == summary(trace(name))
+    @FLOAT_ENGINES
+    def test_float_agrees_with_exact(self, name, engine, direction):
+        assert summary(trace(name, engine, direction=direction)) == summary(trace(name))
 
-    @ARITHMETICS
-    def test_infinite_interval_contains_the_finite_one(self, name, arithmetic):
+    @EVERY_ENGINE
+    def test_infinite_interval_contains_the_finite_one(self, name, engine):
         problem, (lo, hi) = CASES[name]
-        path = pqp.solve_path(problem, (-INFINITY, INFINITY), arithmetic=arithmetic)
-        part = trace(name, arithmetic)
+        path = engine.trace(problem, (-INFINITY, INFINITY))
+        part = trace(name, engine)
         assert (path.lo, path.hi) == (-INFINITY, INFINITY)
         for at in (F(k, 4) for k in range(4 * lo, 4 * hi + 1)):
             assert path(at).status == part(at).status
 
-    @ARITHMETICS
-    def test_single_points_agree_with_the_path(self, name, arithmetic):
+    @EVERY_ENGINE
+    def test_single_points_agree_with_the_path(self, name, engine):
         problem, (lo, hi) = CASES[name]
-        path = trace(name, arithmetic)
+        path = trace(name, engine)
         for at in (F(k, 2) for k in range(2 * lo, 2 * hi + 1)):
-            point = pqp.solve(problem, at, arithmetic=arithmetic)
+            point = engine.solve(problem, at)
             assert point.status == path(at).status
             if point.status == "optimal":
                 assert point.x.tolist() == path(at).x.tolist()
@@ -97,12 +97,12 @@ STOPS = [{"max_pieces": 1}, {"max_pieces": 2}, {"max_pivots": 1}, {"max_pivots":
 
 
 @EVERY_CASE
-@ARITHMETICS
+@EVERY_ENGINE
 @DIRECTIONS
 @pytest.mark.parametrize("limit", STOPS, ids=str)
 class TestLimits:
-    def test_stopped_path_is_valid_and_says_why(self, name, arithmetic, direction, limit):
-        path, whole = trace(name, arithmetic, direction=direction, **limit), trace(name, arithmetic)
+    def test_stopped_path_is_valid_and_says_why(self, name, engine, direction, limit):
+        path, whole = trace(name, engine, direction=direction, **limit), trace(name, engine)
         assert_valid_part(path, whole)
         assert path.asked == (whole.lo, whole.hi)
         if path.stopped is None:
@@ -112,80 +112,99 @@ class TestLimits:
             assert argument in path.stopped
             assert "extend goes on" in path.stopped
 
-    def test_extension_gives_what_the_direct_trace_gives(self, name, arithmetic, direction, limit):
-        path, whole = trace(name, arithmetic, direction=direction, **limit), trace(name, arithmetic)
+    def test_extension_gives_what_the_direct_trace_gives(self, name, engine, direction, limit):
+        path, whole = trace(name, engine, direction=direction, **limit), trace(name, engine)
         target = whole.hi if direction == "left-to-right" else whole.lo
         assert summary(path.extend(target)) == summary(whole)
         assert path.extend(target).stopped is None
 
 
 @EVERY_CASE
-@ARITHMETICS
+@EVERY_ENGINE
 class TestExtend:
-    def test_path_grows_to_both_sides(self, name, arithmetic):
+    def test_path_grows_to_both_sides(self, name, engine):
         problem, (lo, hi) = CASES[name]
         for middle in (F(-1, 2), 0, F(3, 2)):
-            path = pqp.solve_path(problem, (middle, middle), arithmetic=arithmetic).extend(hi).extend(lo)
-            assert summary(path) == summary(trace(name, arithmetic))
+            path = engine.trace(problem, (middle, middle)).extend(hi).extend(lo)
+            assert summary(path) == summary(trace(name, engine))
             assert (path.asked, path.stopped) == ((lo, hi), None)
 
-    def test_path_grows_step_by_step_across_every_stretch(self, name, arithmetic):
+    def test_path_grows_step_by_step_across_every_stretch(self, name, engine):
         problem, (lo, hi) = CASES[name]
-        rightwards = pqp.solve_path(problem, (lo, lo), arithmetic=arithmetic)
-        leftwards = pqp.solve_path(problem, (hi, hi), arithmetic=arithmetic)
+        rightwards = engine.trace(problem, (lo, lo))
+        leftwards = engine.trace(problem, (hi, hi))
         for step in range(1, 2 * (hi - lo) + 1):
             rightwards, leftwards = rightwards.extend(lo + F(step, 2)), leftwards.extend(hi - F(step, 2))
-        assert summary(rightwards) == summary(leftwards) == summary(trace(name, arithmetic))
+        assert summary(rightwards) == summary(leftwards) == summary(trace(name, engine))
 
-    def test_extension_with_a_limit_of_one_piece_goes_on(self, name, arithmetic):
-        path, whole = trace(name, arithmetic, max_pieces=1), trace(name, arithmetic)
+    def test_extension_with_a_limit_of_one_piece_goes_on(self, name, engine):
+        path, whole = trace(name, engine, max_pieces=1), trace(name, engine)
         for _ in range(2 * len(whole.segments)):
             path = path.extend(whole.hi, max_pieces=1) if path.stopped else path
         assert summary(path) == summary(whole)
 
     @pytest.mark.parametrize("end", [-INFINITY, INFINITY])
-    def test_path_grows_to_infinity(self, name, arithmetic, end):
+    def test_path_grows_to_infinity(self, name, engine, end):
         problem, (lo, hi) = CASES[name]
         interval = (lo, end) if end > 0 else (end, hi)
-        direct = pqp.solve_path(problem, interval, arithmetic=arithmetic)
-        assert summary(trace(name, arithmetic).extend(end)) == summary(direct)
+        direct = engine.trace(problem, interval)
+        assert summary(trace(name, engine).extend(end)) == summary(direct)
 
 
-@ARITHMETICS
+@EVERY_ENGINE
 class TestInterrupt:
-    def test_interrupt_from_the_progress_callback_keeps_the_pieces(self, arithmetic):
+    def test_interrupt_from_the_progress_callback_keeps_the_pieces(self, engine):
         def stop_at_two(progress):
             if progress.pieces == 2:
                 raise KeyboardInterrupt
 
-        path, whole = trace("stairs", arithmetic, progress=stop_at_two), trace("stairs", arithmetic)
+        path, whole = trace("stairs", engine, progress=stop_at_two), trace("stairs", engine)
         assert len(path.segments) == 2
         assert "interrupted at mu = -1" in path.stopped
         assert_valid_part(path, whole)
         assert summary(path.extend(6)) == summary(whole)
 
-    @pytest.mark.parametrize("where", ["read_segment", "explain", "compile_problem"])
-    def test_interrupt_at_any_other_moment_keeps_them_too(self, arithmetic, where, monkeypatch):
-        original, calls = getattr(solving, where), []
-
-        def interrupted(*arguments):
-            calls.append(arguments)
-            if where != "read_segment" or len(calls) == 3:
-                raise KeyboardInterrupt
-            return original(*arguments)
-
-        monkeypatch.setattr(solving, where, interrupted)
-        path = trace("budget", arithmetic)
-        monkeypatch.undo()
-        assert "interrupted" in path.stopped
-        assert_valid_part(path, trace("budget", arithmetic))
-        assert summary(path.extend(8)) == summary(trace("budget", arithmetic))
-
-    def test_progress_counts_pieces_and_pivots_and_follows_mu(self, arithmetic):
+    def test_progress_counts_pieces_and_pivots_and_follows_mu(self, engine):
         seen = []
-        path = trace("stairs", arithmetic, log=True, progress=seen.append)
+        path = trace("stairs", engine, log=True, progress=seen.append)
         assert (seen[-1].mu, seen[-1].pieces, seen[-1].pivots) == (6, 6, len(path.log))
         assert sorted(seen, key=lambda p: (p.mu, p.pieces, p.pivots)) == seen
+
+
+# Inside which function, at its how-manieth call, Ctrl-C is pressed.
+TABLEAU_MOMENTS = [
+    (tableau_runs, "compile_problem", 1),
+    (tableau_runs, "read_segment", 3),
+    (runs, "explain", 1),
+]
+REVISED_MOMENTS = [(journey, "reduce_problem", 1), (journey, "find_start", 1), (revised, "settle", 1),
+                   (revised, "settle", 2), (revised, "first_end", 2), (revised_runs, "explain", 1),
+                   (revised_runs, "segments_of", 1)]  # fmt: skip
+MOMENTS = [
+    *[(engine, *moment) for engine in (TABLEAU, EXACT) for moment in TABLEAU_MOMENTS],
+    *[(REVISED, *moment) for moment in REVISED_MOMENTS],
+]
+
+
+@pytest.mark.parametrize(
+    ("engine", "module", "name", "call"), MOMENTS, ids=[f"{m[0].method}-{m[2]}-{m[3]}" for m in MOMENTS]
+)
+def test_interrupt_at_any_other_moment_keeps_them_too(engine, module, name, call, monkeypatch):
+    original, calls = getattr(module, name), []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    whole = trace("budget", engine)
+    monkeypatch.setattr(module, name, interrupted)
+    path = trace("budget", engine)
+    monkeypatch.undo()
+    assert "interrupted" in path.stopped
+    assert_valid_part(path, whole)
+    assert summary(path.extend(8)) == summary(whole)
 
 
 def test_path_without_pieces_is_an_answer_too():
@@ -222,9 +241,9 @@ class TestMistakes:
         with pytest.raises(ProblemError, match=message):
             pqp.solve_path(BUDGET, **{"interval": (0, 1), **wrong})
 
-    @ARITHMETICS
-    def test_extension_refuses_what_is_traced_already_or_makes_no_sense(self, arithmetic):
-        path = pqp.solve_path(BUDGET, (0, 3), arithmetic=arithmetic)
+    @EVERY_ENGINE
+    def test_extension_refuses_what_is_traced_already_or_makes_no_sense(self, engine):
+        path = engine.trace(BUDGET, (0, 3))
         with pytest.raises(ProblemError, match=r"mu must lie outside \[0.*, 3.*\].*got 2"):
             path.extend(2)
         with pytest.raises(ProblemError, match="mu is NaN"):
@@ -232,13 +251,13 @@ class TestMistakes:
         with pytest.raises(ProblemError, match="single number"):
             path.extend([4, 5])
 
-    @ARITHMETICS
-    def test_soft_row_whose_limits_cross_is_refused_by_trace_and_extension(self, arithmetic):
+    @EVERY_ENGINE
+    def test_soft_row_whose_limits_cross_is_refused_by_trace_and_extension(self, engine):
         problem = pqp.ParametricQP([[1]], [0], A=[[1]], row_lower=mu, row_upper=1, penalty=1)
         with pytest.raises(ProblemError, match="cross at mu = 1"):
-            pqp.solve_path(problem, (0, 3), arithmetic=arithmetic)
+            engine.trace(problem, (0, 3))
         with pytest.raises(ProblemError, match="cross at mu = 1"):
-            pqp.solve_path(problem, (0, 1), arithmetic=arithmetic).extend(3)
+            engine.trace(problem, (0, 1)).extend(3)
 
     def test_rounded_gram_matrix_is_refused_in_exact_arithmetic_before_any_pivot(self):
         factor = np.random.default_rng(0).normal(size=(6, 2))
@@ -264,17 +283,49 @@ class TestTrouble:
 
         monkeypatch.setattr(tableau, "criss_cross", fail_late)
         with pytest.raises(NumericalTroubleError) as caught:
-            trace("budget", "float")
+            trace("budget", TABLEAU)
         assert [(s.lo, s.hi) for s in caught.value.segments] == [(-2, 0), (0, 1), (1, 5)]
         assert caught.value.interval == (5, 5)
 
-    def test_internal_error_leaves_a_file_that_reproduces_it(self, monkeypatch):
+    @pytest.fixture
+    def late_trouble(self, monkeypatch):
+        """Float64 cannot decide what happens at mu = 5, where the budget ceases to bind."""
+
+        class Failing(revised.Tracer):
+            def trace(self, begin, stop):
+                for step in super().trace(begin, stop):
+                    yield step
+                    if isinstance(step, revised.Line) and step.end == 5:
+                        raise NumericalTroubleError("round-off wins")
+
+        monkeypatch.setattr(journey, "Tracer", Failing)
+
+    @pytest.mark.usefixtures("late_trouble")
+    @DIRECTIONS
+    def test_revised_engine_gets_past_its_trouble_in_exact_arithmetic(self, direction):
+        path = trace("budget", REVISED, direction=direction)
+        path.certify()
+        assert summary(path) == summary(trace("budget"))
+
+    @pytest.mark.usefixtures("late_trouble")
+    def test_good_part_of_the_revised_engine_comes_with_the_error(self, monkeypatch):
+        monkeypatch.setattr(rescue, "LARGEST", 0)
+        with pytest.raises(NumericalTroubleError, match="round-off wins") as caught:
+            trace("budget", REVISED)
+        assert [(s.lo, s.hi) for s in caught.value.segments] == [(-2, 0), (0, 1), (1, 5)]
+
+    @pytest.mark.parametrize(
+        ("engine", "module", "name"),
+        [(EXACT, tableau_runs, "read_segment"), (REVISED, journey, "find_start")],
+        ids=["tableau", "revised"],
+    )
+    def test_internal_error_leaves_a_file_that_reproduces_it(self, engine, module, name, monkeypatch):
         def contradict(*arguments):
             raise InternalError("two and two make five")
 
-        monkeypatch.setattr(solving, "read_segment", contradict)
+        monkeypatch.setattr(module, name, contradict)
         with pytest.raises(InternalError, match="a bug in pqp; the problem is kept in") as caught:
-            trace("budget")
+            trace("budget", engine)
         kept = Path(caught.value.reproducer)
         assert pqp.load_problem(kept).row_upper.slope.tolist() == [1]
         kept.unlink()

@@ -10,8 +10,8 @@ import pqp
 from pqp import mu
 from pqp.field import RATIONAL
 from pqp.segment import Segment
+from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, Engine
 
-ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 INFINITY = math.inf
 F = Fraction
 
@@ -100,9 +100,9 @@ CASES = {
 EVERY_CASE = pytest.mark.parametrize("name", CASES)
 
 
-def solved(name: str, arithmetic: str, direction: str = "left-to-right") -> pqp.Path:
+def solved(name: str, engine: Engine, direction: str = "left-to-right") -> pqp.Path:
     problem, interval, _ = CASES[name]
-    return pqp.solve_path(problem, interval, arithmetic=arithmetic, direction=direction)
+    return engine.trace(problem, interval, direction=direction)
 
 
 def bad_segments(path: pqp.Path, status: str) -> list[Segment]:
@@ -129,22 +129,23 @@ def is_feasible(problem: pqp.ParametricQP, at, x) -> bool:
 @EVERY_CASE
 class TestIntervals:
     def test_statuses_and_ends_are_those_by_hand(self, name):
-        assert [str(interval) for interval in solved(name, "exact").intervals] == CASES[name][2]
+        assert [str(interval) for interval in solved(name, EXACT).intervals] == CASES[name][2]
 
     def test_leftwards_trace_finds_the_same_intervals(self, name):
-        path = solved(name, "exact", "right-to-left")
+        path = solved(name, EXACT, "right-to-left")
         assert [str(interval) for interval in path.intervals] == CASES[name][2]
 
+    @FLOAT_ENGINES
     @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
-    def test_float_finds_the_same_intervals(self, name, direction):
-        exact, path = solved(name, "exact").intervals, solved(name, "float", direction).intervals
+    def test_float_finds_the_same_intervals(self, name, engine, direction):
+        exact, path = solved(name, EXACT).intervals, solved(name, engine, direction).intervals
         assert [interval.status for interval in path] == [interval.status for interval in exact]
         for left, right in zip(path, exact, strict=True):
             assert (left.lo_closed, left.hi_closed) == (right.lo_closed, right.hi_closed)
             assert (left.lo, left.hi) == pytest.approx((float(right.lo), float(right.hi)))
 
     def test_end_belongs_to_the_interval_that_claims_it(self, name):
-        path = solved(name, "exact")
+        path = solved(name, EXACT)
         for interval in path.intervals:
             for end, closed in ((interval.lo, interval.lo_closed), (interval.hi, interval.hi_closed)):
                 if not math.isinf(end):
@@ -152,11 +153,11 @@ class TestIntervals:
 
 
 @EVERY_CASE
-@ARITHMETICS
+@EVERY_ENGINE
 @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
 class TestProofs:
-    def test_farkas_vector_contradicts_feasibility_inside(self, name, arithmetic, direction):
-        path = solved(name, arithmetic, direction)
+    def test_farkas_vector_contradicts_feasibility_inside(self, name, engine, direction):
+        path = solved(name, engine, direction)
         data = path.problem.data(RATIONAL)
         for segment in bad_segments(path, "infeasible"):
             f = segment.proof
@@ -173,8 +174,8 @@ class TestProofs:
                 assert gap > 0
             assert segment.farkas.tolist() == (f.row_lower - f.row_upper).tolist()
 
-    def test_ray_descends_from_a_feasible_point_inside(self, name, arithmetic, direction):
-        path = solved(name, arithmetic, direction)
+    def test_ray_descends_from_a_feasible_point_inside(self, name, engine, direction):
+        path = solved(name, engine, direction)
         problem = path.problem
         data = problem.data(RATIONAL)
         for segment in bad_segments(path, "unbounded"):
@@ -194,17 +195,17 @@ class TestProofs:
                 assert all(is_feasible(problem, at, x + step * d) for step in (0, 1, 1000))
 
 
-@ARITHMETICS
-def test_optimal_value_tends_to_the_one_at_the_end_of_the_stretch(arithmetic):
+@EVERY_ENGINE
+def test_optimal_value_tends_to_the_one_at_the_end_of_the_stretch(engine):
     # x = 0 on [2, 5] costs nothing but -2x at x = 1: value -2 from mu = 2 on.
-    path = solved("penalty too small", arithmetic)
+    path = solved("penalty too small", engine)
     assert path.objective([2, 5]).tolist() == [-2, -2]
 
 
-@ARITHMETICS
-def test_one_proof_covers_a_side_that_several_rows_obstruct(arithmetic):
+@EVERY_ENGINE
+def test_one_proof_covers_a_side_that_several_rows_obstruct(engine):
     """x >= -mu, x >= 2 - mu, x >= 3 - 2mu, x <= -1: infeasible until mu = 3, where 2 - mu and -1 meet."""
     problem = pqp.ParametricQP([[1]], [0], A=[[1]] * 3, row_lower=[-mu, 2 - mu, 3 - 2 * mu], upper=-1)
-    path = pqp.solve_path(problem, (-5, 5), arithmetic=arithmetic)
+    path = engine.trace(problem, (-5, 5))
     assert [tuple(interval) for interval in path.intervals] == [(-5, 3, "infeasible"), (3, 5, "optimal")]
     assert len(bad_segments(path, "infeasible")) == 1

@@ -16,6 +16,7 @@ from pqp.errors import InternalError, NumericalTroubleError
 from pqp.field import FIELDS, RATIONAL
 from pqp.log import Pivot
 from pqp.tableau import Piece, Stretch, Tracer
+from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 INFINITY = math.inf
@@ -143,19 +144,20 @@ class TestScales:
         ),
     }
 
-    @ARITHMETICS
+    @EVERY_ENGINE
     @pytest.mark.parametrize("name", SCALES)
-    def test_badly_scaled_data_give_the_right_answer_or_an_error(self, name, arithmetic):
+    def test_badly_scaled_data_give_the_right_answer_or_an_error(self, name, engine):
         problem, expected = self.SCALES[name]
         try:
-            point = pqp.solve(problem, 0, arithmetic=arithmetic)
+            point = engine.solve(problem, 0)
         except NumericalTroubleError as error:
-            assert arithmetic == "float"
+            assert not engine.is_exact
             assert 'use arithmetic="exact"' in str(error)  # noqa: PT017
         else:
             assert (point.status if isinstance(expected, str) else point.x.tolist()) == expected
 
-    def test_float_statuses_on_data_from_tiny_to_huge_are_right_or_refused(self):
+    @FLOAT_ENGINES
+    def test_float_statuses_on_data_from_tiny_to_huge_are_right_or_refused(self, engine):
         """design.md, section 3: a naive engine gives 17 % wrong statuses on 1e±8 data."""
         random, wrong = np.random.default_rng(3), []
         for number in range(150):
@@ -165,7 +167,7 @@ class TestScales:
             lower = 0 if random.random() < 0.6 else None
             problem = pqp.ParametricQP(pqp.Gram(factor), c, A=A, row_lower=b, lower=lower)
             try:
-                status = pqp.solve(problem, 0).status
+                status = engine.solve(problem, 0).status
             except NumericalTroubleError:
                 continue
             if status != pqp.solve(problem, 0, arithmetic="exact").status:

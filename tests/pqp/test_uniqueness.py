@@ -10,11 +10,12 @@ from scipy.optimize import linprog
 import pqp
 from pqp import mu
 from pqp.crisscross import RULES
-from pqp.field import FIELDS, RATIONAL
+from pqp.field import RATIONAL
 from pqp.segment import Segment
 from pqp.uniqueness import is_unique
+from tests.comparison import inside, optimal, traced
+from tests.engines import EVERY_ENGINE
 
-ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 INFINITY = math.inf
 # HiGHS may err by 1e-7; optimal faces of these problems are points or at least this long.
 CLEARLY = 1e-3
@@ -49,17 +50,17 @@ CASES = {
 }
 
 
-@ARITHMETICS
+@EVERY_ENGINE
 @pytest.mark.parametrize("name", CASES)
-def test_verdict_is_the_one_by_hand(name, arithmetic):
+def test_verdict_is_the_one_by_hand(name, engine):
     problem, at, unique = CASES[name]
-    (segment,) = pqp.solve_path(problem, (at, at), arithmetic=arithmetic).segments
+    (segment,) = engine.trace(problem, (at, at)).segments
     assert segment.unique is unique
 
 
-@ARITHMETICS
-def test_verdict_does_not_depend_on_which_optimal_point_is_asked(arithmetic):
-    field = FIELDS[arithmetic]
+@EVERY_ENGINE
+def test_verdict_does_not_depend_on_which_optimal_point_is_asked(engine):
+    field = engine.field
     problem, _, _ = CASES["edge of a simplex"]
     nothing = field.array([])
     for x in ([1, 0], [0, 1], [0.5, 0.5]):
@@ -123,16 +124,16 @@ def is_point(problem: pqp.ParametricQP, segment: Segment) -> bool:
     return True
 
 
-@ARITHMETICS
-def test_verdict_agrees_with_linear_programs_over_the_optimal_face(arithmetic):
+@EVERY_ENGINE
+def test_verdict_agrees_with_linear_programs_over_the_optimal_face(engine):
     random = np.random.default_rng(5)
     verdicts = []
     for _ in range(40):
         problem = random_problem(random)
-        exact = pqp.solve_path(problem, (-2, 2), arithmetic="exact")
-        path = pqp.solve_path(problem, (-2, 2), arithmetic=arithmetic)
-        for segment, twin in zip(path.segments, exact.segments, strict=True):
-            if segment.status == "optimal":
+        exact = traced(problem, (-2, 2))
+        for segment in optimal(engine.trace(problem, (-2, 2))):
+            if segment.lo < segment.hi:
+                twin = exact(inside(segment)).segment
                 assert segment.unique == is_point(problem, twin), (problem, segment)
                 verdicts.append(segment.unique)
     assert min(verdicts.count(True), verdicts.count(False)) > 10

@@ -1,0 +1,264 @@
+r"""The catalogue: well-known models as parametric programs, with the structure of their data kept.
+
+Every entry takes data as arrays, scipy.sparse matrices or pandas (read by position; column names become the
+names of variables) and returns a `ParametricQP` in the parameter mu, which is the model's own: a penalty
+weight or the appetite for return. Integers and Fractions stay exact.
+
+Room: data in, a `ParametricQP` out. Solves nothing.
+May touch: `errors`, `field`, `matrices`, `affine`, `hessian`, `problem`.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist, squareform
+
+from pqp.affine import as_affine, mu
+from pqp.errors import ProblemError
+from pqp.field import EXACT_INTEGERS, Array, Number, as_numbers, exact_array, float_number, infinite
+from pqp.hessian import Gram, Hessian, Matrix, PairGram
+from pqp.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, identity, is_sparse
+from pqp.problem import ParametricQP
+
+KERNELS = ("linear", "rbf", "precomputed")
+
+
+def lasso(X: Any, y: Any) -> ParametricQP:
+    r"""Return the lasso, one variable a column of X:
+
+    .. math:: \min_b \; \tfrac12 \|y - X b\|^2 + \mu \sum_j |b_j|
+
+    mu ≥ 0 weighs the absolute values. They are soft rows :math:`b_j = 0` whose violation costs mu, so no
+    variable is split. From mu = max |Xᵀy| on all coefficients are zero. scikit-learn divides the squares by
+    the number of samples: its `alpha` is mu / n_samples. Centre X and y first if there is an intercept.
+
+    Xᵀy is rounded if X or y holds floats; give integers or Fractions for exact work.
+
+    >>> import pqp
+    >>> path = pqp.solve_path(pqp.catalog.lasso([[1, 0], [0, 2]], [3, 4]), (0, 10), arithmetic="exact")
+    >>> [str(end) for end in path.breakpoints], [str(b) for b in path(4).x]
+    (['3', '8'], ['0', '1'])
+    """
+    features, target = as_matrix(X, "X"), _vector(y, "y")
+    samples, size = features.shape
+    _require_length(target, samples, "y", "X")
+    return ParametricQP(
+        P=Gram(features.T),
+        c=-_product(features.T, target),
+        A=identity(size),
+        row_lower=0,
+        row_upper=0,
+        penalty=mu,
+        names=_column_names(X),
+        row_names=_column_names(X),
+        constant=_half(_product(target, target)),
+    )
+
+
+def svm(
+    X: Any,
+    y: Any,
+    kernel: str | Callable[[Any, Any], Any] = "linear",
+    gamma: float | None = None,
+    bias: bool = True,
+) -> ParametricQP:
+    r"""Return the dual of the two-class support vector machine, one variable a sample, in C = mu:
+
+    .. math:: \min_a \; \tfrac12 a^\top Q a - \mathbf 1^\top a
+        \quad\text{s.t.}\quad 0 \le a \le \mu,\; y^\top a = 0,\quad Q_{ij} = y_i y_j k(x_i, x_j)
+
+    with y = 1 for the larger of the two labels and -1 for the other. A new x is classified by the sign of
+    :math:`\sum_i y_i a_i k(x_i, x) + b`, and b is minus the multiplier of the row. Infeasible for mu < 0.
+
+    Parameters
+    ----------
+    kernel
+        "linear", which keeps X as a factor; "rbf", :math:`e^{-\gamma \|x - x'\|^2}`; "precomputed", with
+        the kernel matrix for X; or a function of (X, X) that returns it.
+    gamma
+        Of "rbf"; 1 / (number of features · variance of X) if not given, as in scikit-learn.
+    bias
+        False drops b and the row that belongs to it.
+
+    >>> import pqp
+    >>> path = pqp.solve_path(pqp.catalog.svm([[1], [3]], ["no", "yes"]), (0, 2), arithmetic="exact")
+    >>> [str(end) for end in path.breakpoints], path(2).x.astype(float), -path(2).y.astype(float)
+    (['1/2'], array([0.5, 0.5]), array([-2.]))
+    """
+    data = as_matrix(X, "X")
+    signs = _signs(y)
+    _require_length(signs, data.shape[0], "y", "X")
+    rows: dict[str, Any] = {"A": signs[None, :], "row_lower": 0, "row_upper": 0, "row_names": ["bias"]}
+    return ParametricQP(
+        P=_signed_kernel(data, signs, kernel, gamma), c=-1, lower=0, upper=mu, **(rows if bias else {})
+    )
+
+
+def markowitz(mean: Any, covariance: Any, lower: Any = 0, upper: Any = None, budget: Any = 1) -> ParametricQP:
+    r"""Return the portfolio choice of Markowitz, one variable an asset:
+
+    .. math:: \min_x \; \tfrac12 x^\top S x - \mu\, m^\top x
+        \quad\text{s.t.}\quad \mathbf 1^\top x = \text{budget},\; l \le x \le u
+
+    mu ≥ 0 is the appetite for expected return: 0 gives the portfolio of least variance, and the path to
+    infinity is the efficient frontier. The covariance S is a matrix or any Hessian: a factor model
+    :math:`S = F F^\top + \mathrm{diag}(d)` is `pqp.Gram(F, diagonal=d)`. `lower=None` allows short sales.
+
+    >>> import pqp
+    >>> frontier = pqp.catalog.markowitz(mean=[1, 2], covariance=[[1, 0], [0, 3]])
+    >>> path = pqp.solve_path(frontier, (0, 5), arithmetic="exact")
+    >>> [str(share) for share in path(0).x], [str(end) for end in path.breakpoints]
+    (['3/4', '1/4'], ['3'])
+    """
+    S, m = _covariance(covariance), _vector(mean, "mean")
+    _require_length(m, S.size, "mean", "covariance")
+    return ParametricQP(
+        P=S,
+        c=mu * -m,
+        A=np.ones((1, S.size), dtype=np.int64),
+        row_lower=budget,
+        row_upper=budget,
+        lower=lower,
+        upper=upper,
+        names=_index_names(mean) or _column_names(covariance),
+        row_names=["budget"],
+    )
+
+
+def choice(differences: Any, penalty: Any = mu, lower: Any = None, weights: Any = None) -> ParametricQP:
+    r"""Return choice-based conjoint analysis as a support vector machine, one variable a part-worth:
+
+    .. math:: \min_w \; \tfrac12 \|w\|^2 + \mu \sum_i \omega_i \max(0,\, 1 - n_i^\top w)
+
+    Row :math:`n_i` of `differences` is the chosen alternative less one that was not; mu ≥ 0, often called
+    C, is the price of a choice that w does not explain. The rows are soft, so there are no slacks.
+
+    Parameters
+    ----------
+    penalty
+        mu, or other affine data; for every row the same unless there are weights.
+    lower
+        Limits of part-worths: 0 keeps them nonnegative.
+    weights
+        ω ≥ 0, one a row, 1 if not given.
+
+    >>> import pqp
+    >>> path = pqp.solve_path(pqp.catalog.choice([[1, 0], [1, -1]]), (0, 2), arithmetic="exact")
+    >>> [str(end) for end in path.breakpoints], path(2).x.astype(int)
+    (['1/3', '1'], array([1, 0]))
+    """
+    rows = as_matrix(differences, "differences")
+    price = as_affine(penalty, "penalty")
+    if weights is not None:
+        price = price * _weights(weights, rows.shape[0])
+    return ParametricQP(
+        P=identity(rows.shape[1]),
+        c=0,
+        A=rows,
+        row_lower=1,
+        lower=lower,
+        penalty=price,
+        names=_column_names(differences),
+    )
+
+
+def _signed_kernel(data: MatrixData, signs: Array, kernel: Any, gamma: float | None) -> Hessian:
+    if isinstance(kernel, str) and kernel not in KERNELS:
+        raise ProblemError(f"kernel must be one of {', '.join(KERNELS)} or a function, got {kernel!r}")
+    if gamma is not None and kernel != "rbf":
+        raise ProblemError(f'gamma belongs to kernel="rbf", got kernel={kernel!r}')
+    if kernel == "linear":
+        return Gram(data.multiply(signs[:, None]) if is_sparse(data) else signs[:, None] * data)
+    if kernel == "rbf":
+        data = _gaussian(dense_matrix(data), gamma)
+    elif kernel != "precomputed":
+        data = as_matrix(kernel(data, data), "kernel(X, X)")
+    _require_square(data, len(signs))
+    return Matrix(signs[:, None] * dense_matrix(data) * signs, name="Q")
+
+
+def _gaussian(X: Array, gamma: float | None) -> Array:
+    """Return the kernel matrix exp(-gamma |x - x'|²), symmetric to the last bit."""
+    X = X.astype(float)
+    spread = float(X.var()) if X.size else 0.0
+    width = 1 / (X.shape[1] * spread or 1.0) if gamma is None else float_number(as_numbers(gamma, "gamma"))
+    if not 0 < width < np.inf:
+        raise ProblemError(f"gamma must be positive and finite, got {gamma!r}")
+    return np.exp(-width * squareform(pdist(X, "sqeuclidean")))
+
+
+def _signs(y: Any) -> Array:
+    """Return 1 for the larger of two labels and -1 for the other."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ProblemError(f"y must be a list of labels, got shape {labels.shape}")
+    try:
+        classes, places = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise ProblemError("y must hold labels of one kind, got a mixture that has no order") from None
+    if len(classes) != 2 or (classes != classes).any():
+        listed = ", ".join(str(label) for label in classes[:4])
+        raise ProblemError(f"y must hold two different labels, got {len(classes)}: {listed}")
+    return np.where(places == 1, 1, -1)
+
+
+def _covariance(covariance: Any) -> Hessian:
+    is_hessian = isinstance(covariance, Matrix | Gram | PairGram)
+    return covariance if is_hessian else Matrix(covariance, name="covariance")
+
+
+def _weights(weights: Any, rows: int) -> Array:
+    values = _vector(weights, "weights")
+    _require_length(values, rows, "weights", "differences")
+    for i in np.flatnonzero(values < 0)[:1]:
+        raise ProblemError(f"weights[{i}] is {values[i]}: weights must not be negative")
+    return values
+
+
+def _vector(values: Any, name: str) -> Array:
+    vector = as_numbers(values, name)
+    if vector.ndim != 1:
+        raise ProblemError(f"{name} must be a vector, got shape {vector.shape}")
+    for i in np.flatnonzero(infinite(vector))[:1]:
+        raise ProblemError(f"{name}[{i}] is {vector[i]}: it must be finite")
+    return vector
+
+
+def _require_length(vector: Array, length: int, name: str, other: str) -> None:
+    if len(vector) != length:
+        raise ProblemError(f"{name} must have {length} entries, one a row of {other}, got {len(vector)}")
+
+
+def _require_square(matrix: MatrixData, size: int) -> None:
+    if matrix.shape != (size, size):
+        raise ProblemError(f"the kernel matrix must be {size} x {size}, got shape {matrix.shape}")
+
+
+def _product(left: MatrixData, right: Array) -> Any:
+    """Return left @ right, in Fractions where int64 might overflow."""
+    if left.dtype.kind == right.dtype.kind == "i":
+        bound = float(abs(left).max() if left.size else 0) * float(np.abs(right.astype(float)).sum())
+        if bound > EXACT_INTEGERS:
+            return exact_matrix(left) @ exact_array(right)
+    return left @ right
+
+
+def _half(number: Any) -> Number:
+    value = number.item() if isinstance(number, np.generic) else number
+    return value / 2 if isinstance(value, float) else Fraction(value) / 2
+
+
+def _column_names(data: Any) -> list[Any] | None:
+    """Return the column names of a data frame, None if they are only numbers in order."""
+    return _own_names(data.columns) if hasattr(data, "columns") else None
+
+
+def _index_names(data: Any) -> list[Any] | None:
+    return _own_names(data.index) if hasattr(data, "to_frame") and hasattr(data, "index") else None
+
+
+def _own_names(index: Any) -> list[Any] | None:
+    names = list(index)
+    return None if names == list(range(len(names))) else names

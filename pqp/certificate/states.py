@@ -1,0 +1,127 @@
+"""States: what the states of variables and rows say, carried from piece to piece.
+
+A ledger knows which x and y the states determine and which they leave open, and keeps the sums over the known
+ones up to date, so that a piece costs what changes at it.
+
+Room: states of a document in, known lines and their sums out. Solves nothing.
+May touch: `errors`, python-flint, numpy, `certificate.reading`, `certificate.lines`, `certificate.problem`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pqp.certificate.lines import ZERO, Limit, Line
+from pqp.certificate.problem import Problem
+from pqp.certificate.reading import approximate, entry, items, one_of, shown
+from pqp.errors import CertificateError
+
+VARIABLES = ("between", "lower", "upper", "fixed", "zero")
+ROWS = ("off", "lower", "upper", "equal", "below", "above")
+UNSET = -1
+LABEL = re.compile("[0-9]{1,18}")
+
+
+class Ledger:
+    """The states of all items, the x and y they determine, and the sums of these.
+
+    `gradient` is c − Aᵀy and `inner` is leftᵀx (for P = diagonal + left core leftᵀ), both over the known
+    entries only; `variables` and `rows` hold the states as positions in VARIABLES and ROWS.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.variables = np.full(problem.n, UNSET, dtype=np.int8)
+        self.rows = np.full(problem.m, UNSET, dtype=np.int8)
+        self.x: dict[int, Line] = {}
+        self.y: dict[int, Line] = {}
+        self.targets: dict[int, Line] = {}
+        self.free: set[int] = set()
+        self.gradient: list[Line] = [line or ZERO for line in problem.c]
+        self.inner: dict[int, Line] = {}
+        self.known_x, self.known_y = np.zeros((problem.n, 2)), np.zeros((problem.m, 2))
+
+    @property
+    def is_set(self) -> bool:
+        """Whether states were given yet."""
+        return not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
+
+    def set_all(self, states: Any, place: str) -> None:
+        """Take over the states of a dense segment, or those that changes begin with."""
+        for kind, setter, known in self._kinds():
+            listed = items(entry(states, kind, place), len(known), f"{place}: {kind}")
+            for i, state in enumerate(listed):
+                setter(i, state, f"{place}: {kind}[{i}]")
+
+    def change(self, changes: Any, place: str) -> None:
+        """Take over changes such as {"variables": {"3": "upper"}, "rows": {"17": "below"}}."""
+        for kind, setter, known in self._kinds():
+            part = changes.get(kind, {}) if isinstance(changes, Mapping) else None
+            if not isinstance(part, Mapping):
+                raise CertificateError(f"{place} must be objects by kind, got {shown(changes, 'null')}")
+            for label, state in part.items():
+                if not (isinstance(label, str) and LABEL.fullmatch(label) and int(label) < len(known)):
+                    raise CertificateError(f"{place}.{kind} must name indices below {len(known)}")
+                setter(int(label), state, f"{place}.{kind}.{label}")
+
+    def _kinds(self) -> Sequence[tuple[str, Any, Any]]:
+        return (("variables", self._set_variable, self.variables), ("rows", self._set_row, self.rows))
+
+    def _set_variable(self, j: int, state: Any, place: str) -> None:
+        if isinstance(state, str) and 0 <= self.variables[j] == _position(VARIABLES, state):
+            return
+        roles = variable_roles(self.problem.lower[j], self.problem.upper[j])
+        known = roles[one_of(tuple(roles), state, place)]
+        self.variables[j] = VARIABLES.index(state)
+        (self.free.add if known is None else self.free.discard)(j)
+        change = (known or ZERO) - self.x.pop(j, ZERO)
+        if known is not None and not known.is_zero:
+            self.x[j] = known
+        if not change.is_zero:
+            self.known_x[j] = _approximated(known or ZERO)
+            for k, factor in self.problem.P.spread(j).items():
+                self.inner[k] = self.inner.get(k, ZERO) + change.scaled(factor)
+
+    def _set_row(self, i: int, state: Any, place: str) -> None:
+        if isinstance(state, str) and 0 <= self.rows[i] == _position(ROWS, state):
+            return
+        roles = row_roles(self.problem.row_lower[i], self.problem.row_upper[i], self.problem.penalty[i])
+        target, known = roles[one_of(tuple(roles), state, place)]
+        self.rows[i] = ROWS.index(state)
+        self.targets.pop(i, None)
+        if target is not None:
+            self.targets[i] = target
+        change = (known or ZERO) - self.y.pop(i, ZERO)
+        if known is not None and not known.is_zero:
+            self.y[i] = known
+        if not change.is_zero:
+            self.known_y[i] = _approximated(known or ZERO)
+            for j, factor in self.problem.A.row(i).items():
+                self.gradient[j] -= change.scaled(factor)
+
+
+def _position(known: Sequence[str], state: str) -> int:
+    return known.index(state) if state in known else UNSET
+
+
+def _approximated(line: Line) -> tuple[float, float]:
+    return approximate(line.constant), approximate(line.slope)
+
+
+def variable_roles(lower: Limit, upper: Limit) -> dict[str, Limit]:
+    """Return what x is in each state this variable can be in, None for an unknown."""
+    roles: dict[str, Limit] = {"between": None} | ({"zero": ZERO} if lower is None and upper is None else {})
+    roles |= {state: limit for state, limit in (("lower", lower), ("upper", upper)) if limit is not None}
+    return roles | ({"fixed": lower} if lower is not None and lower == upper else {})
+
+
+def row_roles(lower: Limit, upper: Limit, penalty: Limit) -> dict[str, tuple[Limit, Limit]]:
+    """Return (limit it is held at, None) or (None, multiplier) for each state this row can be in."""
+    roles: dict[str, tuple[Limit, Limit]] = {"off": (None, ZERO)}
+    if lower is not None:
+        roles |= {"lower": (lower, None)} | ({} if penalty is None else {"below": (None, penalty)})
+    if upper is not None:
+        roles |= {"upper": (upper, None)} | ({} if penalty is None else {"above": (None, -penalty)})
+    return roles | ({"equal": (lower, None)} if lower is not None and lower == upper else {})

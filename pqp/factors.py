@@ -1,0 +1,223 @@
+"""Factors: Hessians known by less than their entries, which stay convex and never grow to n × n.
+
+Room: a factor in, its products and entries in either arithmetic out.
+May touch: `errors`, `field`, `matrices`, `convexity`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pqp.convexity import as_convex, is_decided_exactly, require_convex
+from pqp.errors import ProblemError
+from pqp.field import FLOAT, Array, Field, as_numbers, exact_array, exact_product, float_array, infinite
+from pqp.matrices import (
+    MatrixData,
+    as_matrix,
+    block_of,
+    dense_matrix,
+    diagonal_block,
+    exact_matrix,
+    float_matrix,
+    is_sparse,
+    scattered,
+    symmetric_product,
+)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Gram:
+    """The matrix F Fᵀ, or F Fᵀ + diag(d) with d ≥ 0, exactly positive semidefinite whatever its rank.
+
+    F may be sparse. A wide dense F is multiplied out once in float64: the product is the smaller one.
+
+    >>> from pqp.field import RATIONAL
+    >>> Gram([[1], [2]]).matrix(RATIONAL).astype(int)
+    array([[1, 2],
+           [2, 4]])
+    >>> Gram([[1], [2]], diagonal=[0, 5]).diagonal()
+    array([1., 9.])
+    """
+
+    F: MatrixData
+    d: Array | None
+
+    def __init__(self, F: Any, diagonal: Any = None) -> None:
+        factor = as_matrix(F, "F")
+        object.__setattr__(self, "F", factor)
+        object.__setattr__(
+            self, "d", None if diagonal is None else _valid_diagonal(diagonal, factor.shape[0])
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of variables."""
+        return int(self.F.shape[0])
+
+    @cached_property
+    def _factor(self) -> MatrixData:
+        return float_matrix(self.F)
+
+    @cached_property
+    def _transposed(self) -> MatrixData:
+        return self._factor.T.tocsr() if is_sparse(self._factor) else self._factor.T
+
+    @cached_property
+    def _expanded(self) -> Array | None:
+        """F Fᵀ + diag(d) where that is smaller than F."""
+        rows, columns = self.F.shape
+        return self.matrix(FLOAT) if columns >= rows and not is_sparse(self.F) else None
+
+    @cached_property
+    def _added(self) -> Array:
+        return np.zeros(self.size) if self.d is None else float_array(self.d)
+
+    def product(self, indices: Array, values: Array) -> Array:
+        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
+        if self._expanded is not None:
+            return symmetric_product(self._expanded, indices, values)
+        if is_sparse(self._factor):
+            result = self._factor @ (self._transposed @ scattered(indices, values, self.size))
+        else:
+            result = self._factor @ (self._factor[indices].T @ values)
+        if self.d is not None:
+            result[indices] += (self._added[indices] * values.T).T
+        return result
+
+    def times(self, vector: Array) -> Array:
+        """Return P @ vector in float64, for a vector or a block of them."""
+        if self._expanded is not None:
+            return self._expanded @ vector
+        product = self._factor @ (self._transposed @ vector)
+        return product if self.d is None else product + (self._added * vector.T).T
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in float64."""
+        if self._expanded is not None:
+            return block_of(self._expanded, rows, columns)
+        product = dense_matrix(self._factor[rows] @ self._factor[columns].T)
+        return product if self.d is None else product + diagonal_block(self._added, rows, columns)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        F = self._factor
+        squares = F.multiply(F).sum(axis=1) if is_sparse(F) else np.einsum("ij,ij->i", F, F)
+        return np.asarray(squares).ravel() + self._added
+
+    def matrix(self, field: Field) -> Array:
+        """Return the entries in the given arithmetic."""
+        if field is FLOAT:
+            return dense_matrix(self._factor @ self._factor.T) + np.diag(self._added)
+        F = exact_matrix(self.F)
+        product = exact_product(F, F.T)
+        return product if self.d is None else product + np.diag(exact_array(self.d))
+
+    def require_exact_convexity(self) -> None:
+        """A Gram matrix is convex: nothing to check."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGram:
+    """The matrix D K Dᵀ for preference pairs: row r of D has +1 at the first and -1 at the second of pair r.
+
+    Products pass through the objects that K compares, so that n pairs never make an n × n matrix.
+
+    >>> from pqp.field import RATIONAL
+    >>> PairGram(np.eye(3, dtype=int), [(0, 1), (2, 1)]).matrix(RATIONAL).astype(int)
+    array([[2, 1],
+           [1, 2]])
+    """
+
+    K: Array
+    pairs: Array
+
+    def __post_init__(self) -> None:
+        kernel = as_convex(dense_matrix(self.K), "K")
+        object.__setattr__(self, "K", kernel)
+        object.__setattr__(self, "pairs", _valid_pairs(self.pairs, len(kernel)))
+
+    @property
+    def size(self) -> int:
+        """The number of variables, one a pair."""
+        return len(self.pairs)
+
+    @cached_property
+    def _kernel(self) -> Array:
+        return float_matrix(self.K)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The first and the second object of every pair."""
+        first, second = (np.ascontiguousarray(self.pairs[:, side]) for side in (0, 1))
+        return first, second
+
+    def product(self, indices: Array, values: Array) -> Array:
+        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
+        first, second = self._ends
+        weights = self._weights(first[indices], second[indices], values)
+        moved = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
+        return self._differences(symmetric_product(self._kernel, moved, weights[moved]))
+
+    def times(self, vector: Array) -> Array:
+        """Return P @ vector in float64, for a vector or a block of them."""
+        return self._differences(self._kernel @ self._weights(*self._ends, vector))
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in float64."""
+        first, second = self._ends
+        above, below = (
+            block_of(self._kernel, first[rows], ends[columns])
+            - block_of(self._kernel, second[rows], ends[columns])
+            for ends in (first, second)
+        )
+        return above - below
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        first, second = self._ends
+        own = self._kernel.diagonal()
+        return own[first] - 2 * self._kernel[first, second] + own[second]
+
+    def matrix(self, field: Field) -> Array:
+        """Return the entries of D K Dᵀ in the given arithmetic."""
+        K = field.array(self.K)
+        rows = K[self.pairs[:, 0]] - K[self.pairs[:, 1]]
+        return rows[:, self.pairs[:, 0]] - rows[:, self.pairs[:, 1]]
+
+    def require_exact_convexity(self) -> None:
+        """Raise `NotConvexError` if K at face value is not positive semidefinite."""
+        if not is_decided_exactly(self.K):
+            require_convex(self.K, "K", exactly=True)
+
+    def _weights(self, first: Array, second: Array, values: Array) -> Array:
+        """Return Dᵀ values: what every object gets from its pairs."""
+        columns, size = values.T if values.ndim > 1 else [values], len(self.K)
+        sums = [np.bincount(first, v, size) - np.bincount(second, v, size) for v in columns]
+        return np.stack(sums, axis=1) if values.ndim > 1 else sums[0]
+
+    def _differences(self, scores: Array) -> Array:
+        """Return D scores."""
+        first, second = self._ends
+        return scores.take(first, axis=0) - scores.take(second, axis=0)
+
+
+def _valid_diagonal(diagonal: Any, size: int) -> Array:
+    array = as_numbers(diagonal, "diagonal")
+    if array.shape not in ((), (size,)):
+        raise ProblemError(f"diagonal must have {size} entries to match F, got shape {array.shape}")
+    array = np.broadcast_to(array, (size,))
+    for i in np.flatnonzero((array < 0) | infinite(array))[:1]:
+        raise ProblemError(f"diagonal[{i}] is {array[i]}: F Fᵀ + diag(d) needs finite entries d ≥ 0")
+    return array
+
+
+def _valid_pairs(pairs: Any, size: int) -> Array:
+    array = as_numbers(pairs, "pairs")
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind != "i":
+        raise ProblemError(f"pairs must be rows of two indices, got {array.dtype} of shape {array.shape}")
+    outside = np.argwhere((array < 0) | (array >= size))
+    for r, side in outside[:1]:
+        raise ProblemError(f"pairs[{r}, {side}] is {array[r, side]}: K has rows 0 to {size - 1}")
+    return array

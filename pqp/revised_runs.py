@@ -1,0 +1,192 @@
+"""Runs of the revised engine: its lines and stretches, gathered into segments that share a compact trail.
+
+Room: a problem and two ends in, a filled `Run` out.
+May touch: `errors`, `field`, `compact`, `segment`, `revised`, `journey`, `collecting`, `limits`, `runs`.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from itertools import pairwise
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from pqp.collecting import Leg, ascending, glue, segments_of
+from pqp.compact import States
+from pqp.errors import NumericalTroubleError, ProblemError
+from pqp.field import FLOAT, KKT_RESIDUAL, Array, Number, is_infinite, shown
+from pqp.journey import Event, Journey
+from pqp.limits import Limits, Watch
+from pqp.log import Crossing, Pivot
+from pqp.problem import ParametricQP
+from pqp.repair import Repair, changes_between
+from pqp.rescue import Rescuer, codes_of
+from pqp.revised import Line, point_on
+from pqp.runs import Run, in_order, seamless
+from pqp.segment import Basis, Segment
+from pqp.stretches import explain
+from pqp.tableau import Stretch
+from pqp.verification import misses
+from pqp.walk import Walk
+
+
+@dataclass
+class Way:
+    """One direction of a run: stretches before the lines, the lines, stretches behind them."""
+
+    before: list[Stretch] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    behind: list[Stretch] = field(default_factory=list)
+
+    def add(self, event: Line | Stretch) -> None:
+        """Add a line, its changes told from the line before, or a stretch."""
+        if isinstance(event, Stretch):
+            (self.behind if self.lines else self.before).append(event)
+        elif self.lines and event.steps is not None:
+            self.lines.append(replace(event, steps=None, changes=changes_between(self.steps(), event.steps)))
+        else:
+            self.lines.append(event)
+
+    def steps(self) -> Array:
+        """Return the steps on the last line."""
+        assert self.lines[0].steps is not None
+        return Leg(self.lines[0].steps, tuple(self.lines)).last()
+
+    def aligned(self) -> list[Line]:
+        """Return the lines, the outer ones ending where the proofs of their unsolvable neighbours do."""
+        lines = self.lines.copy()
+        if self.before:
+            lines[0] = replace(lines[0], start=float(self.before[-1].end))
+        if self.behind:
+            lines[-1] = replace(lines[-1], end=float(self.behind[0].start))
+        return lines
+
+
+@dataclass(frozen=True)
+class RevisedRunner:
+    """The revised engine, ready to trace one problem."""
+
+    problem: ParametricQP
+    log: bool
+
+    @cached_property
+    def journey(self) -> Journey:
+        """The problem prepared for tracing."""
+        return Journey(self.problem, self.log)
+
+    @cached_property
+    def repair(self) -> Repair:
+        """What helps where float64 cannot."""
+        return Repair(self.journey.translation, self.journey.scene, Rescuer(self.problem))
+
+    def run(self, begin: Number, stop: Number, start: Basis | None, watch: Watch, part: Run) -> None:
+        """Trace from one end to the other, starting with a basis if there is one, and fill the run."""
+        ways: list[Way] = []
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no number, and is refused
+            try:
+                self._trace(ways, (begin, stop), start, watch, part)
+            finally:
+                part.segments = self.segments(ways)
+
+    def _trace(
+        self, ways: list[Way], ends: tuple[Number, Number], start: Basis | None, watch: Watch, part: Run
+    ) -> None:
+        """Trace from a finite place towards one end or both."""
+        begin, stop = ends
+        origin, states = _origin(begin, stop), None if start is None else codes_of(start)
+        if origin != begin:
+            ways.append(Way())
+            self._go(ways[-1], (origin, begin), None, watch, part)
+        if origin != stop or origin == begin:
+            ways.append(Way())
+            self._go(ways[-1], (origin, stop), states, watch, part)
+
+    def run_parts(self, cuts: Sequence[Number], jobs: int, part: Run) -> None:
+        """Trace the parts of an interval between cuts side by side, and fill the run."""
+        parts = Parallel(n_jobs=jobs)(delayed(_ways)(self, ends) for ends in pairwise(cuts))
+        part.segments = self.segments([way for ways in parts for way in ways])
+
+    def require_optimal(self, start: Basis, mu: Number) -> None:
+        """Raise unless a basis is optimal at mu."""
+        setting, steps = self.journey.scene.setting, self.journey.translation.steps(codes_of(start))
+        line = point_on(Walk(setting, steps), float(mu))
+        if not misses(Leg(steps, (line,)), setting)[0] <= KKT_RESIDUAL:
+            raise ProblemError(
+                f"start is not optimal at mu = {shown(mu)}; leave it out, or give the basis of a solution"
+            )
+
+    def _go(
+        self, way: Way, ends: tuple[Number, Number], states: States | None, watch: Watch, part: Run
+    ) -> None:
+        """Follow one direction; where float64 is at a loss, exact arithmetic takes some steps."""
+        at, patience = ends[0], 1
+        if self.journey.scene.is_delicate and self.repair.rescuer.is_able:
+            self._rescued(way, ends, sys.maxsize, watch)
+            return
+        while True:
+            try:
+                self._collect(way, watch.passing(self.journey.events(at, ends[1], states)), part)
+                return
+            except NumericalTroubleError as trouble:
+                if not self.repair.rescuer.is_able:
+                    raise
+                passed = self._rescued(way, ends, patience, watch)
+                if passed is None:
+                    return
+                if passed == at:
+                    raise trouble
+                at, states, patience = passed, self.journey.translation.all_states(way.steps()), 2 * patience
+
+    def _collect(self, way: Way, events: Iterator[Event], part: Run) -> None:
+        for event in events:
+            if isinstance(event, Pivot | Crossing):
+                part.pivots += [event] if self.log else []
+            else:
+                way.add(event)
+
+    def _rescued(self, way: Way, ends: tuple[Number, Number], count: int, watch: Watch) -> Number | None:
+        """Let exact arithmetic go on for some pieces; return where it stopped, None if it reached the end."""
+        begin, steps = ends[0], None
+        if way.lines:
+            begin, steps = way.lines[-1].start, way.steps()
+            way.lines.pop()
+        elif way.before:
+            begin = way.before[-1].exact[1]
+        done = 0
+        for event in watch.passing(self.repair.lines(steps, begin, ends[1])):
+            way.add(event)
+            done += isinstance(event, Line) and event.start != event.end
+            if done > count and isinstance(event, Line):
+                return event.end if event.end != ends[1] else None
+        return None
+
+    def segments(self, ways: list[Way]) -> list[Segment]:
+        """Return all segments in ascending order; ways that meet in a line become one."""
+        legs = sorted((ascending(way.aligned()) for way in ways if way.lines), key=_extent)
+        segments: list[Segment] = []
+        if legs:
+            leg = self.repair.repaired(reduce(glue, legs))
+            segments = segments_of(leg, self.journey.translation, self.journey.scene)
+        for pending in (stretches for way in ways for stretches in (way.before, way.behind) if stretches):
+            segments += explain(pending, self.problem, FLOAT)
+        return seamless(in_order(segments))
+
+
+def _ways(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[Way]:
+    """Trace one part of an interval, in a process of its own."""
+    ways: list[Way] = []
+    runner._trace(ways, ends, None, Watch(Limits(), ends[0]), Run())
+    return ways
+
+
+def _extent(leg: Leg) -> tuple[float, float]:
+    return leg.lines[0].start, leg.lines[-1].end
+
+
+def _origin(begin: Number, stop: Number) -> Number:
+    """Return where to start: at the beginning, or at a finite place if that is infinitely far."""
+    if not is_infinite(begin):
+        return begin
+    return stop if not is_infinite(stop) else 0.0

@@ -1,0 +1,145 @@
+r"""Ties: which of several items that reach an end together change their step just beyond.
+
+The items at an end at mu′ have gap 0 and slopes τ; just beyond, gaps w and moves ζ of what is held satisfy
+
+.. math:: w = \tau + \Lambda \zeta, \qquad w, \zeta \ge 0, \qquad w^\top \zeta = 0
+
+with the local dictionary Λ. That is the symbolic ε of the paper on the few items it concerns, and the
+criss-cross method of the tableau engine solves it.
+
+Room: a walk and the ends that are reached in, the ends to step over or a row without solution out.
+May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`, `walk`.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pqp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
+from pqp.dictionary import first_dictionary
+from pqp.errors import NumericalTroubleError
+from pqp.field import FLOAT, Array
+from pqp.lcp import ParametricLCP, unnamed_lcp
+from pqp.log import Pivot
+from pqp.place import Place
+from pqp.walk import Walk
+
+# How many items join a local problem at a time: a few are enough as a rule, all would make it large.
+JOIN_AT_ONCE = 4
+# A local dictionary with signs that no positive semidefinite matrix has is full of round-off; how much of it
+# is taken for zero then.
+NOISE_LEVELS = (0.0, 1e-9, 1e-7)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Which of the tied ends are stepped over; `stuck` is the one that would have to be but cannot."""
+
+    crossed: list[int]
+    stuck: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Local:
+    """The local problem: its dictionary and slopes, ends turned so that every gap is measured from below."""
+
+    Lambda: Array
+    slopes: Array
+    names: Sequence[str] | None
+
+    def part(self, chosen: list[int]) -> ParametricLCP:
+        """Return the local problem of the chosen positions alone, named if anyone wants to read about it."""
+        Lambda = self.Lambda[np.ix_(chosen, chosen)]
+        lcp = unnamed_lcp(Lambda, self.slopes[chosen], np.zeros(len(chosen)), FLOAT)
+        if self.names is None:
+            return lcp
+        names = [self.names[position] for position in chosen]
+        return replace(
+            lcp,
+            w_names=tuple(f"gap[{name}]" for name in names),
+            z_names=tuple(f"move[{name}]" for name in names),
+        )
+
+    def without(self, noise: float) -> "_Local":
+        """Return the problem with entries of Λ below a share of their diagonals taken for zero."""
+        sizes = np.sqrt(np.abs(np.diag(self.Lambda)))
+        small = np.abs(self.Lambda) <= noise * np.maximum(
+            np.multiply.outer(sizes, sizes), sizes.max() ** 2 * noise
+        )
+        return replace(self, Lambda=np.where(small, 0.0, self.Lambda)) if noise else self
+
+    def falling(self, crossed: list[int]) -> list[int]:
+        """Return which positions still fall through their end when some are stepped over, worst first."""
+        moves = np.linalg.solve(self.Lambda[np.ix_(crossed, crossed)], -self.slopes[crossed])
+        terms = self.Lambda[:, crossed] * moves
+        slopes, sizes = self.slopes + terms.sum(axis=1), np.abs(self.slopes) + np.abs(terms).sum(axis=1)
+        slopes[crossed] = 0.0
+        worst = np.flatnonzero(slopes < -FLOAT.zero * sizes)
+        return _some(worst[np.argsort(slopes[worst])])
+
+    def raising(self, crossed: list[int], row: int) -> list[int]:
+        """Return which positions would stop the fall of a row if what is held there moved, best first."""
+        solved = np.linalg.solve(self.Lambda[np.ix_(crossed, crossed)], self.Lambda[crossed])
+        if row in crossed:
+            effect = -solved[crossed.index(row)]
+            sizes = np.abs(solved).max(axis=0, initial=0.0)
+        else:
+            effect = self.Lambda[row] - self.Lambda[row, crossed] @ solved
+            sizes = np.abs(self.Lambda[row]) + np.abs(self.Lambda[row, crossed]) @ np.abs(solved)
+        effect[crossed] = 0.0
+        best = np.flatnonzero(effect > FLOAT.zero * sizes)
+        return _some(best[np.argsort(-effect[best])])
+
+
+def settle(
+    walk: Walk,
+    ends: Sequence[int],
+    items: Sequence[int],
+    slopes: Sequence[float],
+    names: Sequence[str] | None = None,
+) -> Generator[Pivot, None, Verdict]:
+    """Yield the pivots of the local problem and return its verdict, as positions in the lists given.
+
+    The problem is solved on the falling items first; others join when the answer makes them fall, or when
+    they could mend a row that has no solution without them.
+    """
+    if len(items) == 1:
+        return _settle_alone(walk, items[0])
+    sense = 1.0 - 2.0 * np.array(ends)
+    labels = None if names is None else [names[item] for item in items]
+    local = _Local(sense[:, None] * walk.dictionary(np.array(items)) * sense, np.array(slopes), labels)
+    chosen = [position for position, slope in enumerate(slopes) if slope < 0]
+    while True:
+        crossed, row = yield from _solved(local, chosen)
+        joining = local.falling(crossed) if row is None else local.raising(crossed, row)
+        joining = [i for i in joining if i not in chosen]
+        if not joining:
+            return Verdict(crossed, row)
+        chosen += joining
+
+
+def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[list[int], int | None]]:
+    """Solve the local problem of the chosen positions: which are stepped over, and a row without solution."""
+    if len(chosen) == 1:
+        return (chosen, None) if local.Lambda[chosen[0], chosen[0]] > 0 else ([], chosen[0])
+    for noise in NOISE_LEVELS:
+        part = local.without(noise).part(chosen)
+        outcome = yield from criss_cross(first_dictionary(part), Place(0), LEAST_INDEX)
+        if isinstance(outcome, Solved | Infeasible):
+            crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
+            return crossed, chosen[outcome.row] if isinstance(outcome, Infeasible) else None
+    raise NumericalTroubleError(
+        f'round-off leaves a tie of {len(local.slopes)} items undecided; use arithmetic="exact"'
+    )
+
+
+def _some(positions: Array) -> list[int]:
+    return [int(i) for i in positions[:JOIN_AT_ONCE]]
+
+
+def _settle_alone(walk: Walk, item: int) -> Verdict:
+    """Return the verdict on one falling item: it steps over if moving what is held there stops the fall."""
+    if walk.response(item) > 0:
+        return Verdict([0], None)
+    return Verdict([], 0)

@@ -1,0 +1,98 @@
+"""What the rooms of the revised engine are tested on: systems of every structure, scenes, random bases."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, assume, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import pqp
+from pqp.equilibration import Scene, set_scene
+from pqp.errors import NumericalTroubleError
+from pqp.hessian import Matrix
+from pqp.reduction import reduce_problem
+from pqp.stairs import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER, Limits
+from pqp.system import Mixed, Pure, Scaled, System
+from pqp.walk import Setting, Walk
+
+# The same few examples in every run.
+FEW = settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+SEEDS = st.integers(0, 10_000)
+INFINITY = np.inf
+
+
+def positive(random: np.random.Generator, size: int) -> Any:
+    """A positive definite matrix, far from singular."""
+    F = random.integers(-2, 3, (size, size))
+    return F @ F.T + np.eye(size, dtype=int)
+
+
+def mixed(n: int, m: int, seed: int, sparse: bool = False, lower_block: bool = True) -> Mixed:
+    """A system of n variables and m rows in which every basis is regular if there is a lower block."""
+    random = np.random.default_rng(seed)
+    B = random.integers(-2, 3, (m, n)).astype(float)
+    G = Matrix(positive(random, m)) if lower_block else None
+    return Mixed(Matrix(positive(random, n)), csr_array(B) if sparse else B, G)
+
+
+# Every structure a system can have, of five or more items.
+SYSTEMS: dict[str, Callable[[int], System]] = {
+    "variables only": lambda seed: Pure(Matrix(positive(np.random.default_rng(seed), 5))),
+    "a factor": lambda seed: Pure(pqp.Gram(np.random.default_rng(seed).integers(-2, 3, (6, 2)), np.ones(6))),
+    "dense": lambda seed: mixed(3, 2, seed),
+    "sparse": lambda seed: mixed(3, 4, seed, sparse=True),
+    "without lower block": lambda seed: mixed(4, 2, seed, lower_block=False),
+    "scaled": lambda seed: Scaled(mixed(3, 3, seed), 2.0 ** np.random.default_rng(seed).integers(-3, 4, 6)),
+}
+
+
+def dense(system: System) -> Any:
+    """M, column by column."""
+    everything = np.arange(system.size)
+    return system.block(everything, everything)
+
+
+def limits_of(random: np.random.Generator, size: int) -> Limits:
+    """Limits of every kind: missing, one-sided, two-sided, equal; hard and soft; lines that never cross."""
+    line = random.integers(-2, 3, (size, 2)).astype(float)
+    lower, upper = line.copy(), line + np.array([1.0, 0.0]) * random.integers(1, 4, (size, 1))
+    cap = np.column_stack([random.integers(1, 4, size), np.zeros(size)]).astype(float)
+    kind = random.integers(0, 5, size)
+    lower[(kind == 0) | (kind == 1)], upper[(kind == 0) | (kind == 2)] = (-INFINITY, 0), (INFINITY, 0)
+    upper[kind == 4] = lower[kind == 4]
+    cap[random.random(size) < 0.5] = (INFINITY, 0)
+    return Limits(lower, upper, cap, kind == 4)
+
+
+def proper_states(limits: Limits, item: int) -> list[int]:
+    """The steps an item can stand on, those at rest left out."""
+    sides = [(limits.lower, LOWER, BELOW), (limits.upper, UPPER, ABOVE)]
+    present = [(pinned, beyond) for limit, pinned, beyond in sides if np.isfinite(limit[item, 0])]
+    states = [EQUAL] if limits.is_equal[item] else [BETWEEN, *(pinned for pinned, _ in present)]
+    return [*states, *(beyond for _, beyond in present)] if np.isfinite(limits.cap[item, 0]) else states
+
+
+def any_states(random: np.random.Generator, limits: Limits) -> Any:
+    """A proper step for every item."""
+    return np.array([random.choice(proper_states(limits, i)) for i in range(len(limits))], dtype=np.int8)
+
+
+def scene_of(problem: pqp.ParametricQP) -> Scene:
+    """A problem, reduced and scaled."""
+    return set_scene(reduce_problem(problem))
+
+
+def walk_from(setting: Setting, states: Any) -> Walk:
+    """A walk, unless its basis is singular."""
+    try:
+        return Walk(setting, states)
+    except NumericalTroubleError:
+        assume(False)
+        raise
