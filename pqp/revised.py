@@ -140,6 +140,9 @@ class Tracer:
             ends, items, slopes = self._tied(mu)
             if not any(slope < 0.0 for slope in slopes):
                 return None
+            if len(items) == 1 and self.names is None and self.walk.response(items[0]) > 0:
+                self._cross([(ends[0], items[0])])  # the common case: one item reaches an end and steps over
+                return None
             verdict = yield from self._settled(mu, ends, items, slopes)
             before = None if self.names is None else self.walk.states.copy()
             self._cross([(ends[k], items[k]) for k in verdict.crossed])

@@ -177,3 +177,32 @@ def largest_miss(
                 worst[kind, quantity] = max(below, above)
         result[b] = (worst / heights).max()
     return result
+
+
+@njit(cache=True)
+def seam(
+    before: Array, held: Array, moved: Array, unknowns: Array, values: Array, mu: float
+) -> tuple[float, float]:
+    """Return by how much v differs from `before` at mu where it may, and the largest unknown there."""
+    gap, height = 0.0, 0.0
+    for k in range(len(unknowns)):
+        value = values[k, 0] + mu * values[k, 1]
+        height = max(height, abs(value))
+        gap = max(gap, abs(before[unknowns[k]] - value))
+    for item in moved:
+        is_unknown = False
+        for unknown in unknowns:
+            is_unknown = is_unknown or unknown == item
+        if not is_unknown:
+            gap = max(gap, abs(before[item] - held[item, 0] - mu * held[item, 1]))
+    return gap, height
+
+
+@njit(cache=True)
+def largest(values: Array) -> float:
+    """Return the size of the largest entry of a matrix."""
+    top = 0.0
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            top = max(top, abs(values[i, j]))
+    return top

@@ -13,7 +13,7 @@ import numpy as np
 from pqp.collecting import Leg
 from pqp.field import ACCURATE, Array
 from pqp.revised import Line
-from pqp.scanning import fill_held, largest_miss
+from pqp.scanning import fill_held, largest_miss, seam
 from pqp.stairs import PINNED
 from pqp.walk import Setting
 
@@ -69,13 +69,9 @@ def _values(line: Line, held: Array, mu: float) -> Array:
 
 def _continues(before: Array, line: Line, held: Array) -> bool:
     """Tell whether a line begins where the one before ended, looking only at what may differ."""
-    mu, moved = _start(line), line.changes.items
-    values = line.values[:, 0] + mu * line.values[:, 1]
-    there = held[moved, 0] + mu * held[moved, 1]
-    same = np.isin(moved, line.unknowns)
-    gap = np.max(np.abs(before[line.unknowns] - values), initial=0.0)
-    gap = max(gap, float(np.max(np.abs(before[moved] - there)[~same], initial=0.0)))
-    return bool(gap <= ACCURATE * (1.0 + np.max(np.abs(values), initial=0.0)))
+    moved, mu = line.changes.items, _start(line)
+    gap, height = seam(before, held, moved, line.unknowns, line.values, mu)
+    return bool(gap <= ACCURATE * (1.0 + height))
 
 
 def _advance(steps: Array, held: Array, line: Line, setting: Setting) -> None:

@@ -27,12 +27,13 @@ from pqp.field import (
     Array,
 )
 from pqp.inverse import Inverse
-from pqp.scanning import correction, left_over
+from pqp.scanning import correction, largest, left_over
 from pqp.stairs import PINNED, Stairs
 from pqp.system import System
 
 LO, HI = 0, 1
 NOTHING = np.empty(0, dtype=np.int64)
+NO_LINES = np.empty((0, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +89,11 @@ class Walk:
     def _solve(self, moved: Array = NOTHING) -> None:
         """Move v on R so that g meets what is held there, after the v of some other items have moved."""
         R, system = self.inverse.items, self.setting.system
-        rest = left_over(R, self.held, self.g)
-        by = self.held[moved] - self.v[moved]
+        rest, by = left_over(R, self.held, self.g), NO_LINES
         if len(moved):
-            rest -= system.block(R, moved) @ by
+            by = self.held[moved] - self.v[moved]
             self.v[moved] = self.held[moved]
+            rest -= system.block(R, moved) @ by
         step, top = correction(self.inverse.values, R, self.signs, rest, self.v)
         self.turbulence = max(self.turbulence, top)
         if len(moved):
@@ -118,9 +119,9 @@ class Walk:
         The error of v is that of the residual times the condition: without this, multipliers of nearly
         dependent rows lose as many digits as the condition has.
         """
-        if self.turbulence > TURBULENT * (1.0 + _size(self.v[self.inverse.items])):
+        if self.turbulence > TURBULENT and self.turbulence > TURBULENT * (1.0 + largest(self.v)):
             self.freshen()  # large numbers that came and went have left their rounding in g
-        if _size(self.inverse.values) <= ILL_CONDITIONED:
+        if largest(self.inverse.values) <= ILL_CONDITIONED:
             return
         R, everything = self.inverse.items, np.flatnonzero(np.any(self.v, axis=1))
         M = self.setting.system.block(R, everything).astype(np.longdouble)
