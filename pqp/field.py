@@ -50,6 +50,8 @@ TRUSTED_PIVOT = 1e-6
 TURBULENT = 1e3
 # An inverse, in scaled units, with larger entries loses more digits than a solution can spare.
 ILL_CONDITIONED = 1e5
+# What moves less than this along a ray, beside what moves most, does not block it: it would be round-off.
+PIVOT_ON_RAY = 1e-9
 # Below this part of its terms a pivot is zero: the item depends linearly on the basis.
 SINGULAR = 1e-11
 # A deformation that ends this close to its goal, which it measures from 0 to 1, has reached it.
@@ -59,6 +61,8 @@ ARRIVED = 1e-11
 ACCURATE = 1e-9
 # A block is not inverted ahead of the trace if a pivot of it is below this part of its diagonal entry.
 WELL_CONDITIONED = 1e-8
+# If a basis turns out singular after all, pivots are taken for zero up to a level this much higher, twice.
+MORE_CAREFUL = 1e2
 # What a freshly solved basis may leave over, beside the size of its solution.
 RESIDUAL_GROWTH = 1e-8
 # A float64 matrix is accepted as convex if no eigenvalue is below minus this times the largest one: a

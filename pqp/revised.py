@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from pqp.errors import NumericalTroubleError
-from pqp.field import FLAT, ROUNDING, TIE, Array
+from pqp.field import FLAT, MORE_CAREFUL, PIVOT_ON_RAY, ROUNDING, SINGULAR, TIE, Array
 from pqp.log import Crossing, Pivot
 from pqp.place import Place
 from pqp.scanning import first_end, reached_ends
@@ -141,11 +141,13 @@ class Tracer:
             if not any(slope < 0.0 for slope in slopes):
                 return None
             if len(items) == 1 and self.names is None and self.walk.response(items[0]) > 0:
-                self._cross([(ends[0], items[0])])  # the common case: one item reaches an end and steps over
-                return None
+                if self._crossed([(ends[0], items[0])]):  # the common case: one item steps over its end
+                    return None
+                continue
             verdict = yield from self._settled(mu, ends, items, slopes)
             before = None if self.names is None else self.walk.states.copy()
-            self._cross([(ends[k], items[k]) for k in verdict.crossed])
+            if not self._crossed([(ends[k], items[k]) for k in verdict.crossed]):
+                continue
             yield from self._logged(mu, "event", before, len(items))
             if verdict.stuck is None:
                 return None
@@ -204,6 +206,19 @@ class Tracer:
         walk = self.walk
         return reached_ends(walk.lines, walk.ranges, walk.setting.is_row, (mu, TIE, noise), self._found)
 
+    def _crossed(self, crossed: list[tuple[int, int]]) -> bool:
+        """Step over ends if the basis beyond can be carried; if not, go back to look more carefully."""
+        walk, states = self.walk, self.walk.states.copy()
+        try:
+            self._cross(crossed)
+        except NumericalTroubleError:
+            if walk.singular > SINGULAR * MORE_CAREFUL:
+                raise
+            walk.go_back(states)
+            return False
+        walk.singular = SINGULAR
+        return True
+
     def _cross(self, crossed: list[tuple[int, int]]) -> None:
         """Step over the given ends of items; the verdict binds at the end where the new step begins."""
         if not crossed:
@@ -223,11 +238,13 @@ class Tracer:
         """Move what is held at an item, mu fixed, until another item blocks, and exchange the two."""
         lines, change = self.walk.gaps(), self.walk.column(item) * sense
         gaps, rates = lines[:, :, 0] + mu * lines[:, :, 1], np.stack([change, -change])
-        falling = (rates < -FLAT * np.abs(change).max()) & ~self.settled
+        falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.settled
         falling[:, item] = False
         room = np.full(rates.shape, np.inf)
         np.divide(gaps, -rates, out=room, where=falling)
-        end, other = np.unravel_index(int(room.argmin()), room.shape)
+        # of those that block at the same place but for rounding, the one that does so most clearly
+        near = room <= room.min() + TIE * (1.0 + abs(room.min()))
+        end, other = np.unravel_index(int(np.where(near, -rates, -np.inf).argmax()), room.shape)
         own = self._own_room(mu, item, sense)
         if np.isinf(min(own, room[end, other])):
             return DeadEnd(mu, item, sense)

@@ -19,6 +19,7 @@ from pqp.errors import NumericalTroubleError
 from pqp.field import (
     FLAT,
     ILL_CONDITIONED,
+    MORE_CAREFUL,
     REBUILD_EVERY,
     RESIDUAL_GROWTH,
     SINGULAR,
@@ -34,6 +35,8 @@ from pqp.system import System
 LO, HI = 0, 1
 NOTHING = np.empty(0, dtype=np.int64)
 NO_LINES = np.empty((0, 2))
+# Steps of iterative refinement a new basis is given: an inverse with four good digits needs three.
+CORRECTIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,7 @@ class Walk:
         self.inverse = Inverse(setting.system.size)
         self.signs = setting.system.signs
         self.changes = 0
+        self.singular = SINGULAR
         self._reach_of = (-1, -1)
         self._everything = np.arange(setting.system.size)
         self.refresh()
@@ -131,15 +135,23 @@ class Walk:
         self.g = self.setting.q + self.setting.system.times(self.v)
 
     def _require_accuracy(self) -> None:
-        """Correct once more; if the basis still leaves a residual it is singular in float64."""
+        """Correct until little is left over; a basis for which that fails is singular in float64."""
         R = self.inverse.items
         if not len(R):
             return
-        self._solve()
-        rest = np.max(np.abs(self.held[R] - self.g[R]), axis=0)
-        size = np.max(np.abs(self.v), axis=0) + np.max(np.abs(self.g[R]), axis=0) + 1.0
-        if not np.all(rest <= RESIDUAL_GROWTH * size):
-            raise NumericalTroubleError('a basis is singular in float64; use arithmetic="exact"')
+        for _ in range(CORRECTIONS):
+            self._solve()
+            rest = np.max(np.abs(self.held[R] - self.g[R]), axis=0)
+            size = np.max(np.abs(self.v), axis=0) + np.max(np.abs(self.g[R]), axis=0) + 1.0
+            if np.all(rest <= RESIDUAL_GROWTH * size):
+                return
+        raise NumericalTroubleError('a basis is singular in float64; use arithmetic="exact"')
+
+    def go_back(self, states: Array) -> None:
+        """Return to a basis that was left for one that float64 cannot carry, and be more careful there."""
+        self.states[:] = states
+        self.singular *= MORE_CAREFUL
+        self.refresh()
 
     def gaps(self) -> Array:
         """Return the lines of the gaps of what depends to both ends of its range."""
@@ -251,7 +263,7 @@ class Walk:
             value, size = column[p], np.abs(column).max()
         else:
             _, value, size = self._reach(item)
-        return 0.0 if abs(value) <= SINGULAR * size else float(value * self.signs[item])
+        return 0.0 if abs(value) <= self.singular * size else float(value * self.signs[item])
 
     def dictionary(self, items: Array) -> Array:
         """Return Λ for the given items: how what depends at one follows what is held at another."""
@@ -260,7 +272,7 @@ class Walk:
         inside, others = places[order][: int(np.sum(places >= 0))], items[order][int(np.sum(places >= 0)) :]
         Lambda, sizes = self._ordered_dictionary(inside, others)
         back = np.argsort(order)
-        return np.where(np.abs(Lambda) <= SINGULAR * sizes, 0.0, Lambda)[back[:, None], back]
+        return np.where(np.abs(Lambda) <= self.singular * sizes, 0.0, Lambda)[back[:, None], back]
 
     def _ordered_dictionary(self, inside: Array, others: Array) -> tuple[Array, Array]:
         """Return Λ for places in R, then items outside, and the sizes of the terms of its entries."""
