@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from pqp.collecting import Leg, ascending, glue, segments_of
 from pqp.compact import States
 from pqp.errors import NumericalTroubleError, ProblemError
-from pqp.field import FLOAT, KKT_RESIDUAL, Array, Number, is_infinite, shown
+from pqp.field import FLOAT, KKT_RESIDUAL, RATIONAL, Array, Number, is_infinite, shown
 from pqp.journey import Event, Journey
 from pqp.limits import Limits, Watch
 from pqp.log import Crossing, Pivot
@@ -26,10 +26,14 @@ from pqp.rescue import Rescuer, codes_of
 from pqp.revised import Line, point_on
 from pqp.runs import Run, in_order, seamless
 from pqp.segment import Basis, Segment
+from pqp.starting import is_obvious
 from pqp.stretches import explain
 from pqp.tableau import Stretch
 from pqp.verification import misses
 from pqp.walk import Walk
+
+# How far out an obvious solution is looked for where an interval has no end.
+POWERS = range(0, 7, 2)
 
 
 @dataclass
@@ -95,13 +99,29 @@ class RevisedRunner:
     ) -> None:
         """Trace from a finite place towards one end or both."""
         begin, stop = ends
-        origin, states = _origin(begin, stop), None if start is None else codes_of(start)
+        origin, states = self._origin(begin, stop), None if start is None else codes_of(start)
         if origin != begin:
             ways.append(Way())
             self._go(ways[-1], (origin, begin), None, watch, part)
         if origin != stop or origin == begin:
             ways.append(Way())
             self._go(ways[-1], (origin, stop), states, watch, part)
+
+    def _origin(self, begin: Number, stop: Number) -> Number:
+        """Return where to start: at the beginning or, if that is infinitely far, at a finite place.
+
+        Far out is best if the solution is obvious there, as that of a lasso with a large penalty.
+        """
+        if not is_infinite(begin):
+            return begin
+        near = 0.0 if is_infinite(stop) else float(stop)
+        for power in POWERS:
+            far = near + (10.0**power if begin > 0 else -(10.0**power))
+            if self.journey.widths.violated(RATIONAL.number(far)) is None and is_obvious(
+                self.journey.scene, far
+            ):
+                return far
+        return near
 
     def run_parts(self, cuts: Sequence[Number], jobs: int, part: Run) -> None:
         """Trace the parts of an interval between cuts side by side, and fill the run."""
@@ -183,10 +203,3 @@ def _ways(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[Way]:
 
 def _extent(leg: Leg) -> tuple[float, float]:
     return leg.lines[0].start, leg.lines[-1].end
-
-
-def _origin(begin: Number, stop: Number) -> Number:
-    """Return where to start: at the beginning, or at a finite place if that is infinitely far."""
-    if not is_infinite(begin):
-        return begin
-    return stop if not is_infinite(stop) else 0.0

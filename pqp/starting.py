@@ -47,6 +47,12 @@ def find_start(scene: Scene, mu: float) -> Array | Blocked:
     return opening.restored(walk)
 
 
+def is_obvious(scene: Scene, mu: float) -> bool:
+    """Tell whether the obvious steps are optimal at mu, so that a start there costs nothing."""
+    opening = _Opening(scene, mu)
+    return opening.is_optimal(opening.walk(opening.guess()))
+
+
 class _Opening:
     """The instance at one mu and where its items begin."""
 
