@@ -27,17 +27,8 @@ LARGEST_BLOCK = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
-    """Row `rows[k]`, with the single entry `entries[k]`, limits the free variable `variables[k]`."""
-
-    variables: Array
-    rows: Array
-    entries: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Slacks:
-    """Variable `variables[k]` softens row `rows[k]`, in which it has the entry `entries[k]`."""
+class Entries:
+    """Single entries of A: `entries[k]` of variable `variables[k]` in row `rows[k]`."""
 
     variables: Array
     rows: Array
@@ -46,13 +37,16 @@ class Slacks:
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """The kept variables and rows of a problem, and what became of the others."""
+    """The kept variables and rows of a problem, and what became of the others.
+
+    Rows in `merged` limit a free variable; variables in `slacks` soften a row.
+    """
 
     problem: ParametricQP
     variables: Array
     rows: Array
-    merged: Merged
-    slacks: Slacks
+    merged: Entries
+    slacks: Entries
     elimination: Elimination | None
 
     @property
@@ -140,7 +134,7 @@ class _Columns:
         self.in_column = np.bincount(self.column, minlength=problem.n)
 
 
-def _find_slacks(problem: ParametricQP, A: _Columns) -> Slacks:
+def _find_slacks(problem: ParametricQP, A: _Columns) -> Entries:
     """Return the variables with 0 ≤ x, no Hessian and one entry, which can only raise a row to its limit."""
     data = A.data
     is_slack = (data.lower[0] == 0) & (data.lower[1] == 0) & np.isinf(data.upper[0])
@@ -152,10 +146,10 @@ def _find_slacks(problem: ParametricQP, A: _Columns) -> Slacks:
     found = np.flatnonzero(is_slack[A.column] & hard & fits & (A.in_row[A.row] > 1))
     _, first = np.unique(A.row[found], return_index=True)
     chosen = found[first]
-    return Slacks(A.column[chosen], A.row[chosen], A.value[chosen])
+    return Entries(A.column[chosen], A.row[chosen], A.value[chosen])
 
 
-def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Slacks) -> Merged:
+def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Entries) -> Entries:
     """Return rows with a single entry on a free variable, one a variable."""
     data = A.data
     taken = np.isinf(data.row_lower[0]) & np.isinf(data.row_upper[0])
@@ -164,7 +158,7 @@ def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Slacks
     found = np.flatnonzero((A.in_row[A.row] == 1) & free[A.column] & ~taken[A.row])
     _, first = np.unique(A.column[found], return_index=True)
     chosen = found[first]
-    return Merged(A.column[chosen], A.row[chosen], A.value[chosen])
+    return Entries(A.column[chosen], A.row[chosen], A.value[chosen])
 
 
 def _eliminated(problem: ParametricQP, candidates: Array, rows: Array) -> Elimination | None:

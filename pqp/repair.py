@@ -54,7 +54,7 @@ class Repair:
             return self._replaced(leg, set(np.flatnonzero(~(left <= ACCURATE)).tolist()))
         worst = int(np.argmax(left))
         if not left[worst] <= KKT_RESIDUAL:
-            raise _lost(leg.lines[worst], float(left[worst]))
+            raise self._lost(leg.lines[worst], float(left[worst]))
         return leg
 
     def _recomputed(self, leg: Leg, wrong: Array) -> Leg:
@@ -89,9 +89,19 @@ class Repair:
         pieces = [piece for piece in found if isinstance(piece, Line)]
         # a rounded end may lie just outside the solvable stretch
         if not pieces or any(isinstance(piece, Stretch) and not _is_rounding(piece) for piece in found):
-            raise _lost(line, np.inf)
+            raise self._lost(line, np.inf)
         pieces[0], pieces[-1] = replace(pieces[0], start=line.start), replace(pieces[-1], end=line.end)
         return joined(pieces)
+
+    def _lost(self, line: Line, miss: float) -> NumericalTroubleError:
+        R = line.unknowns
+        condition = np.linalg.cond(self.scene.system.block(R, R)) if len(R) else 1.0
+        return NumericalTroubleError(
+            f"float64 lost accuracy on [{line.start}, {line.end}]: the solution misses the optimality "
+            f"conditions by {miss:.1e}, the basis has condition {condition:.0e}; "
+            'use arithmetic="exact", or scale the data',
+            interval=(line.start, line.end),
+        )
 
 
 def joined(lines: list[Line]) -> Leg:
@@ -120,11 +130,3 @@ def _steps_on(leg: Leg, number: int) -> Array:
 def _is_rounding(stretch: Stretch) -> bool:
     """Tell whether a stretch is no longer than the rounding of its ends."""
     return abs(float(stretch.end) - float(stretch.start)) <= TIE * (1.0 + abs(float(stretch.start)))
-
-
-def _lost(line: Line, miss: float) -> NumericalTroubleError:
-    return NumericalTroubleError(
-        f"float64 lost accuracy on [{line.start}, {line.end}]: the solution misses the optimality conditions "
-        f'by {miss:.1e}; use arithmetic="exact", or scale the data',
-        interval=(line.start, line.end),
-    )

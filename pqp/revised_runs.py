@@ -151,7 +151,7 @@ class RevisedRunner:
                 return
             except NumericalTroubleError as trouble:
                 if not self.repair.rescuer.is_able:
-                    raise
+                    raise _located(trouble, float(way.lines[-1].end if way.lines else at)) from trouble
                 passed = self._rescued(way, ends, patience, watch)
                 if passed is None:
                     return
@@ -199,6 +199,13 @@ def _ways(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[Way]:
     ways: list[Way] = []
     runner._trace(ways, ends, None, Watch(Limits(), ends[0]), Run())
     return ways
+
+
+def _located(trouble: NumericalTroubleError, mu: float) -> NumericalTroubleError:
+    """Return a trouble that says where it arose."""
+    if trouble.interval is not None:
+        return trouble
+    return NumericalTroubleError(f"at mu = {shown(mu)}: {trouble}", interval=(mu, mu))
 
 
 def _extent(leg: Leg) -> tuple[float, float]:

@@ -145,7 +145,10 @@ class Walk:
             size = np.max(np.abs(self.v), axis=0) + np.max(np.abs(self.g[R]), axis=0) + 1.0
             if np.all(rest <= RESIDUAL_GROWTH * size):
                 return
-        raise NumericalTroubleError('a basis is singular in float64; use arithmetic="exact"')
+        condition = np.linalg.cond(self._symmetric_block(R))
+        raise NumericalTroubleError(
+            f'a basis is singular in float64 (condition {condition:.0e}); use arithmetic="exact"'
+        )
 
     def go_back(self, states: Array) -> None:
         """Return to a basis that was left for one that float64 cannot carry, and be more careful there."""

@@ -12,7 +12,7 @@ from pqp.affine import Affine
 from pqp.field import RATIONAL, ZERO, Array, Number, exact_array, float_array, infinite, is_infinite
 from pqp.problem import ParametricQP
 from pqp.reading import Obstruction
-from pqp.reduction import Slacks
+from pqp.reduction import Entries
 from pqp.segment import Farkas, descent
 
 
@@ -82,7 +82,7 @@ class Widths:
         return Obstruction(ray, growth, farkas, descent(data, ray, growth), farkas.gap(data))
 
 
-def find_widths(problem: ParametricQP, slacks: Slacks) -> Widths:
+def find_widths(problem: ParametricQP, slacks: Entries) -> Widths:
     """Return the widths of a problem that move."""
     candidates = {
         "variable": np.flatnonzero(_opposed(problem.lower, problem.upper)),

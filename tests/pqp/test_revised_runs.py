@@ -8,8 +8,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
-from pqp import mu, rescue
-from pqp.errors import ProblemError
+from pqp import mu, repair, rescue, revised
+from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path import Path
 from pqp.revised_runs import RevisedRunner
 from pqp.runs import Run
@@ -156,3 +156,29 @@ class TestRescue:
         monkeypatch.setattr(rescue, "LARGEST", 0)
         with pytest.raises(pqp.NumericalTroubleError, match='use arithmetic="exact"'):
             REVISED.solve(self.PROBLEM, 0)
+
+
+class TestTroubleBeyondRepair:
+    """What float64 lost and exact arithmetic is too slow for: the error says where, and how bad it is."""
+
+    @pytest.fixture(autouse=True)
+    def _no_rescue(self, monkeypatch):
+        monkeypatch.setattr(rescue, "LARGEST", 0)
+
+    def test_piece_that_misses_the_conditions_is_named_with_its_condition(self, monkeypatch):
+        monkeypatch.setattr(repair, "misses", lambda leg, setting: np.full(len(leg.lines), 0.5))
+        problem = pqp.ParametricQP([[2]], [-mu], lower=0)
+        with pytest.raises(
+            NumericalTroubleError, match=r"by 5.0e-01, the basis has condition 1e\+00"
+        ) as caught:
+            pqp.solve_path(problem, (1, 3))
+        assert caught.value.interval == (1, 3)
+
+    def test_trouble_inside_a_basis_is_placed_at_its_mu(self, monkeypatch):
+        def singular(*arguments):
+            raise NumericalTroubleError("a basis is singular")
+
+        monkeypatch.setattr(revised, "first_end", singular)
+        with pytest.raises(NumericalTroubleError, match=r"at mu = 1.0: a basis is singular") as caught:
+            pqp.solve_path(pqp.ParametricQP([[2]], [-mu], lower=0), (1, 3))
+        assert caught.value.interval == (1, 1)
