@@ -29,7 +29,7 @@ from pqp.certificate.covering import (
     require_cover,
 )
 from pqp.certificate.lines import Span
-from pqp.certificate.pieces import Piece, prove_piece, read_interval
+from pqp.certificate.pieces import Gauge, Piece, prove_piece, read_interval
 from pqp.certificate.problem import read_problem
 from pqp.certificate.reading import End, entry, items, one_of, shown
 from pqp.certificate.states import Ledger
@@ -101,25 +101,25 @@ def check(document: Mapping[str, Any]) -> Certificate:
     began = perf_counter()
     interval, cut = _read_frame(document)
     tolerance = TOLERANCE if document["arithmetic"] == "float" else fmpq(0)
+    gauge = Gauge(tolerance)
     with np.errstate(invalid="ignore", over="ignore"):  # a float that is no number proves nothing
-        pieces = list(_prove_pieces(document, tolerance))
+        pieces = list(_prove_pieces(document, gauge))
     require_chain(pieces, interval, document["stopped"])
     stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
     ends = exact_ends(pieces, stated) if pieces and tolerance else stated
     require_cover(pieces, ends, cut)
     moves = [move(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
-    deviation = max([*moves, *(piece.deviation for piece in pieces)])
-    return _summarise(document, pieces, ends, deviation, perf_counter() - began)
+    return _summarise(document, pieces, ends, max([*moves, gauge.worst]), perf_counter() - began)
 
 
-def _prove_pieces(document: Mapping[str, Any], tolerance: fmpq) -> Iterator[Piece]:
+def _prove_pieces(document: Mapping[str, Any], gauge: Gauge) -> Iterator[Piece]:
     """Yield the segments as proved pieces, and forget their solutions once the next one continues them."""
     problem = read_problem(entry(document, "problem", "document"))
     ledger, before = Ledger(problem), None
     if document.get("states") is not None:
         ledger.set_all(document["states"], "states")
     for i, claim in enumerate(items(entry(document, "segments", "document"), None, "segments")):
-        piece = prove_piece(ledger, claim, f"segments[{i}]", tolerance)
+        piece = prove_piece(ledger, claim, f"segments[{i}]", gauge)
         if before is not None:
             require_continuity(problem, before, piece)
         before = piece

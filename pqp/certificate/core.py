@@ -6,7 +6,8 @@ The states leave open x of the free variables and y of the held rows. They satis
 
 A held row with one free entry gives that x, and its own y is read off at the end; a free column without
 curvature that meets one held row gives that y, and its own x at the end. Variables that P does not couple to
-other free ones are eliminated next. What remains is dense and solved by python-flint.
+other free ones are eliminated next. What remains is dense and solved by python-flint. Where P is diagonal and
+positive for all free variables, all this is one elimination with integers.
 
 Room: right-hand sides in, lines out. Knows no states.
 May touch: `errors`, python-flint, `certificate.lines`, `certificate.tables`, `certificate.problem`.
@@ -15,15 +16,69 @@ May touch: `errors`, python-flint, `certificate.lines`, `certificate.tables`, `c
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from operator import mul
+from typing import NamedTuple
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
 from pqp.certificate.hessian import Product
-from pqp.certificate.lines import ZERO, Line
+from pqp.certificate.lines import ZERO, Block, Line
 from pqp.certificate.problem import Problem
 from pqp.certificate.tables import Sparse, Table
 
-NOTHING = fmpq(0)
+NOTHING, ONE = fmpq(0), fmpz(1)
+# Held rows times free variables up to which all are eliminated at once; beyond, reading off may spare most.
+LARGEST_SEPARATE = 2**14
+
+
+def is_separate(problem: Problem, free: Sequence[int], held: Sequence[int]) -> bool:
+    """Tell whether `solve_separate` can solve this: few rows, and P diagonal with short positive entries."""
+    if problem.reciprocals is None or len(free) * len(held) > LARGEST_SEPARATE:
+        return False
+    return all(map(problem.reciprocals[1].__getitem__, free))
+
+
+class Unknowns(NamedTuple):
+    """The free variables and the held rows."""
+
+    free: list[int]
+    held: list[int]
+
+
+def solve_separate(
+    problem: Problem, unknowns: Unknowns, gradient: Sequence[Line], targets: Sequence[Line]
+) -> tuple[Block, Block]:
+    r"""Return x and y of the unknowns where P is diagonal; a singular system raises ZeroDivisionError.
+
+    With integer rows :math:`B = \operatorname{diag}(b) A` and :math:`P^{-1} = \operatorname{diag}(e) / E`,
+    :math:`x = P^{-1}(B^\top u - g)` and :math:`y = \operatorname{diag}(b) u`, where
+    :math:`B \operatorname{diag}(e) B^\top u = E (\operatorname{diag}(b) t + B P^{-1} g)`.
+    """
+    assert problem.reciprocals is not None
+    free, held = unknowns
+    below, all_factors = problem.reciprocals
+    rows, factors = [problem.A.integers(i) for i in held], [all_factors[j] for j in free]
+    scales = [scale for scale, _ in rows]
+    entries = [row if len(row) == len(free) else [row[j] for j in free] for _, row in rows]
+    side = weighted = fmpz_mat(len(held), len(free), list(chain.from_iterable(entries)))
+    if factors.count(ONE) < len(factors):
+        products = chain.from_iterable(map(mul, row, factors) for row in entries)
+        weighted = fmpz_mat(len(held), len(free), list(products))
+    start = _scaled(_pairs(gradient), factors) * fmpq(-1, below)
+    u = _scaled(_pairs(targets), scales)
+    if held:
+        u = fmpq_mat(weighted * side.transpose()).solve((u - side * start) * below)
+    x = start + weighted.transpose() * u * fmpq(1, below)
+    return Block(free, x), Block(held, _scaled(u, scales))
+
+
+def _scaled(pairs: fmpq_mat, factors: list[fmpz]) -> fmpq_mat:
+    """Return rows of two times their factors."""
+    if factors.count(ONE) == len(factors):
+        return pairs
+    products = [factor * pairs[r, k] for r, factor in enumerate(factors) for k in (0, 1)]
+    return fmpq_mat(len(factors), 2, products)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 Room: proved pieces in, exact ends out, or a `CertificateError`.
 May touch: `errors`, python-flint, `certificate.reading`, `certificate.lines`, `certificate.problem`,
-`certificate.pieces`.
+`certificate.solution`, `certificate.pieces`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,11 @@ from itertools import accumulate, groupby, pairwise
 
 from flint import fmpq
 
-from pqp.certificate.lines import ZERO
+from pqp.certificate.lines import ZERO, Block
 from pqp.certificate.pieces import Piece
 from pqp.certificate.problem import Problem
 from pqp.certificate.reading import End, shown
+from pqp.certificate.solution import Entries
 from pqp.errors import CertificateError
 
 # How far a float64 number may be from the exact one, relative to 1 + the largest entry of its vector: far
@@ -31,7 +32,7 @@ def require_chain(pieces: Sequence[Piece], interval: tuple[End, End], stopped: s
         raise CertificateError(f"segments must go {wanted} as interval says, they go {found}")
     for left, right in pairwise(pieces):
         if left.hi is None or left.hi != right.lo:
-            raise CertificateError(f"{right.place} must start where {left.place} ends")
+            raise CertificateError(f"{right.title} must start where {left.title} ends")
     if [status for status, _ in groupby(piece.status for piece in pieces)].count("optimal") > 1:
         raise CertificateError("the optimal segments must be consecutive, others lie between them")
 
@@ -78,7 +79,7 @@ def require_continuity(problem: Problem, left: Piece, right: Piece) -> None:
     lo, hi = _later(left.span.lo, right.span.lo), _earlier(left.span.hi, right.span.hi)
     if lo is None or hi is None or lo > hi:
         return  # the ends of the pieces will not fit, which is said elsewhere
-    if all(_meet(left, right, mu) for mu in {lo, hi}):
+    if all(_meet(left, right, mu) for mu in ((lo,) if lo == hi else (lo, hi))):
         return
     for mu in {lo, (lo + hi) / 2, hi}:
         before, after = (_point(piece, problem.n, mu) for piece in (left, right))
@@ -87,14 +88,14 @@ def require_continuity(problem: Problem, left: Piece, right: Piece) -> None:
 
 
 def _meet(left: Piece, right: Piece, mu: fmpq) -> bool:
-    """Tell whether x is the same on both pieces at mu; lines that are one and the same need no look."""
-    assert left.x is not None
-    assert right.x is not None
-    for j in left.x.keys() | right.x.keys():
-        before, after = left.x.get(j, ZERO), right.x.get(j, ZERO)
-        if before is not after and before.at(mu) != after.at(mu):
-            return False
-    return True
+    """Tell whether two pieces have the same x at mu."""
+    before, after = (_entries(piece) for piece in (left, right))
+    return before.meet(after, mu)
+
+
+def _entries(piece: Piece) -> Entries:
+    assert piece.x is not None
+    return piece.x if isinstance(piece.x, Entries) else Entries(piece.x, Block.of([], []))
 
 
 def _point(piece: Piece, size: int, mu: fmpq) -> list[fmpq]:
@@ -107,7 +108,7 @@ def _around(pieces: Sequence[Piece], k: int) -> Sequence[Piece]:
 
 
 def _claims(pieces: Iterable[Piece]) -> str:
-    return "; ".join(f"{piece.place} is {piece.status} for {piece.span}" for piece in pieces)
+    return "; ".join(f"{piece.title} is {piece.status} for {piece.span}" for piece in pieces)
 
 
 def _later(*candidates: End) -> End:

@@ -8,10 +8,11 @@ May touch: `errors`, python-flint, numpy, `certificate.reading`, `certificate.li
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpz_mat
 
 from pqp.certificate.convexity import require_convex
 from pqp.certificate.lines import ZERO, Line, Vector
@@ -50,6 +51,8 @@ class Hessian:
 
     def block(self, kept: Sequence[int]) -> list[Sparse]:
         """Return the rows and columns of P with the given indices, both counted anew."""
+        if self.left is not None and self.left.is_dense and self.core is None:
+            return self._gram_block(kept)
         place = {j: k for k, j in enumerate(kept)}
         rows: list[Sparse] = []
         for j in kept:
@@ -59,8 +62,24 @@ class Hessian:
             rows.append({k: value for k, value in total.items() if value})
         return rows
 
+    def _gram_block(self, kept: Sequence[int]) -> list[Sparse]:
+        """Return the same for left leftᵀ with a dense left, by one product of integers."""
+        assert self.left is not None
+        rows = [self.left.integers(j) for j in kept]
+        factor = fmpz_mat(len(kept), self.left.shape[1], list(chain.from_iterable(row for _, row in rows)))
+        table = (factor * factor.transpose()).tolist()
+        result: list[Sparse] = []
+        for k, (j, (below, _)) in enumerate(zip(kept, rows, strict=True)):
+            line = {i: fmpq(v, below * rows[i][0]) for i, v in enumerate(table[k]) if v}
+            corner = line.get(k, fmpq(0)) + self.added(j)
+            result.append(line | ({k: corner} if corner else {}))
+        return result
+
     def _second_row(self, j: int, wanted: Mapping[int, int]) -> Iterable[tuple[int, fmpq]]:
         """Yield entries of row j of left core leftᵀ, for the wanted columns."""
+        if self.left is None and self.core is not None:
+            row = self.core.row(j)
+            return [(i, row[i]) for i in wanted if i in row]
         inner: Sparse = {}
         for k, factor in self.spread(j).items():
             for other, value in ({k: fmpq(1)} if self.core is None else self.core.row(k)).items():
@@ -118,22 +137,24 @@ class Product:
     """The exact entries of P x, worked out when asked for."""
 
     def __init__(self, P: Hessian, x: Mapping[int, Line], inner: Mapping[int, Line]) -> None:
-        self._P, self._x = P, x
-        self._inner = inner if P.core is None else Vector(inner)
+        self._P, self._x, self._inner = P, x, inner
         self._middle: dict[int, Line] = {}
+
+    @cached_property
+    def _vector(self) -> Vector:
+        return Vector.of(self._inner)
 
     def __getitem__(self, j: int) -> Line:
         total = self._x[j].scaled(self._P.added(j)) if j in self._x and self._P.added(j) else ZERO
+        if self._P.core is None:
+            return total if self._P.left is None else total + self._vector.dot(self._P.left.integer_row(j))
         for k, factor in self._P.spread(j).items():
-            total += self._at(k).scaled(factor)
+            total += self._at(k, self._P.core).scaled(factor)
         return total
 
-    def _at(self, k: int) -> Line:
-        if not isinstance(self._inner, Vector):
-            return self._inner.get(k, ZERO)
+    def _at(self, k: int, core: Table) -> Line:
         if k not in self._middle:
-            assert self._P.core is not None
-            self._middle[k] = self._inner.dot(self._P.core.integer_row(k))
+            self._middle[k] = self._vector.dot(core.integer_row(k))
         return self._middle[k]
 
 

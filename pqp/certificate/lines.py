@@ -1,15 +1,21 @@
-"""Lines and spans: affine functions of mu, and the sets of mu where they have a sign.
+"""Lines and spans: affine functions of mu, one by one or many at once, and the sets of mu with a sign.
 
-Room: exact rationals in and out. Knows no document and no pieces.
+Room: exact rationals in; exact rationals, and float64 numbers near them, out. Knows no document, no pieces.
 May touch: python-flint, `certificate.reading`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-from flint import fmpq, fmpz
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
-from pqp.certificate.reading import End, shown
+from pqp.certificate.reading import End, approximate, shown
+
+# A denominator shared by several lines may be this many times as long as the longest of their own.
+LONGEST_SHARED = 4
 
 
 @dataclass(frozen=True)
@@ -59,21 +65,26 @@ def combine(factors: Sequence[fmpq], known: Sequence[Limit]) -> Line:
 class Vector:
     """A vector of lines by its nonzero entries: integers over one denominator, so that products are cheap."""
 
-    def __init__(self, entries: Mapping[int, Line]) -> None:
+    def __init__(self, above: Mapping[int, Sequence[fmpz]], below: fmpz) -> None:
+        self._above, self._below = above, below
+
+    @classmethod
+    def of(cls, entries: Mapping[int, Line]) -> "Vector":
+        """Return the vector with these entries."""
         below = fmpz(1)
         for line in entries.values():
             below = below.lcm(line.constant.q).lcm(line.slope.q)
-        self._below = below
-        self._above = {
+        above = {
             j: (line.constant.p * (below // line.constant.q), line.slope.p * (below // line.slope.q))
             for j, line in entries.items()
             if not line.is_zero
         }
+        return cls(above, below)
 
     def dot(self, row: tuple[fmpz, Mapping[int, fmpz]]) -> Line:
         """Return the product with a row of integers over their denominator.
 
-        >>> Vector({0: Line(fmpq(1, 2), fmpq(1))}).dot((fmpz(3), {0: fmpz(2), 7: fmpz(1)}))
+        >>> Vector.of({0: Line(fmpq(1, 2), fmpq(1))}).dot((fmpz(3), {0: fmpz(2), 7: fmpz(1)}))
         Line(constant=1/3, slope=2/3)
         """
         below, factors = row
@@ -84,6 +95,110 @@ class Vector:
                 constant += factor * pairs[j][0]
                 slope += factor * pairs[j][1]
         return Line(fmpq(constant, below * self._below), fmpq(slope, below * self._below))
+
+
+class Block(Mapping[int, Line]):
+    """Lines by index that were solved for together: integers over one denominator where they share it.
+
+    >>> block = Block([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
+    >>> block[7], block.approximation, block.meets(Block([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
+    (Line(constant=1/3, slope=0), ([0.5, 0.3333333333333333], [1.0, 0.0]), True)
+    """
+
+    def __init__(self, places: Sequence[int], table: fmpq_mat, is_shared: bool = True) -> None:
+        self.places, self._table, self._is_shared = places, table, is_shared
+
+    @classmethod
+    def of(cls, places: Sequence[int], lines: Iterable[Line]) -> "Block":
+        """Return a block of lines that may have nothing in common."""
+        values = [value for line in lines for value in (line.constant, line.slope)]
+        return cls(places, fmpq_mat(len(places), 2, values), _is_shared([value.q for value in values]))
+
+    def __getitem__(self, place: int) -> Line:
+        k = self._position[place]
+        return Line(self._table[k, 0], self._table[k, 1])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __contains__(self, place: object) -> bool:
+        return place in self._position
+
+    @cached_property
+    def _position(self) -> dict[int, int]:
+        return {place: k for k, place in enumerate(self.places)}
+
+    def positions(self, places: Sequence[Any]) -> list[int] | None:
+        """Return where the lines of these indices are, None if not all are here, or if one is no index."""
+        if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
+            return None
+        return [self._position[place] for place in places]
+
+    @cached_property
+    def _integers(self) -> tuple[fmpz_mat, fmpz]:
+        above, below = self._table.numer_denom()
+        return above, below
+
+    @cached_property
+    def vector(self) -> Vector:
+        """The same as a vector."""
+        if not self._is_shared:
+            return Vector.of(self)
+        above, below = self._integers
+        return Vector(dict(zip(self.places, above.tolist(), strict=True)), below)
+
+    @cached_property
+    def approximation(self) -> tuple[list[float], list[float]]:
+        """The constants and the slopes, each the nearest float64 number."""
+        values = self._approximated()
+        return values[0::2], values[1::2]
+
+    def _approximated(self) -> list[float]:
+        if self._is_shared:
+            above, below = self._integers
+            divisor = int(below)
+            with suppress(OverflowError):
+                return [value / divisor for value in map(int, above.entries())]
+        return [approximate(value) for value in self._table.entries()]
+
+    def times(self, factors: fmpq_mat) -> "Block":
+        """Return two combinations of constant and slope, as if they were constant and slope.
+
+        >>> Block([5], fmpq_mat(1, 2, [1, 2])).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
+        Line(constant=21, slope=41)
+        """
+        return Block(self.places, self._table * factors, self._is_shared)
+
+    def column(self, k: int, positions: Sequence[int]) -> list[fmpq]:
+        """Return constants (0) or slopes (1)."""
+        return [self._table[r, k] for r in positions]
+
+    def meets(self, other: "Block", mu: fmpq) -> bool:
+        """Tell whether the values of what both hold are the same at mu."""
+        if not (self._is_shared and other._is_shared):
+            return all(self[j].at(mu) == other[j].at(mu) for j in self if j in other)
+        (above, below), (other_above, other_below) = self._integers, other._integers
+        weights = fmpz_mat(2, 1, [mu.q, mu.p])
+        left, right = above * weights * other_below, other_above * weights * below
+        if self.places == other.places:
+            return bool(left == right)
+        pairs = zip(self.places, left.entries(), strict=True)
+        found = dict(zip(other.places, right.entries(), strict=True))
+        return all(value == found[j] for j, value in pairs if j in found)
+
+
+def _is_shared(belows: Sequence[fmpz]) -> bool:
+    """Tell whether a common denominator is not much longer than the longest."""
+    longest = LONGEST_SHARED * max((below.bit_length() for below in belows), default=1)
+    common = fmpz(1)
+    for below in belows:
+        common = common.lcm(below)
+        if common.bit_length() > longest:
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -109,9 +224,9 @@ class Span:
             return self if holds else replace(self, nowhere=self.nowhere or why)
         root = -line.constant / line.slope
         if line.slope > 0 and (self.lo is None or root > self.lo or (root == self.lo and strict)):
-            return replace(self, lo=root, lo_open=strict, lo_why=why)
+            return Span(root, self.hi, strict, self.hi_open, why, self.hi_why, self.nowhere)
         if line.slope < 0 and (self.hi is None or root < self.hi or (root == self.hi and strict)):
-            return replace(self, hi=root, hi_open=strict, hi_why=why)
+            return Span(self.lo, root, self.lo_open, strict, self.lo_why, why, self.nowhere)
         return self
 
     def within(self, value: Line, lower: Limit, upper: Limit, name: str) -> "Span":

@@ -12,19 +12,21 @@ May touch: python-flint, numpy, `certificate.lines`, `certificate.problem`, `cer
 `certificate.solution`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
-from pqp.certificate.lines import Limit, Line, Span
+from pqp.certificate.lines import Block, Limit, Line, Span
 from pqp.certificate.problem import Limits, Mask
 from pqp.certificate.reading import End, approximate
 from pqp.certificate.solution import Solution
-from pqp.certificate.states import ROWS, VARIABLES
-from pqp.certificate.tables import Floats, Indices
+from pqp.certificate.states import VARIABLES
+from pqp.certificate.tables import Floats
 
 # Two units of rounding: k of them exceed γ_k by a factor that covers the rounding of the bound itself.
 ROUNDING = 2.0**-52
@@ -32,9 +34,10 @@ ROUNDING = 2.0**-52
 EXTRA_ROUNDINGS = 64
 # With all factors below the first, what underflow loses in a sum stays below the second.
 LARGEST_FACTOR, UNDERFLOW = 1e30, 1e-200
+# More conditions than this in doubt are a sign of cancellation: a piece has one at each end.
+CLEAR = 4
 
 BETWEEN, AT_LOWER, AT_UPPER, _, ZERO_STATE = range(len(VARIABLES))
-OFF, _, _, _, BELOW, ABOVE = range(len(ROWS))
 
 
 class Stair(NamedTuple):
@@ -63,6 +66,8 @@ class Stair(NamedTuple):
         if self.multiplier.is_zero and self.cap.is_zero:
             return span
         span = span.where(self.cap, f"penalty of {self.name} ≥ 0")
+        if self.multiplier.is_zero:
+            return span.within(self.value, self.lower, self.upper, self.name)
         if self.lower is not None and self.multiplier == self.cap:
             return self._shrink_outside(span, self.lower - self.value, "below")
         if self.upper is not None and self.multiplier == -self.cap:
@@ -88,17 +93,33 @@ class Stair(NamedTuple):
 
 
 class Enclosed(NamedTuple):
-    """Float64 values at the ends of a window, and the sums of the sizes of their terms."""
+    """Float64 values at the ends of a window, one row an end, and the sums of the sizes of their terms."""
 
     value: Floats
     size: Floats
+
+    def part(self, places: slice) -> "Enclosed":
+        """Return some of the values."""
+        return Enclosed(self.value[:, places], self.size[:, places])
 
     def minus(self, other: "Enclosed") -> "Enclosed":
         """Return the difference."""
         return Enclosed(self.value - other.value, self.size + other.size)
 
-    def __neg__(self) -> "Enclosed":
-        return Enclosed(-self.value, self.size)
+    def plus(self, other: "Enclosed") -> "Enclosed":
+        """Return the sum."""
+        return Enclosed(self.value + other.value, self.size + other.size)
+
+    def filled(self, places: Sequence[int], other: "Enclosed") -> "Enclosed":
+        """Return the same with other entries at some places."""
+        for part, new in zip(self, other, strict=True):
+            part[:, places] = new
+        return self
+
+    def has_sign(self, signs: Floats | int, bound: float) -> Mask:
+        """Tell where the value has this sign, 1 or -1, at both ends by more than all rounding errors."""
+        is_sure = self.value * signs > bound * self.size + UNDERFLOW
+        return np.asarray(is_sure[0] & is_sure[1])
 
 
 @dataclass(frozen=True)
@@ -108,22 +129,42 @@ class Window:
     lo: End
     hi: End
 
-    @property
+    @cached_property
     def weights(self) -> list[tuple[fmpq, fmpq]]:
         """For each end, how constant and slope of a line are to be added up."""
         left = (fmpq(0), fmpq(-1)) if self.lo is None else (fmpq(1), self.lo)
         right = (fmpq(0), fmpq(1)) if self.hi is None else (fmpq(1), self.hi)
         return [left, right]
 
-    def lines(self, pairs: Floats) -> Enclosed:
-        """Return rows (constant, slope) at both ends."""
-        factors = np.array([[approximate(w) for w in pair] for pair in self.weights]).T
-        with np.errstate(invalid="ignore", over="ignore"):  # what is no number proves nothing
-            return Enclosed(pairs @ factors, np.abs(pairs) @ np.abs(factors))
+    @cached_property
+    def factors(self) -> Floats:
+        """The weights in float64, one row an end."""
+        return np.array([[approximate(w) for w in pair] for pair in self.weights])
 
-    def exact(self, line: Line) -> list[float]:
-        """Return the nearest float64 numbers to the exact values at both ends."""
-        return [approximate(a * line.constant + b * line.slope) for a, b in self.weights]
+    @cached_property
+    def sizes(self) -> Floats:
+        """The absolute values of these."""
+        return np.abs(self.factors)
+
+    def lines(self, pairs: Floats) -> Enclosed:
+        """Return lines, constants in one row and slopes in another, at both ends."""
+        return Enclosed(self.factors @ pairs, self.sizes @ np.abs(pairs))
+
+    def limits(self, limits: Limits) -> Enclosed:
+        """Return limits at both ends, in the shortest way if none has a slope."""
+        if not limits.is_constant:
+            return self.lines(limits.approximation)
+        constants = limits.approximation[:1]
+        return Enclosed(self.factors[:, :1] * constants, self.sizes[:, :1] * np.abs(constants))
+
+    def blocks(self, blocks: Sequence[Block], is_exact: bool) -> Enclosed:
+        """Return the lines of blocks at both ends, rounded after adding up if `is_exact`: they may cancel."""
+        if is_exact:
+            (a, b), (c, d) = self.weights
+            blocks = [block.times(fmpq_mat(2, 2, [a, c, b, d])) for block in blocks]
+        pairs = zip(*(block.approximation for block in blocks), strict=True)
+        table = np.array([list(chain.from_iterable(parts)) for parts in pairs])
+        return Enclosed(table, np.abs(table)) if is_exact else self.lines(table)
 
 
 def optimal_span(solution: Solution, window: Window) -> Span:
@@ -145,76 +186,94 @@ def is_optimal_at(solution: Solution, mu: fmpq) -> bool:
 def _doubtful(solution: Solution, window: Window) -> Iterator[Stair]:
     """Yield every variable and row whose conditions float64 does not prove all over the window."""
     problem = solution.problem
-    x, y = _enclosed_x(solution, window), _enclosed_y(solution, window)
-    roundings = problem.n + problem.m + problem.P.width + EXTRA_ROUNDINGS
-    largest = np.max([problem.largest, *(np.max(part.size, initial=0.0) for part in (x, y))])
-    bound = roundings * ROUNDING if largest < LARGEST_FACTOR else np.inf
-    for j in _doubtful_variables(solution, window, x, y, bound):
+    with np.errstate(invalid="ignore", over="ignore"):  # what is no number proves nothing
+        variables, rows = Conditions.at(solution, window, False).doubtful()
+        if len(variables) + len(rows) > CLEAR:
+            variables, rows = Conditions.at(solution, window, True).doubtful()
+    for j in variables:
         yield Stair(f"x[{j}]", solution.x_of(j), solution.z_of(j), problem.lower[j], problem.upper[j], None)
-    for i in _doubtful_rows(solution, window, x, bound):
+    for i in rows:
         sides = problem.row_lower[i], problem.row_upper[i], problem.penalty[i]
         yield Stair(f"row {i}", solution.activity(i), solution.y_of(i), *sides)
 
 
-def _enclosed_x(solution: Solution, window: Window) -> Enclosed:
-    return _enclosed(window, solution.ledger.known_x, solution.solved_x)
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions of a piece, enclosed at the ends of a window."""
 
+    solution: Solution
+    window: Window
+    x: Enclosed
+    held: Enclosed
+    bound: float
 
-def _enclosed_y(solution: Solution, window: Window) -> Enclosed:
-    return _enclosed(window, solution.ledger.known_y, solution.solved_y)
+    @classmethod
+    def at(cls, solution: Solution, window: Window, is_exact: bool) -> "Conditions":
+        """Return x and the multipliers of held rows, rounded after adding up if `is_exact`, and a bound."""
+        problem, free = solution.problem, solution.solved_x.places
+        solved = window.blocks((solution.solved_x, solution.solved_y), is_exact)
+        x, held = solved.part(slice(len(free))), solved.part(slice(len(free), None))
+        if len(free) < problem.n:
+            x = window.lines(solution.ledger.known_x).filled(free, x)
+        sizes = window.sizes.max(), x.size.max(initial=0.0), held.size.max(initial=0.0)
+        is_small = all(size < LARGEST_FACTOR for size in (problem.largest, *sizes))
+        roundings = problem.n + problem.m + problem.P.width + EXTRA_ROUNDINGS
+        return cls(solution, window, x, held, roundings * ROUNDING if is_small else np.inf)
 
+    def doubtful(self) -> tuple[list[int], list[int]]:
+        """Return the variables and the rows that are not surely optimal."""
+        rows = self._doubtful_held() | self._doubtful_rows() | self.solution.problem.crossing
+        return np.flatnonzero(self._doubtful_variables()).tolist(), sorted(rows)
 
-def _enclosed(window: Window, known: Floats, solved: dict[int, Line]) -> Enclosed:
-    value, size = window.lines(known)
-    if solved:
-        places = list(solved)
-        value[places] = [window.exact(line) for line in solved.values()]
-        size[places] = np.abs(value[places])
-    return Enclosed(value, size)
+    def _doubtful_variables(self) -> Mask:
+        problem, states = self.solution.problem, self.solution.ledger.variables
+        is_doubtful = states == ZERO_STATE
+        if problem.lower.has_any or problem.upper.has_any:
+            is_doubtful |= (states == BETWEEN) & ~self._is_within(problem.lower, problem.upper)
+            is_lower = (states == AT_LOWER) & ~problem.is_fixed
+            is_upper = (states == AT_UPPER) & ~problem.is_fixed
+            if is_lower.any() or is_upper.any():
+                z = self._bound_multipliers()
+                is_doubtful |= is_lower & ~z.has_sign(1, self.bound)
+                is_doubtful |= is_upper & ~z.has_sign(-1, self.bound)
+        return is_doubtful
 
+    def _is_within(self, lower: Limits, upper: Limits) -> Mask:
+        """Tell where x is surely within its limits."""
+        above = self.x.minus(self.window.lines(lower.approximation)).has_sign(1, self.bound)
+        below = self.x.minus(self.window.lines(upper.approximation)).has_sign(-1, self.bound)
+        return (above | ~lower.is_finite) & (below | ~upper.is_finite)
 
-def _doubtful_variables(
-    solution: Solution, window: Window, x: Enclosed, y: Enclosed, bound: float
-) -> Indices:
-    problem, states = solution.problem, solution.ledger.variables
-    is_free = states == BETWEEN
-    is_doubtful = (states == ZERO_STATE) | ~_within(problem.lower, problem.upper, window, x, bound, is_free)
-    is_lower = (states == AT_LOWER) & ~problem.is_fixed
-    is_upper = (states == AT_UPPER) & ~problem.is_fixed
-    if is_lower.any() or is_upper.any():
-        curvature = Enclosed(*problem.P.enclose(*x))
-        pull = Enclosed(problem.A.transposed_times(y.value), problem.A.sizes().transposed_times(y.size))
-        z = curvature.minus(pull).minus(-window.lines(problem.c.approximation))
-        is_doubtful |= (is_lower & ~_is_surely_positive(z, bound)) | (
-            is_upper & ~_is_surely_positive(-z, bound)
-        )
-    return np.flatnonzero(is_doubtful)
+    def _bound_multipliers(self) -> Enclosed:
+        """Return P x + c − Aᵀy."""
+        problem, A = self.solution.problem, self.solution.problem.A
+        known = self.window.lines(self.solution.ledger.known_y)
+        y = known.filled(self.solution.solved_y.places, self.held)
+        curvature, sizes = problem.P.enclose(self.x.value.T, self.x.size.T)
+        pull = Enclosed(A.transposed_times(y.value.T).T, A.sizes().transposed_times(y.size.T).T)
+        return Enclosed(curvature.T, sizes.T).minus(pull).plus(self.window.lines(problem.c.approximation))
 
+    def _doubtful_rows(self) -> set[int]:
+        """Return the rows, not held, that are not surely on their side of their limits."""
+        problem, A, sides = self.solution.problem, self.solution.problem.A, self.solution.ledger.sides
+        activity = Enclosed(A.times(self.x.value.T).T, A.sizes().times(self.x.size.T).T)
+        found: set[int] = set()
+        for limits, side in ((problem.row_lower, sides[0]), (problem.row_upper, sides[1])):
+            if limits.has_any:
+                gap = activity.minus(self.window.limits(limits))
+                doubtful = np.flatnonzero(~gap.has_sign(side, self.bound))
+                found.update(doubtful[side[doubtful] != 0].tolist())
+        return found
 
-def _doubtful_rows(solution: Solution, window: Window, x: Enclosed, bound: float) -> Indices:
-    """Return the rows that are not surely on their side of their limits; held and crossing ones always."""
-    problem, states = solution.problem, solution.ledger.rows
-    activity = Enclosed(problem.A.times(x.value), problem.A.sizes().times(x.size))
-    is_off = (states == OFF) & ~problem.is_priceless
-    is_doubtful = ~_within(problem.row_lower, problem.row_upper, window, activity, bound, is_off)
-    for state, limits, sense in ((BELOW, problem.row_lower, 1), (ABOVE, problem.row_upper, -1)):
-        excess = window.lines(limits.approximation).minus(activity)
-        is_here = (states == state) & ~problem.is_priceless
-        is_doubtful |= is_here & ~_is_surely_positive(excess if sense > 0 else -excess, bound)
-    is_doubtful[list(solution.solved_y)] = True
-    is_doubtful |= problem.is_crossing
-    return np.flatnonzero(is_doubtful)
+    def _doubtful_held(self) -> set[int]:
+        """Return the held rows whose multipliers do not surely have the right sign below their penalty.
 
-
-def _within(lower: Limits, upper: Limits, window: Window, value: Enclosed, bound: float, asked: Mask) -> Mask:
-    """Tell where a value is surely within its limits, or is not asked for."""
-    above = value.minus(window.lines(lower.approximation))
-    below = window.lines(upper.approximation).minus(value)
-    is_above = ~lower.is_finite | _is_surely_positive(above, bound)
-    return ~asked | (is_above & (~upper.is_finite | _is_surely_positive(below, bound)))
-
-
-def _is_surely_positive(enclosed: Enclosed, bound: float) -> Mask:
-    """Tell where the value is positive at both ends by more than all rounding errors."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return np.asarray((enclosed.value > bound * enclosed.size + UNDERFLOW).all(axis=1))
+        Their values need no look: limits that do not cross hold each other, and others are always doubtful.
+        """
+        problem, places = self.solution.problem, self.solution.solved_y.places
+        signs = self.solution.ledger.signs[places]
+        is_right = self.held.has_sign(signs, self.bound) | (signs == 0)
+        penalty = self.window.lines(problem.penalty.approximation[:, places])
+        room = Enclosed(penalty.value - np.abs(self.held.value), penalty.size + self.held.size)
+        is_capped = room.has_sign(1, self.bound) | ~problem.penalty.is_finite[places]
+        return {places[k] for k in np.flatnonzero(~(is_right & is_capped)).tolist()}

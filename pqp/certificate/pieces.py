@@ -5,19 +5,37 @@ May touch: `errors`, python-flint, `certificate.reading`, `certificate.lines`, `
 `certificate.states`, `certificate.solution`, `certificate.optimality`.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from operator import sub
+from typing import Any, NamedTuple
 
 from flint import fmpq
 
-from pqp.certificate.lines import ZERO, Limit, Line, Span, Vector, combine
+from pqp.certificate.lines import ZERO, Block, Limit, Line, Span, Vector, combine
 from pqp.certificate.optimality import Window, is_optimal_at, optimal_span
 from pqp.certificate.problem import Problem
-from pqp.certificate.reading import End, end, entry, index, items, numbers, one_of, shown, weights
+from pqp.certificate.reading import (
+    End,
+    approximate,
+    end,
+    entry,
+    index,
+    items,
+    numbers,
+    one_of,
+    shown,
+    weights,
+)
 from pqp.certificate.solution import Solution, derive
 from pqp.certificate.states import Ledger
 from pqp.errors import CertificateError
+
+# Sixteen units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
+ROUNDINGS = 2.0**-49
+# More than underflow can lose there.
+UNDERFLOW = 1e-300
 
 
 def read_interval(pair: Any, place: str) -> tuple[End, End]:
@@ -41,7 +59,11 @@ class Piece:
     hi: End
     span: Span
     x: Mapping[int, Line] | None = None
-    deviation: fmpq = field(default_factory=fmpq)
+
+    @property
+    def title(self) -> str:
+        """Its place and its stated ends, for messages."""
+        return _title(self.place, self.lo, self.hi)
 
     def window(self, tolerance: fmpq) -> Window:
         """Return the ends, moved outwards by as much as they may be off."""
@@ -49,7 +71,37 @@ class Piece:
         return Window(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
 
 
-def _prove_optimal(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
+def _title(place: str, lo: End, hi: End) -> str:
+    return f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
+
+
+@dataclass
+class Gauge:
+    """How far stated numbers may be off, and how far the worst of those seen so far is, relatively."""
+
+    tolerance: fmpq
+    worst: fmpq = field(default_factory=fmpq)
+    level: float = 0.0
+
+    def note(self, deviation: fmpq) -> None:
+        """Remember a deviation if it is the worst so far; `level` is that in float64."""
+        if deviation > self.worst:
+            self.worst, self.level = deviation, approximate(deviation)
+
+    def is_surpassed(self, stated: Sequence[Any], exact: Sequence[float]) -> bool:
+        """Tell whether a vector may be further off than the worst so far; False only if float64 proves it.
+
+        The exact numbers come rounded to the nearest.
+        """
+        if not (set(map(type, stated)) <= {float} and all(map(math.isfinite, stated))):
+            return True
+        size = max(map(abs, exact), default=0.0)
+        gap = max(map(abs, map(sub, stated, exact)), default=0.0)
+        allowed = (1 - ROUNDINGS) * self.level * (1 + size)
+        return not gap + ROUNDINGS * (gap + size) + UNDERFLOW < allowed
+
+
+def _prove_optimal(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) -> Piece:
     is_compact = "changes" in segment
     if is_compact and not ledger.is_set:
         raise CertificateError(f"{piece.place}: changes need states to begin with")
@@ -59,62 +111,72 @@ def _prove_optimal(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) 
         ledger.set_all(segment, piece.place)
     solution = derive(ledger, piece.place)
     compare = _compare_moving if is_compact else _compare_all
-    deviation = compare(segment, solution, tolerance, piece.place)
-    span = optimal_span(solution, piece.window(tolerance))
+    compare(segment, solution, gauge, piece.place)
+    span = optimal_span(solution, piece.window(gauge.tolerance))
     # At a single mu only the values there count: lines that differ may meet just at this point.
     if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
         span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
-    return replace(piece, span=span, x=solution.x, deviation=deviation)
+    return Piece(piece.place, piece.status, piece.lo, piece.hi, span, solution.x)
 
 
-def _compare_all(segment: Any, solution: Solution, tolerance: fmpq, place: str) -> fmpq:
-    """Return the largest deviation of the stated vectors of a dense segment."""
+def _compare_all(segment: Any, solution: Solution, gauge: Gauge, place: str) -> None:
+    """Raise unless the stated vectors of a dense segment are near the exact ones."""
     n, m = solution.problem.n, solution.problem.m
-    worst = fmpq(0)
     for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
-        exact = [exact_of(k) for k in range(size)]
-        worst = max(worst, _compare(segment, name, exact, range(size), tolerance, place))
-    return worst
+        exact = Block.of(range(size), map(exact_of, range(size)))
+        _compare(segment, name, Picked(exact, range(size)), gauge, place)
 
 
-def _compare_moving(segment: Any, solution: Solution, tolerance: fmpq, place: str) -> fmpq:
-    """Return the largest deviation of what a compact segment states."""
+def _compare_moving(segment: Any, solution: Solution, gauge: Gauge, place: str) -> None:
+    """Raise unless what a compact segment states is near the exact."""
     moving, place = entry(segment, "moving", place), f"{place}: moving"
-    worst = fmpq(0)
-    kinds = (
-        ("variables", "x", solution.problem.n, solution.x_of),
-        ("rows", "y", solution.problem.m, solution.y_of),
-    )
-    for kind, name, size, exact_of in kinds:
-        listed = items(entry(moving, kind, place), None, f"{place}: {kind}")
-        stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
-        worst = max(worst, _compare(moving, name, [exact_of(k) for k in stated], stated, tolerance, place))
-    return worst
-
-
-def _compare(
-    stated: Any, name: str, exact: Sequence[Line], labels: Sequence[int], tolerance: fmpq, place: str
-) -> fmpq:
-    """Return the largest deviation of two stated vectors, relative to 1 + the largest exact entry of each."""
-    worst = fmpq(0)
-    for key, values in (
-        (f"{name}0", [line.constant for line in exact]),
-        (f"{name}1", [line.slope for line in exact]),
+    for kind, name, size, solved, exact_of in (
+        ("variables", "x", solution.problem.n, solution.solved_x, solution.x_of),
+        ("rows", "y", solution.problem.m, solution.solved_y, solution.y_of),
     ):
-        found = numbers(entry(stated, key, place), len(values), f"{place}: {key}")
-        allowed = tolerance * (1 + max((abs(v) for v in values), default=fmpq(0)))
-        gaps = [abs(a - b) for a, b in zip(found, values, strict=True)]
-        for k, gap in enumerate(gaps):
-            if gap > allowed:
-                raise CertificateError(
-                    f"{place}: {key}[{labels[k]}] must be {shown(values[k])} by its states, got "
-                    f"{shown(found[k])}, which is off by {shown(gap)} where {shown(allowed)} is allowed"
-                )
-        worst = max(worst, max(gaps, default=fmpq(0)) / (1 + max((abs(v) for v in values), default=fmpq(0))))
-    return worst
+        listed = items(entry(moving, kind, place), None, f"{place}: {kind}")
+        found = solved.positions(listed)
+        if found is None:
+            stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
+            solved, found = Block.of(stated, map(exact_of, stated)), list(range(len(stated)))
+        _compare(moving, name, Picked(solved, found), gauge, place)
 
 
-def _prove_infeasible(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
+class Picked(NamedTuple):
+    """Some lines of a block, in some order."""
+
+    block: Block
+    positions: Sequence[int]
+
+    def rounded(self, k: int) -> list[float]:
+        """Return constants (0) or slopes (1), each the nearest float64 number."""
+        return list(map(self.block.approximation[k].__getitem__, self.positions))
+
+
+def _compare(stated: Any, name: str, exact: Picked, gauge: Gauge, place: str) -> None:
+    """Note the largest deviation of two stated vectors, relative to 1 + the largest exact entry of each."""
+    keys, size = (f"{name}0", f"{name}1"), len(exact.positions)
+    found = [items(entry(stated, key, place), size, f"{place}: {key}") for key in keys]
+    for k, key in enumerate(keys):
+        if not gauge.worst or gauge.is_surpassed(found[k], exact.rounded(k)):
+            _compare_exactly(numbers(found[k], size, f"{place}: {key}"), exact, k, gauge, f"{place}: {key}")
+
+
+def _compare_exactly(found: Sequence[fmpq], exact: Picked, k: int, gauge: Gauge, place: str) -> None:
+    values = exact.block.column(k, exact.positions)
+    scale = 1 + max((abs(v) for v in values), default=fmpq(0))
+    gaps = [abs(a - b) for a, b in zip(found, values, strict=True)]
+    for r, gap in enumerate(gaps):
+        if gap > gauge.tolerance * scale:
+            label, allowed = exact.block.places[exact.positions[r]], gauge.tolerance * scale
+            raise CertificateError(
+                f"{place}[{label}] must be {shown(values[r])} by its states, got {shown(found[r])}, "
+                f"which is off by {shown(gap)} where {shown(allowed)} is allowed"
+            )
+    gauge.note(max(gaps, default=fmpq(0)) / scale)
+
+
+def _prove_infeasible(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) -> Piece:
     place, problem = f"{piece.place}: farkas", ledger.problem
     farkas, gap, signed = entry(segment, "farkas", piece.place), ZERO, {}
     for key, limits in problem.hard_limits.items():
@@ -131,7 +193,7 @@ def _prove_infeasible(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmp
     return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
 
 
-def _prove_unbounded(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq) -> Piece:
+def _prove_unbounded(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) -> Piece:
     problem, place, keys = ledger.problem, piece.place, ("ray", "x0", "x1")
     size = problem.n
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
@@ -151,7 +213,7 @@ def _prove_unbounded(ledger: Ledger, segment: Any, piece: Piece, tolerance: fmpq
 
 
 def _activities(problem: Problem, x: Mapping[int, Line]) -> list[Line]:
-    vector = Vector(x)
+    vector = Vector.of(x)
     return [vector.dot(problem.A.integer_row(i)) for i in range(problem.m)]
 
 
@@ -172,17 +234,20 @@ def _feasible_part(span: Span, problem: Problem, x: Sequence[Line]) -> Span:
     return span
 
 
-def prove_piece(ledger: Ledger, segment: Any, place: str, tolerance: fmpq) -> Piece:
+def prove_piece(ledger: Ledger, segment: Any, place: str, gauge: Gauge) -> Piece:
+    """Return a segment as a proved piece; messages name its ends, which is work put off until one is due."""
     lo, hi = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
-    place = f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
-    status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
-    piece = PROOFS[status](ledger, segment, Piece(place, status, lo, hi, Span()), tolerance)
+    try:
+        status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
+        piece = PROOFS[status](ledger, segment, Piece(place, status, lo, hi, Span()), gauge)
+    except CertificateError as error:
+        raise CertificateError(_title(place, lo, hi) + str(error).removeprefix(place)) from None
     if piece.span.is_empty:
-        raise CertificateError(f"{place} is {status} for no mu: {piece.span}")
+        raise CertificateError(f"{piece.title} is {status} for no mu: {piece.span}")
     return piece
 
 
-PROOFS: dict[str, Callable[[Ledger, Any, Piece, fmpq], Piece]] = {
+PROOFS: dict[str, Callable[[Ledger, Any, Piece, Gauge], Piece]] = {
     "optimal": _prove_optimal,
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,

@@ -8,11 +8,12 @@ May touch: `errors`, python-flint, numpy, `certificate.reading`, `certificate.li
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from flint import fmpq
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
 from pqp.certificate.hessian import Hessian, read_hessian
 from pqp.certificate.lines import ZERO, Limit, Line, Span, Vector
@@ -21,17 +22,26 @@ from pqp.certificate.tables import Floats, Table, read_table
 from pqp.errors import CertificateError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+# Bits of a denominator up to which it pays to give it to all numbers: a few times what float64 data need.
+LONGEST_COMMON = 512
+# Entries up to which a sparse A may be kept with its zeros as well: some 30 MB.
+LARGEST_SPREAD = 2**22
 
 
 class Limits(Sequence[Limit]):
-    """One line or None an entry, with float64 copies; `is_finite` says where there is a line."""
+    """One line or None an entry; `is_finite` says where there is a line.
+
+    `approximation` holds float64 copies, constants in the first row and slopes in the second.
+    """
 
     def __init__(self, lines: Sequence[Limit]) -> None:
         self._lines = list(lines)
         self.is_finite = np.array([line is not None for line in self._lines], dtype=bool)
+        self.has_any = bool(self.is_finite.any())
         known = [ZERO if line is None else line for line in self._lines]
         pairs = [(approximate(line.constant), approximate(line.slope)) for line in known]
-        self.approximation: Floats = np.array(pairs, dtype=np.float64).reshape(len(known), 2)
+        self.approximation: Floats = np.array(pairs, dtype=np.float64).reshape(len(known), 2).T.copy()
+        self.is_constant = all(not line.slope for line in known)
 
     def __getitem__(self, i: Any) -> Any:
         return self._lines[i]
@@ -92,20 +102,43 @@ class Problem:
         return _coincide(self.lower, self.upper)
 
     @cached_property
+    def is_equation(self) -> Mask:
+        """Which rows have one line for both limits."""
+        return _coincide(self.row_lower, self.row_upper)
+
+    @cached_property
+    def reciprocals(self) -> tuple[fmpz, list[fmpz]] | None:
+        """E and e with 1 / P[j, j] = e[j] / E, but e[j] = 0 where P[j, j] = 0.
+
+        None unless P is diagonal, neither E nor the denominators of c, A and the limits make long numbers,
+        and A may be written out with its zeros.
+        """
+        if not (self.P.is_diagonal and (self.A.is_dense or self.m * self.n <= LARGEST_SPREAD)):
+            return None
+        curvatures = [self.P.added(j) for j in range(self.n)]
+        below = _common([value.p for value in curvatures if value])
+        sides = chain(self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
+        lines = [line for line in sides if line is not None]
+        shared = [value.q for line in lines for value in (line.constant, line.slope)]
+        if below is None or _common(shared + self.A.denominators) is None:
+            return None
+        return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]
+
+    @cached_property
     def is_priceless(self) -> Mask:
         """Which rows are soft and cost nothing, so that they do not matter."""
         return np.array([line is not None and line.is_zero for line in self.penalty], dtype=bool)
 
     @cached_property
-    def is_crossing(self) -> Mask:
-        """Which rows are soft and have limits that cross at some mu."""
+    def crossing(self) -> set[int]:
+        """The rows that are soft and have limits that cross at some mu."""
         triples = zip(self.row_lower, self.row_upper, self.penalty, strict=True)
-        return np.array([_may_cross(*triple) for triple in triples], dtype=bool)
+        return {i for i, triple in enumerate(triples) if _may_cross(*triple)}
 
     @cached_property
     def largest(self) -> float:
         """The largest absolute value of a number that enters enclosures, in float64."""
-        vectors = (self.c, self.lower, self.upper, self.row_lower, self.row_upper)
+        vectors = (self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
         sizes = [float(np.max(np.abs(vector.approximation), initial=0.0)) for vector in vectors]
         return max(self.P.largest, self.A.largest, *sizes)
 
@@ -128,7 +161,7 @@ class Problem:
         curvature = self.P.product(lines, self.inner(lines))
         value = sum(k * mu**power for power, k in enumerate(self.constant))
         value += sum((x[j] * (curvature[j].constant / 2 + self.c[j].at(mu)) for j in lines), fmpq(0))
-        vector = Vector(lines)
+        vector = Vector.of(lines)
         for i, penalty in enumerate(self.penalty):
             if penalty is not None:
                 activity = vector.dot(self.A.integer_row(i)).constant
@@ -140,11 +173,33 @@ class Problem:
 
     def inner(self, x: Mapping[int, Line]) -> dict[int, Line]:
         """Return the nonzero entries of leftᵀx, where P = diagonal + left core leftᵀ."""
+        if self.P.left is not None and self.P.left.is_dense:
+            return _dense_inner(self.P.left, x)
         total: dict[int, Line] = {}
         for j, line in x.items():
             for k, factor in self.P.spread(j).items():
                 total[k] = total.get(k, ZERO) + line.scaled(factor)
         return total
+
+
+def _dense_inner(left: Table, x: Mapping[int, Line]) -> dict[int, Line]:
+    """Return the nonzero entries of leftᵀx by one product of matrices."""
+    rows = [left.integers(j) for j in x]
+    factor = fmpz_mat(len(x), left.shape[1], list(chain.from_iterable(row for _, row in rows)))
+    scaled = [line.scaled(fmpq(1, below)) for (below, _), line in zip(rows, x.values(), strict=True)]
+    pairs = fmpq_mat(len(x), 2, [value for line in scaled for value in (line.constant, line.slope)])
+    table = (factor.transpose() * pairs).tolist()
+    return {k: Line(*pair) for k, pair in enumerate(table) if any(pair)}
+
+
+def _common(denominators: Sequence[fmpz]) -> fmpz | None:
+    """Return the least common multiple of positive integers, None if it is long."""
+    common = fmpz(1)
+    for value in denominators:
+        common = common.lcm(value)
+        if common.bit_length() > LONGEST_COMMON:
+            return None
+    return common
 
 
 def _coincide(lower: Limits, upper: Limits) -> Mask:

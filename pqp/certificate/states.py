@@ -28,7 +28,10 @@ class Ledger:
     """The states of all items, the x and y they determine, and the sums of these.
 
     `gradient` is c − Aᵀy and `inner` is leftᵀx (for P = diagonal + left core leftᵀ), both over the known
-    entries only; `variables` and `rows` hold the states as positions in VARIABLES and ROWS.
+    entries only; `variables` and `rows` hold the states as positions in VARIABLES and ROWS, `known_x` and
+    `known_y` the known lines in float64, constants in the first row and slopes in the second. `sides` says
+    where a row that is not held must be: 1 above, -1 below its lower (first row) and upper limit, 0 anywhere;
+    `signs` is the sign its multiplier must have if it is held, 0 if any.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -41,12 +44,15 @@ class Ledger:
         self.free: set[int] = set()
         self.gradient: list[Line] = [line or ZERO for line in problem.c]
         self.inner: dict[int, Line] = {}
-        self.known_x, self.known_y = np.zeros((problem.n, 2)), np.zeros((problem.m, 2))
+        self._is_set = False
+        self.sides, self.signs = np.zeros((2, problem.m)), np.zeros(problem.m)
+        self.known_x, self.known_y = np.zeros((2, problem.n)), np.zeros((2, problem.m))
 
     @property
     def is_set(self) -> bool:
         """Whether states were given yet."""
-        return not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
+        self._is_set = self._is_set or not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
+        return self._is_set
 
     def set_all(self, states: Any, place: str) -> None:
         """Take over the states of a dense segment, or those that changes begin with."""
@@ -80,7 +86,7 @@ class Ledger:
         if known is not None and not known.is_zero:
             self.x[j] = known
         if not change.is_zero:
-            self.known_x[j] = _approximated(known or ZERO)
+            self.known_x[:, j] = _approximated(known or ZERO)
             for k, factor in self.problem.P.spread(j).items():
                 self.inner[k] = self.inner.get(k, ZERO) + change.scaled(factor)
 
@@ -90,6 +96,8 @@ class Ledger:
         roles = row_roles(self.problem.row_lower[i], self.problem.row_upper[i], self.problem.penalty[i])
         target, known = roles[one_of(tuple(roles), state, place)]
         self.rows[i] = ROWS.index(state)
+        self.sides[:, i] = self._sides(i, state)
+        self.signs[i] = 0 if self.problem.is_equation[i] else (state == "lower") - (state == "upper")
         self.targets.pop(i, None)
         if target is not None:
             self.targets[i] = target
@@ -97,9 +105,14 @@ class Ledger:
         if known is not None and not known.is_zero:
             self.y[i] = known
         if not change.is_zero:
-            self.known_y[i] = _approximated(known or ZERO)
+            self.known_y[:, i] = _approximated(known or ZERO)
             for j, factor in self.problem.A.row(i).items():
                 self.gradient[j] -= change.scaled(factor)
+
+    def _sides(self, i: int, state: str) -> tuple[int, int]:
+        if state == "off" and not self.problem.is_priceless[i]:
+            return int(self.problem.row_lower[i] is not None), -int(self.problem.row_upper[i] is not None)
+        return -(state == "below"), int(state == "above")
 
 
 def _position(known: Sequence[str], state: str) -> int:

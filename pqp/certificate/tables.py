@@ -21,6 +21,7 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 Sparse: TypeAlias = dict[int, fmpq]
 # Integers up to this size are float64 numbers.
 EXACT_INTEGERS = 2**53
+NOTHING = fmpz(0)
 # A table with more nonzero entries than this share is multiplied as a dense one: a quarter is where it pays.
 DENSE_SHARE = 0.25
 
@@ -66,9 +67,21 @@ class Table:
             self._kept["integer", i] = below, {j: value.p * (below // value.q) for j, value in row.items()}
         return self._kept["integer", i]
 
+    def integers(self, i: int) -> tuple[fmpz, list[fmpz]]:
+        """Return the same with the entries that are zero."""
+        if ("integers", i) not in self._kept:
+            below, row = self.integer_row(i)
+            self._kept["integers", i] = below, [row.get(j, NOTHING) for j in range(self.shape[1])]
+        return self._kept["integers", i]
+
     def _exact(self, k: int) -> fmpq:
         value = self._values[k]
         return value if isinstance(value, fmpq) else fmpq(*float(value).as_integer_ratio())
+
+    @property
+    def denominators(self) -> list[fmpz]:
+        """The denominators of entries that are not float64 numbers, whose denominators are powers of two."""
+        return [] if isinstance(self._values, np.ndarray) else [value.q for value in self._values]
 
     @cached_property
     def approximation(self) -> Floats:
@@ -82,13 +95,19 @@ class Table:
         """The largest absolute value of an entry."""
         return float(np.max(np.abs(self.approximation), initial=0.0))
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether a good share of the entries differs from 0."""
+        return len(self._rows) > DENSE_SHARE * self.shape[0] * self.shape[1]
+
     @cached_property
-    def _dense(self) -> Floats | None:
-        if len(self._rows) <= DENSE_SHARE * self.shape[0] * self.shape[1]:
+    def _dense(self) -> tuple[Floats, Floats] | None:
+        """The matrix and its transpose, both row by row in memory: products with few columns run along it."""
+        if not self.is_dense:
             return None
         dense = np.zeros(self.shape)
         dense[self._rows, self._columns] = self.approximation
-        return dense
+        return dense, np.ascontiguousarray(dense.T)
 
     @cached_property
     def _sizes(self) -> "Table":
@@ -97,13 +116,13 @@ class Table:
     def times(self, block: Floats) -> Floats:
         """Return the product with some columns in float64."""
         if self._dense is not None:
-            return self._dense @ block
+            return (block.T @ self._dense[1]).T
         return _scattered(self._rows, self._columns, self.approximation, block, self.shape[0])
 
     def transposed_times(self, block: Floats) -> Floats:
         """Return the product of the transpose with some columns in float64."""
         if self._dense is not None:
-            return self._dense.T @ block
+            return (block.T @ self._dense[0]).T
         return _scattered(self._columns, self._rows, self.approximation, block, self.shape[1])
 
     def sizes(self) -> "Table":
@@ -113,7 +132,7 @@ class Table:
 
 def _scattered(into: Indices, source: Indices, values: Floats, block: Floats, size: int) -> Floats:
     sums = [np.bincount(into, values * column[source], size) for column in block.T]
-    return np.column_stack(sums) if sums else np.zeros((size, 0))
+    return np.array(sums).reshape(len(sums), size).T
 
 
 def read_table(value: Any, shape: tuple[int | None, int | None], place: str) -> Table:

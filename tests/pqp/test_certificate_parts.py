@@ -1,18 +1,23 @@
 """certificate parts: the short ways of the checker lead where the long ones do."""
 
 import itertools
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pqp
 from pqp.certificate.convexity import _is_indefinite, _is_surely_definite, require_convex
-from pqp.certificate.lines import Line, Span
+from pqp.certificate.core import Unknowns, is_separate, solve_separate
+from pqp.certificate.lines import Block, Line, Span
 from pqp.certificate.optimality import Stair, Window, optimal_span
+from pqp.certificate.pieces import Gauge
 from pqp.certificate.problem import Problem, read_problem
-from pqp.certificate.solution import Solution, derive
+from pqp.certificate.solution import Entries, Solution, derive
 from pqp.certificate.states import ROWS, VARIABLES, Ledger, row_roles, variable_roles
 from pqp.certificate.tables import read_table
 from pqp.errors import CertificateError
@@ -197,6 +202,165 @@ def test_sums_carried_along_are_those_made_anew(case, data):
     }
     assert (carried.known_x == anew.known_x).all()
     assert (carried.known_y == anew.known_y).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(case=ledgers())
+def test_sides_and_signs_carried_along_are_those_of_the_states(case):
+    ledger, _, _ = case
+    problem = ledger.problem
+    for i, code in enumerate(ledger.rows):
+        state, is_priced = ROWS[code], not problem.is_priceless[i]
+        lower, upper = problem.row_lower[i], problem.row_upper[i]
+        inside = (int(lower is not None), -int(upper is not None)) if is_priced else (0, 0)
+        sides = {"off": inside, "below": (-1, 0), "above": (0, 1)}
+        assert tuple(ledger.sides[:, i]) == sides.get(state, (0, 0))
+        assert ledger.signs[i] == (0 if lower == upper else {"lower": 1, "upper": -1}.get(state, 0))
+
+
+RATIONALS = st.fractions(min_value=-3, max_value=3, max_denominator=7)
+WEIGHTS = st.fractions(min_value=Fraction(1, 5), max_value=5, max_denominator=7)
+
+
+class TestSeparate:
+    @settings(max_examples=100, deadline=None)
+    @given(data=st.data(), n=st.integers(1, 4), m=st.integers(0, 4))
+    def test_one_elimination_satisfies_both_equations(self, data, n, m):
+        """P x − Aᵀy = −g over the free variables and A x = t over the held rows, in fractions."""
+        diagonal = data.draw(st.lists(WEIGHTS, min_size=n, max_size=n))
+        A = [data.draw(st.lists(RATIONALS, min_size=n, max_size=n)) for _ in range(m)]
+        free = sorted(data.draw(st.sets(st.integers(0, n - 1))))
+        held = sorted(data.draw(st.sets(st.integers(0, m - 1)))) if m else []
+        P = [[str(diagonal[j]) if j == k else 0 for k in range(n)] for j in range(n)]
+        problem = read_problem({"P": P, "c": affine([0] * n), "A": [[str(v) for v in row] for row in A]})
+        sides = data.draw(st.lists(RATIONALS, min_size=2 * (n + m), max_size=2 * (n + m)))
+        lines = [Line(rational(a), rational(b)) for a, b in zip(sides[0::2], sides[1::2], strict=True)]
+        assert is_separate(problem, free, held)
+        right = [lines[j] for j in free], [lines[n + i] for i in held]
+        system = fmpq_mat(len(held), len(free), [rational(A[i][j]) for i in held for j in free])
+        if system.rank() < len(held):
+            with pytest.raises(ZeroDivisionError):
+                solve_separate(problem, Unknowns(free, held), *right)
+            return
+        x, y = solve_separate(problem, Unknowns(free, held), *right)
+        for j in free:
+            pulls = (y[i].scaled(rational(A[i][j])) for i in held)
+            assert x[j].scaled(rational(diagonal[j])) == sum(pulls, -lines[j])
+        for i in held:
+            terms = (x[j].scaled(rational(A[i][j])) for j in free)
+            assert sum(terms, Line(fmpq(0), fmpq(0))) == lines[n + i]
+
+    def test_numbers_that_share_no_short_denominator_are_not_put_over_one(self):
+        primes = [p for p in range(2, 700) if all(p % q for q in range(2, p))]
+        P = {"sparse": {"shape": [len(primes)] * 2, "row": list(range(len(primes)))}}
+        P["sparse"] |= {"column": P["sparse"]["row"], "value": [str(Fraction(p, 2)) for p in primes]}
+        assert read_problem({"P": P, "c": affine([0] * len(primes))}).reciprocals is None
+
+
+def rational(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
+LONG = st.builds(Fraction, st.integers(-(10**400), 10**400), st.sampled_from((1, 3, 2**60, 10**90 + 1)))
+NUMBERS = st.one_of(RATIONALS, LONG)
+
+
+@st.composite
+def blocks(draw, size=4, numbers=RATIONALS):
+    """A block, shared or not, and its lines as pairs of fractions."""
+    places = sorted(draw(st.sets(st.integers(0, size))))
+    pairs = [(draw(numbers), draw(numbers)) for _ in places]
+    lines = [Line(rational(a), rational(b)) for a, b in pairs]
+    table = fmpq_mat(len(places), 2, [v for line in lines for v in (line.constant, line.slope)])
+    block = Block(places, table) if draw(st.booleans()) else Block.of(places, lines)
+    return block, dict(zip(places, pairs, strict=True))
+
+
+class TestBlock:
+    @given(case=blocks(numbers=NUMBERS))
+    def test_approximation_is_the_nearest_float(self, case):
+        block, pairs = case
+        for k in (0, 1):
+            assert block.approximation[k] == [nearest(pair[k]) for pair in pairs.values()]
+        assert {j: (fraction(v.constant), fraction(v.slope)) for j, v in block.items()} == pairs
+
+    @given(case=blocks(), row=st.lists(st.integers(-3, 3), min_size=5, max_size=5))
+    def test_vector_has_the_products_of_the_lines(self, case, row):
+        block, pairs = case
+        found = block.vector.dot((fmpz(2), {j: fmpz(v) for j, v in enumerate(row) if v}))
+        expected = [sum(Fraction(row[j], 2) * pair[k] for j, pair in pairs.items()) for k in (0, 1)]
+        assert [fraction(found.constant), fraction(found.slope)] == expected
+
+    @given(one=blocks(), other=blocks(), mu=RATIONALS, data=st.data())
+    def test_two_meet_where_all_values_are_the_same(self, one, other, mu, data):
+        """The second is bent so that some of its lines meet those of the first at mu."""
+        left, pairs = one
+        right, others = other
+        for j in others.keys() & pairs.keys():
+            if data.draw(st.booleans()):
+                a, b = pairs[j]
+                others[j] = (a + mu * (b - others[j][1]), others[j][1])
+        lines = [Line(rational(a), rational(b)) for a, b in others.values()]
+        right = Block.of(list(others), lines)
+        values = [{j: a + mu * b for j, (a, b) in part.items()} for part in (pairs, others)]
+        common = pairs.keys() & others.keys()
+        assert left.meets(right, rational(mu)) == all(values[0][j] == values[1][j] for j in common)
+        known = {j: Line(rational(v), fmpq(0)) for j, v in values[0].items() if j not in others}
+        expected = all(values[1][j] == values[0].get(j, 0) for j in others)
+        assert Entries({}, left).meet(Entries(known, right), rational(mu)) == expected
+
+    @pytest.mark.parametrize(
+        ("places", "found"),
+        [([7, 3], [1, 0]), ([3, 3], [0, 0]), ([3, 4], None), ([True], None), ([[3]], None), (["3"], None)],
+    )
+    def test_positions_of_anything_but_indices_are_not_found(self, places, found):
+        assert Block([3, 7], fmpq_mat(2, 2, [1, 2, 3, 4])).positions(places) == found
+
+
+def nearest(value: Fraction) -> float:
+    try:
+        return value.numerator / value.denominator
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+class TestGauge:
+    @settings(max_examples=300)
+    @given(
+        stated=st.lists(st.floats(-9, 9), max_size=3),
+        slips=st.lists(st.fractions(-1, 1), min_size=3, max_size=3),
+        slip=st.sampled_from((0, 1e-300, 1e-17, 1e-16, 1e-9)),
+        factor=st.sampled_from((Fraction(0), 1 - Fraction(1, 2**52), 1 - Fraction(1, 2**40))),
+    )
+    def test_what_is_worse_than_the_worst_is_always_noticed(self, stated, slips, slip, factor):
+        exact = [Fraction(v) + Fraction(slip) * s for v, s in zip(stated, slips, strict=False)]
+        gaps = [abs(Fraction(v) - e) for v, e in zip(stated, exact, strict=True)]
+        deviation = max(gaps, default=Fraction(0)) / (1 + max(map(abs, exact), default=Fraction(0)))
+        gauge = Gauge(fmpq(1, 10**7))
+        gauge.note(rational(deviation * factor))
+        assert not deviation or gauge.is_surpassed(stated, [nearest(e) for e in exact])
+
+    @pytest.mark.parametrize(
+        "stated", [[math.nan, 0.0], [0.0, math.nan], [math.inf, 0.0], [0, 0.5], ["0", 0.5], [False, 0.5]]
+    )
+    def test_what_is_no_finite_float_is_left_to_exact_reading(self, stated):
+        gauge = Gauge(fmpq(1), fmpq(1), 1.0)
+        assert gauge.is_surpassed(stated, [0.0, 0.0])
+        assert not gauge.is_surpassed([0.0, 0.5], [0.0, 0.0])
+
+    def test_number_beyond_float64_is_never_near(self):
+        assert Gauge(fmpq(1), fmpq(1), 1.0).is_surpassed([1.0], [math.inf])
+
+    def test_deviation_of_a_long_path_is_that_of_all_numbers_compared_exactly(self, monkeypatch):
+        rows = np.random.default_rng(0).integers(-1, 2, size=(60, 6))
+        path = pqp.solve_path(pqp.catalog.choice(rows[np.any(rows, axis=1)]), (0, 100))
+        found = path.certify().deviation
+        monkeypatch.setattr(Gauge, "is_surpassed", lambda *_: True)
+        assert found == path.certify().deviation > 0
 
 
 class TestConvexity:
