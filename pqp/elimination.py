@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from pqp.field import Array
-from pqp.matrices import MatrixData, block_of, dense_matrix, is_sparse, scattered, symmetric_product
+from pqp.kernels import Part, factored_part, part_of, product_of, sparse_factored_part
+from pqp.matrices import MatrixData, block_of, dense_matrix, is_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +64,18 @@ class Elimination:
         is_smaller = columns >= rows and not is_sparse(self.columns)
         return self._weighted @ self._transposed if is_smaller else None
 
+    @cached_property
+    def part(self) -> Part:
+        """G as compiled code takes it."""
+        if self._expanded is not None:
+            return part_of(self._expanded)
+        if is_sparse(self.columns):
+            return sparse_factored_part(self.columns, self.inverse, np.empty(0))
+        return factored_part(self._weighted, self.columns, np.empty(0))
+
     def product(self, indices: Array, values: Array) -> Array:
         """Return G[:, indices] @ values."""
-        if self._expanded is not None:
-            return symmetric_product(self._expanded, indices, values)
-        if is_sparse(self.columns):
-            return self._weighted @ (self._transposed @ scattered(indices, values, self.size))
-        return self._weighted @ (self.columns[indices].T @ values)
+        return product_of(self.part, self.size, indices, values)
 
     def times(self, vector: Array) -> Array:
         """Return G @ vector."""

@@ -13,6 +13,7 @@ from scipy.sparse import coo_array
 from pqp.errors import NumericalTroubleError
 from pqp.field import DELICATE, FLOAT, Array
 from pqp.hessian import Hessian
+from pqp.kernels import Part, product_of, restricted
 from pqp.matrices import MatrixData, is_sparse
 from pqp.reduction import Reduction
 from pqp.stairs import Limits, build_stairs
@@ -37,9 +38,14 @@ class Kept:
         """The number of kept variables."""
         return len(self.variables)
 
+    @cached_property
+    def part(self) -> Part:
+        """The block as compiled code takes it."""
+        return restricted(self.whole.part, self.variables)
+
     def product(self, indices: Array, values: Array) -> Array:
         """Return the columns of the block times values."""
-        return self.whole.product(self.variables[indices], values)[self.variables]
+        return product_of(self.part, self.size, indices, values)
 
     def times(self, vector: Array) -> Array:
         """Return the block times a dense vector or block."""

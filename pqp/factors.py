@@ -13,6 +13,14 @@ import numpy as np
 from pqp.convexity import as_convex, is_decided_exactly, require_convex
 from pqp.errors import ProblemError
 from pqp.field import FLOAT, Array, Field, as_numbers, exact_array, exact_product, float_array, infinite
+from pqp.kernels import (
+    Part,
+    factored_part,
+    paired_part,
+    part_of,
+    product_of,
+    sparse_factored_part,
+)
 from pqp.matrices import (
     MatrixData,
     as_matrix,
@@ -22,8 +30,6 @@ from pqp.matrices import (
     exact_matrix,
     float_matrix,
     is_sparse,
-    scattered,
-    symmetric_product,
 )
 
 
@@ -74,17 +80,19 @@ class Gram:
     def _added(self) -> Array:
         return np.zeros(self.size) if self.d is None else float_array(self.d)
 
+    @cached_property
+    def part(self) -> Part:
+        """P as compiled code takes it."""
+        if self._expanded is not None:
+            return part_of(self._expanded)
+        added = self._added if self.d is not None else np.empty(0)
+        if is_sparse(self._factor):
+            return sparse_factored_part(self._factor, np.ones(self._factor.shape[1]), added)
+        return factored_part(self._factor, self._factor, added)
+
     def product(self, indices: Array, values: Array) -> Array:
         """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
-        if self._expanded is not None:
-            return symmetric_product(self._expanded, indices, values)
-        if is_sparse(self._factor):
-            result = self._factor @ (self._transposed @ scattered(indices, values, self.size))
-        else:
-            result = self._factor @ (self._factor[indices].T @ values)
-        if self.d is not None:
-            result[indices] += (self._added[indices] * values.T).T
-        return result
+        return product_of(self.part, self.size, indices, values)
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""
@@ -153,12 +161,14 @@ class PairGram:
         first, second = (np.ascontiguousarray(self.pairs[:, side]) for side in (0, 1))
         return first, second
 
+    @cached_property
+    def part(self) -> Part:
+        """P as compiled code takes it."""
+        return paired_part(self._kernel, *self._ends)
+
     def product(self, indices: Array, values: Array) -> Array:
         """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
-        first, second = self._ends
-        weights = self._weights(first[indices], second[indices], values)
-        moved = np.flatnonzero(weights if weights.ndim == 1 else weights.any(axis=1))
-        return self._differences(symmetric_product(self._kernel, moved, weights[moved]))
+        return product_of(self.part, self.size, indices, values)
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""

@@ -41,6 +41,8 @@ REBUILD_EVERY = 50
 TIE = 1e-11
 # What one product adds to that in round-off, beside the largest number that goes into it.
 ROUNDING = 1e-13
+# What iterative refinement may leave over, beside the largest number of its kind.
+REFINED = 1e-12
 # A slope below this, beside the largest slope, is round-off.
 FLAT = 1e-11
 # A pivot below this part of the terms it is the difference of (or of its column) is not used to update an

@@ -14,6 +14,7 @@ from typing import Any
 from pqp.convexity import as_convex, is_decided_exactly, is_diagonal, require_convex
 from pqp.factors import Gram, PairGram
 from pqp.field import FLOAT, Array, Field, float_array
+from pqp.kernels import Part, part_of, product_of
 from pqp.matrices import (
     MatrixData,
     block_of,
@@ -21,9 +22,6 @@ from pqp.matrices import (
     diagonal_block,
     exact_matrix,
     float_matrix,
-    is_sparse,
-    scattered,
-    symmetric_product,
 )
 
 __all__ = ["Gram", "Hessian", "HessianProduct", "Matrix", "PairGram", "as_hessian"]
@@ -59,13 +57,14 @@ class Matrix:
         """The diagonal of a sparse matrix that has nothing else."""
         return self._float.diagonal() if is_diagonal(self.values) else None
 
+    @cached_property
+    def part(self) -> Part:
+        """P as compiled code takes it."""
+        return part_of(self._float)
+
     def product(self, indices: Array, values: Array) -> Array:
         """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
-        if self._pure_diagonal is not None:
-            return scattered(indices, (self._pure_diagonal[indices] * values.T).T, self.size)
-        if is_sparse(self._float):
-            return self._float @ scattered(indices, values, self.size)
-        return symmetric_product(self._float, indices, values)
+        return product_of(self.part, self.size, indices, values)
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""

@@ -92,7 +92,7 @@ class Journey:
     def _follow(self, steps: Array, at: Number, stop: Number, direction: int) -> Events:
         """Follow the path from a solution to where it ends, and explain what is beyond."""
         edge, wall = self.widths.edge(RATIONAL.number(stop), direction)
-        walk = Walk(self.scene.setting, steps)
+        walk = Walk(self.scene.setting, steps, float(at))
         dead: DeadEnd | None = None
         if float(at) == float(edge):
             yield point_on(walk, float(at))

@@ -71,20 +71,6 @@ def given_exactly(matrix: MatrixData) -> bool:
     return bool(matrix.dtype.kind != "f")
 
 
-def symmetric_product(P: Array, indices: Array, values: Array) -> Array:
-    """Return P[:, indices] @ values by rows, which lie in one piece; many of them are not worth copying."""
-    if 2 * len(indices) > len(P):
-        return P @ scattered(indices, values, len(P))
-    return P[indices].T @ values
-
-
-def scattered(indices: Array, values: Array, size: int) -> Array:
-    """Return a vector, or block of them, with values at the indices and 0 elsewhere."""
-    result = np.zeros((size, *values.shape[1:]))
-    result[indices] = values
-    return result
-
-
 def block_of(P: MatrixData, rows: Array, columns: Array) -> Array:
     """Return a dense part of a matrix."""
     if is_sparse(P):

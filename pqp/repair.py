@@ -18,7 +18,7 @@ from pqp.rescue import ExactPiece, Rescuer
 from pqp.revised import NO_CHANGES, Changes, Line
 from pqp.tableau import Stretch
 from pqp.translation import Translation
-from pqp.verification import misses
+from pqp.verification import misses, place_on
 from pqp.walk import Walk
 
 
@@ -61,10 +61,9 @@ class Repair:
         """Return the leg, some lines solved for anew from the data."""
         lines = list(leg.lines)
         for number in wrong.tolist():
-            walk = Walk(self.scene.setting, _steps_on(leg, number))
-            walk.polish()
+            walk = Walk(self.scene.setting, _steps_on(leg, number), place_on(lines[number]))
             items = walk.inverse.items.copy()
-            lines[number] = replace(lines[number], unknowns=items, values=walk.v[items])
+            lines[number] = replace(lines[number], unknowns=items, values=walk.unknown_lines())
         return Leg(leg.first, tuple(lines))
 
     def _replaced(self, leg: Leg, wrong: set[int]) -> Leg:

@@ -5,21 +5,39 @@ decide who steps over; go on. If it has no solution, walk at this mu along the o
 blocks, or prove that nothing does.
 
 Room: a walk and an interval in; pieces, pivots and, where the trace cannot go on, a dead end out.
-May touch: `errors`, `field`, `log`, `stairs`, `scanning`, `walk`, `ties`.
+May touch: `errors`, `field`, `log`, `stairs`, `scanning`, `stepping`, `walk`, `responses`, `ties`.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from pqp.errors import NumericalTroubleError
-from pqp.field import FLAT, MORE_CAREFUL, PIVOT_ON_RAY, ROUNDING, SINGULAR, TIE, Array
+from pqp.field import FLAT, MORE_CAREFUL, PIVOT_ON_RAY, SINGULAR, TIE, Array
 from pqp.log import Crossing, Pivot
 from pqp.place import Place
-from pqp.scanning import first_end, reached_ends
+from pqp.responses import Responses
+from pqp.scanning import fall_of
 from pqp.stairs import STEP_NAMES
+from pqp.stepping import (
+    ARRIVED,
+    BLOCKING,
+    FEW,
+    LOST,
+    MOVED,
+    PIVOTS,
+    STALE,
+    UNDECIDED,
+    Course,
+    Records,
+    beyond,
+    find_tied,
+    new_records,
+    run,
+    top_slope,
+)
 from pqp.ties import Verdict, settle
 from pqp.walk import HI, LO, Walk
 
@@ -67,83 +85,90 @@ Step = Line | DeadEnd | Pivot | Crossing
 Trace = Generator[Step, None, None]
 Turning = Generator[Step, None, DeadEnd | None]
 
+# Lines recorded at a time: enough to make handing them over cheap, few enough to notice limits in time.
+LINES = 64
+# How much room records have beyond what is needed when they must grow.
+GROWTH = 2
 # More turns at one mu than this many for each item are going in circles.
 TURNS = 4
 
 
 class Tracer:
-    """Follows a walk in one direction; `settled` marks the ends on which a verdict binds."""
+    """Follows a walk in one direction: simple events at once, all others one by one.
+
+    With names, every event is one by one, so that it can be told in a log.
+    """
 
     def __init__(self, walk: Walk, direction: int, names: Sequence[str] | None = None) -> None:
         self.walk = walk
         self.direction = direction
         self.names = names
-        self.settled = np.zeros((2, len(walk.states)), dtype=bool)
-        self._found = np.empty(2 * len(walk.states) + 1, dtype=np.int64)
-        self._reach = 0.0
-        self._pivots = 0
+        self.responses = Responses(walk)
         self._is_first = True
-        self._blocking = -1
-        self._before: dict[int, int] = {}
 
     def trace(self, begin: float, stop: float) -> Trace:
         """Yield lines from one end to the other, the states being optimal at `begin`."""
-        mu, standing = begin, 0
-        self._reach = abs(begin) + abs(stop) if np.isfinite(stop) else 0.0
-        dead = yield from self.turn(mu)
-        while dead is None and mu != stop:
-            end = self._next(mu, stop)
-            standing = 0 if end != mu else standing + 1
-            if end != mu:
-                yield self._line(mu, end)
-            elif standing > TURNS * len(self.walk.states):
-                raise _lost(f"round-off keeps the trace at mu = {mu}", mu)
-            if end == stop:
+        walk, setting = self.walk, self.walk.setting
+        self.walk.move_to(begin)
+        reach, patience = abs(begin) + abs(stop) if np.isfinite(stop) else 0.0, TURNS * len(walk.states)
+        course = Course(self.direction, stop, reach, setting.speed, patience, self.names is None)
+        records = new_records(LINES, 0)
+        dead = yield from self.turn(begin)
+        while dead is None and walk.mu != stop:
+            records = self._emptied(records)
+            outcome = run(setting.form, setting.tables, walk.track, course, records)
+            yield from self._lines(records)
+            if outcome == ARRIVED:
                 return
-            mu = end
-            dead = yield from self.turn(mu)
+            if outcome == LOST:
+                raise _lost(f"round-off keeps the trace at mu = {walk.mu}", walk.mu)
+            if outcome == STALE:
+                walk.freshen()
+            if outcome == UNDECIDED:
+                dead = yield from self.turn(walk.mu)
         if dead is not None:
             yield dead
 
-    def _line(self, start: float, end: float) -> Line:
-        self.walk.polish()
-        items, states = self.walk.inverse.items.copy(), self.walk.states
-        steps, changes = (states.copy(), NO_CHANGES) if self._is_first else (None, self._changes())
-        pivots, self._is_first, self._before, self._pivots = self._pivots, False, {}, 0
-        return Line(start, end, steps, changes, items, self.walk.v[items], pivots)
+    def _emptied(self, records: Records) -> Records:
+        """Return records without lines, with room for the unknowns of some."""
+        records.used[:] = 0
+        needed = LINES * (self.walk.inverse.count + FEW)
+        return records if len(records.unknowns) >= needed else new_records(LINES, GROWTH * needed)
 
-    def _changes(self) -> Changes:
-        """Return what has changed since the last line."""
-        items = np.array(list(self._before), dtype=np.int64)
-        before = np.array(list(self._before.values()), dtype=np.int8)
-        after = self.walk.states[items]
-        moved = before != after
-        return Changes(items[moved], before[moved], after[moved])
+    def _lines(self, records: Records) -> Iterator[Line]:
+        """Yield the recorded lines; the first one of a trace tells all its steps."""
+        changed, known = 0, 0
+        for number in range(records.used[0]):
+            change, unknown = records.change_ends[number], records.unknown_ends[number]
+            here, there = slice(changed, change), slice(known, unknown)
+            changes = Changes(*(part[here].copy() for part in (records.items, records.before, records.after)))
+            steps = self._first_steps(records) if self._is_first else None
+            yield Line(
+                float(records.ends[number, 0]),
+                float(records.ends[number, 1]),
+                steps,
+                NO_CHANGES if self._is_first else changes,
+                records.unknowns[there].copy(),
+                records.values[there].copy(),
+                int(records.pivots[number]),
+            )
+            self._is_first, changed, known = False, change, unknown
 
-    def _next(self, mu: float, stop: float) -> float:
-        """Return where the first end is reached that no verdict has settled, not beyond stop."""
-        walk, noise = self.walk, (FLAT, self.walk.setting.speed)
-        distance, which = first_end(walk.lines, walk.ranges, self.settled, (mu, self.direction), noise)
-        if not distance < abs(stop - mu) - TIE * self._reach:
-            return stop
-        self._blocking = which
-        if distance <= 0.0:
-            return mu
-        constant, slope = walk.gap(*divmod(which, len(walk.states)))
-        end = -constant / slope
-        return end if (end - mu) * self.direction > 0 else mu
+    def _first_steps(self, records: Records) -> Array:
+        """Return the steps on the first recorded line: those now, what came later undone."""
+        steps, late = self.walk.states.copy(), slice(int(records.change_ends[0]), int(records.used[1]))
+        moved, before = self.walk.track.moved, self.walk.track.before
+        count = self.walk.counts[MOVED]
+        for items, states in ((moved[:count], before[:count]), (records.items[late], records.before[late])):
+            steps[items[::-1]] = states[::-1]
+        return steps
 
     def turn(self, mu: float) -> Turning:
         """Change the basis at mu until nothing falls through its end just beyond."""
         for _ in range(TURNS * len(self.walk.states) + TURNS):
-            self.settled.fill(False)
-            ends, items, slopes = self._tied(mu)
+            ends, items, slopes = self._tied()
             if not any(slope < 0.0 for slope in slopes):
                 return None
-            if len(items) == 1 and self.names is None and self.walk.response(items[0]) > 0:
-                if self._crossed([(ends[0], items[0])]):  # the common case: one item steps over its end
-                    return None
-                continue
             verdict = yield from self._settled(mu, ends, items, slopes)
             before = None if self.names is None else self.walk.states.copy()
             if not self._crossed([(ends[k], items[k]) for k in verdict.crossed]):
@@ -162,7 +187,7 @@ class Tracer:
         self, mu: float, ends: list[int], items: list[int], slopes: list[float]
     ) -> Generator[Pivot, None, Verdict]:
         """Pass on the pivots of a tie, which happen just beyond mu, and return the verdict."""
-        pivots = settle(self.walk, ends, items, slopes, self.names)
+        pivots = settle(self.responses, ends, items, slopes, self.names)
         while True:
             try:
                 yield replace(next(pivots), place=Place(mu, self.direction))
@@ -183,28 +208,19 @@ class Tracer:
             )
             yield Crossing(0, Place(mu, self.direction), kind, names, old, new, tied)
 
-    def _tied(self, mu: float) -> tuple[list[int], list[int], list[float]]:
+    def _tied(self) -> tuple[list[int], list[int], list[float]]:
         """Return the ends reached at mu, their items and slopes, from fresh numbers if there are several."""
-        walk, size = self.walk, len(self.walk.states)
-        count, speed = self._reached(mu, TIE if walk.changes else ROUNDING)
+        walk, track, size = self.walk, self.walk.track, len(self.walk.states)
+        count = find_tied(walk.setting.tables, track)
         if count > 1 and walk.changes:
             walk.freshen()
-            count, speed = self._reached(mu, ROUNDING)
-        if self._blocking >= 0 and self._blocking not in self._found[:count]:
-            self._found[count] = self._blocking  # it was reached, whatever rounding says about its gap
-            count += 1
-        self._blocking = -1
-        found = self._found[:count]
-        self.settled.flat[found] = True
-        flat = FLAT * (speed + walk.setting.speed)
-        ends, items = [int(e >= size) for e in found.tolist()], [e % size for e in found.tolist()]
-        slopes = [walk.gap(end, item)[1] * self.direction for end, item in zip(ends, items, strict=True)]
+            count = find_tied(walk.setting.tables, track)
+        walk.counts[BLOCKING] = -1
+        found, speed = track.found[:count], walk.setting.speed
+        flat = FLAT * (top_slope(track, 0.0) + speed)
+        ends, items = (found // size).tolist(), (found % size).tolist()
+        slopes = [-fall_of(track.lines, track.core.place, end, self.direction) for end in found.tolist()]
         return ends, items, [0.0 if abs(slope) <= flat else slope for slope in slopes]
-
-    def _reached(self, mu: float, noise: float) -> tuple[int, float]:
-        """Find the ends that are reached at mu, the numbers having so much round-off; return how many."""
-        walk = self.walk
-        return reached_ends(walk.lines, walk.ranges, walk.setting.is_row, (mu, TIE, noise), self._found)
 
     def _crossed(self, crossed: list[tuple[int, int]]) -> bool:
         """Step over ends if the basis beyond can be carried; if not, go back to look more carefully."""
@@ -223,22 +239,19 @@ class Tracer:
         """Step over the given ends of items; the verdict binds at the end where the new step begins."""
         if not crossed:
             return
-        self._pivots += 1
-        stairs, states = self.walk.setting.stairs, self.walk.states
-        new = []
+        walk, new = self.walk, []
         for end, item in crossed:
-            old = int(states[item])
-            new.append(int((stairs.next_at_hi if end == HI else stairs.next_at_lo)[old, item]))
-            self._before.setdefault(item, old)
-            begins = LO if stairs.next_at_lo[new[-1], item] == old else HI
-            self.settled[begins, item], self.settled[1 - begins, item] = True, False
-        self.walk.change([item for _, item in crossed], new)
+            state, begins = beyond(walk.setting.tables, int(walk.states[item]), item, end == HI)
+            new.append(state)
+            walk.settled[:, item] = begins == LO, begins == HI
+        walk.counts[PIVOTS] += 1
+        walk.change([item for _, item in crossed], new)
 
     def _ray(self, mu: float, item: int, sense: int) -> DeadEnd | None:
         """Move what is held at an item, mu fixed, until another item blocks, and exchange the two."""
-        lines, change = self.walk.gaps(), self.walk.column(item) * sense
-        gaps, rates = lines[:, :, 0] + mu * lines[:, :, 1], np.stack([change, -change])
-        falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.settled
+        gaps, change = self.walk.gaps()[:, :, 0], self.responses.column(item) * sense
+        rates = np.stack([change, -change])
+        falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.walk.settled
         falling[:, item] = False
         room = np.full(rates.shape, np.inf)
         np.divide(gaps, -rates, out=room, where=falling)
@@ -267,16 +280,15 @@ class Tracer:
         """Take an item over two ends at once: it stays in R, or outside."""
         stairs, state = self.walk.setting.stairs, self.walk.states[item]
         near, far = (stairs.next_at_lo, stairs.next_at_hi)[:: 1 if end == LO else -1]
-        beyond = far[near[state, item], item]
-        self._pivots += 1
-        self._before.setdefault(item, int(state))
-        self.walk.change([item], [beyond])
+        after = far[near[state, item], item]
+        self.walk.counts[PIVOTS] += 1
+        self.walk.change([item], [after])
 
 
 def point_on(walk: Walk, mu: float) -> Line:
     """Return the solution of a basis at a single mu."""
-    items = walk.inverse.items.copy()
-    return Line(mu, mu, walk.states.copy(), NO_CHANGES, items, walk.v[items])
+    lines = walk.unknown_lines()
+    return Line(mu, mu, walk.states.copy(), NO_CHANGES, walk.inverse.items.copy(), lines)
 
 
 def _lost(what: str, mu: float) -> NumericalTroubleError:

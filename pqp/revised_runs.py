@@ -131,7 +131,7 @@ class RevisedRunner:
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
         setting, steps = self.journey.scene.setting, self.journey.translation.steps(codes_of(start))
-        line = point_on(Walk(setting, steps), float(mu))
+        line = point_on(Walk(setting, steps, float(mu)), float(mu))
         if not misses(Leg(steps, (line,)), setting)[0] <= KKT_RESIDUAL:
             raise ProblemError(
                 f"start is not optimal at mu = {shown(mu)}; leave it out, or give the basis of a solution"

@@ -161,18 +161,19 @@ class _Opening:
 
     def restored(self, walk: Walk) -> Array:
         """Return the steps at θ = 1 in terms of the instance: caps and widths have shrunk to nothing."""
+        walk.move_to(1.0)
         steps, result = walk.states, walk.states.copy()
         variables, rows = self.loose & ~self.is_row, self.loose & self.is_row
         result[variables & ((steps == BELOW) | (steps == ABOVE))] = BETWEEN
         result[rows & ((steps == LOWER) | (steps == UPPER))] = EQUAL
-        pulled_up = walk.multipliers().sum(axis=1) >= 0  # the line in θ, at 1
+        pulled_up = walk.multipliers()[:, 0] >= 0
         result = np.where(self.pinched & (result == EQUAL), np.where(pulled_up, LOWER, UPPER), result)
         return np.where(self.idle, self._idle_steps(walk, result), result).astype(np.int8)
 
     def _idle_steps(self, walk: Walk, steps: Array) -> Array:
         """Return the steps that the values of items without force are on."""
         limits = self.scene.limits
-        values = np.where(self.is_row[:, None], walk.g, walk.v).sum(axis=1)
+        values = np.where(self.is_row, walk.g[:, 0], walk.v[:, 0])
         low, high = _at(limits.lower, self.mu)[:, 0], _at(limits.upper, self.mu)[:, 0]
         middle = np.where(limits.is_equal, BELOW, BETWEEN)
         found = np.where(values < low, BELOW, np.where(values > high, ABOVE, middle))

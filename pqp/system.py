@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pqp.field import Array
+from pqp.kernels import NO_PART, Form, Part, form_of, with_units
 from pqp.matrices import MatrixData, dense_matrix, is_sparse
 
 
@@ -29,8 +30,9 @@ class Operator(Protocol):
     def size(self) -> int:
         """The number of rows."""
 
-    def product(self, indices: Array, values: Array) -> Array:
-        """Columns times values."""
+    @property
+    def part(self) -> Part:
+        """The matrix as compiled code takes it."""
 
     def times(self, vector: Array) -> Array:
         """The whole matrix times a dense vector or block."""
@@ -53,8 +55,9 @@ class System(Protocol):
     def signs(self) -> Array:
         """J: one sign an item, J M is symmetric."""
 
-    def product(self, items: Array, values: Array) -> Array:
-        """M[:, items] times values of shape (items, 2)."""
+    @property
+    def form(self) -> Form:
+        """M as compiled code takes it."""
 
     def times(self, vector: Array) -> Array:
         """M times a dense block of shape (size, 2)."""
@@ -82,9 +85,10 @@ class Pure:
         """M is symmetric itself."""
         return np.ones(self.size)
 
-    def product(self, items: Array, values: Array) -> Array:
-        """M[:, items] times values."""
-        return self.operator.product(items, values)
+    @cached_property
+    def form(self) -> Form:
+        """M as compiled code takes it."""
+        return form_of(self.size, self.operator.part, NO_PART, None)
 
     def times(self, vector: Array) -> Array:
         """M times a dense block."""
@@ -127,21 +131,10 @@ class Mixed:
         """Bᵀ by rows."""
         return self.B.T.tocsr() if is_sparse(self.B) else np.ascontiguousarray(self.B.T)
 
-    def product(self, items: Array, values: Array) -> Array:
-        """M[:, items] times values."""
-        n = self.H.size
-        is_row = items >= n
-        result = np.zeros((self.size, *values.shape[1:]))
-        variables, x = items[~is_row], values[~is_row]
-        rows, y = items[is_row] - n, values[is_row]
-        if len(variables):
-            result[:n] = self.H.product(variables, x)
-            result[n:] = self._columns[variables].T @ x
-        if len(rows):
-            result[:n] -= self._rows[rows].T @ y
-            if self.G is not None:
-                result[n:] += self.G.product(rows, y)
-        return result
+    @cached_property
+    def form(self) -> Form:
+        """M as compiled code takes it."""
+        return form_of(self.H.size, self.H.part, NO_PART if self.G is None else self.G.part, self.B)
 
     def times(self, vector: Array) -> Array:
         """M times a dense block."""
@@ -217,9 +210,10 @@ class Scaled:
         """Scaling changes no sign."""
         return self.system.signs
 
-    def product(self, items: Array, values: Array) -> Array:
-        """d M d[:, items] times values."""
-        return self.d[:, None] * self.system.product(items, self.d[items, None] * values)
+    @cached_property
+    def form(self) -> Form:
+        """d M d as compiled code takes it."""
+        return with_units(self.system.form, self.d)
 
     def times(self, vector: Array) -> Array:
         """d M d times a dense block."""

@@ -7,8 +7,8 @@ The items at an end at mu′ have gap 0 and slopes τ; just beyond, gaps w and m
 with the local dictionary Λ. That is the symbolic ε of the paper on the few items it concerns, and the
 criss-cross method of the tableau engine solves it.
 
-Room: a walk and the ends that are reached in, the ends to step over or a row without solution out.
-May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`, `walk`.
+Room: responses and the ends that are reached in, the ends to step over or a row without solution out.
+May touch: `errors`, `field`, `lcp`, `place`, `dictionary`, `crisscross`, `log`, `responses`.
 """
 
 from collections.abc import Generator, Sequence
@@ -23,7 +23,7 @@ from pqp.field import FLOAT, Array
 from pqp.lcp import ParametricLCP, unnamed_lcp
 from pqp.log import Pivot
 from pqp.place import Place
-from pqp.walk import Walk
+from pqp.responses import Responses
 
 # How many items join a local problem at a time: a few are enough as a rule, all would make it large.
 JOIN_AT_ONCE = 4
@@ -93,7 +93,7 @@ class _Local:
 
 
 def settle(
-    walk: Walk,
+    responses: Responses,
     ends: Sequence[int],
     items: Sequence[int],
     slopes: Sequence[float],
@@ -105,10 +105,10 @@ def settle(
     they could mend a row that has no solution without them.
     """
     if len(items) == 1:
-        return _settle_alone(walk, items[0])
+        return _settle_alone(responses, items[0])
     sense = 1.0 - 2.0 * np.array(ends)
     labels = None if names is None else [names[item] for item in items]
-    local = _Local(sense[:, None] * walk.dictionary(np.array(items)) * sense, np.array(slopes), labels)
+    local = _Local(sense[:, None] * responses.dictionary(np.array(items)) * sense, np.array(slopes), labels)
     chosen = [position for position, slope in enumerate(slopes) if slope < 0]
     while True:
         crossed, row = yield from _solved(local, chosen)
@@ -138,8 +138,8 @@ def _some(positions: Array) -> list[int]:
     return [int(i) for i in positions[:JOIN_AT_ONCE]]
 
 
-def _settle_alone(walk: Walk, item: int) -> Verdict:
+def _settle_alone(responses: Responses, item: int) -> Verdict:
     """Return the verdict on one falling item: it steps over if moving what is held there stops the fall."""
-    if walk.response(item) > 0:
+    if responses.response(item) > 0:
         return Verdict([0], None)
     return Verdict([], 0)

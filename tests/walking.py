@@ -45,6 +45,13 @@ def mixed(n: int, m: int, seed: int, sparse: bool = False, lower_block: bool = T
 # Every structure a system can have, of five or more items.
 SYSTEMS: dict[str, Callable[[int], System]] = {
     "variables only": lambda seed: Pure(Matrix(positive(np.random.default_rng(seed), 5))),
+    "a sparse matrix": lambda seed: Pure(Matrix(csr_array(positive(np.random.default_rng(seed), 5)))),
+    "pairs": lambda seed: Pure(
+        pqp.PairGram(positive(np.random.default_rng(seed), 6), [(0, 1), (2, 3), (4, 5), (5, 0), (3, 1)])
+    ),
+    "a sparse factor": lambda seed: Pure(
+        pqp.Gram(csr_array(np.random.default_rng(seed).integers(-1, 2, (6, 3))), np.ones(6))
+    ),
     "a factor": lambda seed: Pure(pqp.Gram(np.random.default_rng(seed).integers(-2, 3, (6, 2)), np.ones(6))),
     "dense": lambda seed: mixed(3, 2, seed),
     "sparse": lambda seed: mixed(3, 4, seed, sparse=True),

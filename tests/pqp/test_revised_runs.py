@@ -178,7 +178,7 @@ class TestTroubleBeyondRepair:
         def singular(*arguments):
             raise NumericalTroubleError("a basis is singular")
 
-        monkeypatch.setattr(revised, "first_end", singular)
+        monkeypatch.setattr(revised, "run", singular)
         with pytest.raises(NumericalTroubleError, match=r"at mu = 1.0: a basis is singular") as caught:
             pqp.solve_path(pqp.ParametricQP([[2]], [-mu], lower=0), (1, 3))
         assert caught.value.interval == (1, 1)

@@ -178,7 +178,7 @@ TABLEAU_MOMENTS = [
     (runs, "explain", 1),
 ]
 REVISED_MOMENTS = [(journey, "reduce_problem", 1), (journey, "find_start", 1), (revised, "settle", 1),
-                   (revised, "reached_ends", 3), (revised, "first_end", 2), (revised_runs, "explain", 1),
+                   (revised, "find_tied", 2), (revised, "run", 1), (revised_runs, "explain", 1),
                    (revised_runs, "segments_of", 1)]  # fmt: skip
 MOMENTS = [
     *[(engine, *moment) for engine in (TABLEAU, EXACT) for moment in TABLEAU_MOMENTS],

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqp.kernels import column_of, system_product
 from tests.walking import FEW, SEEDS, SYSTEMS, dense
 
 EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)
@@ -28,7 +29,9 @@ def test_blocks_and_products_of_chosen_items_are_those_of_the_matrix(kind, seed,
     )
     values = np.random.default_rng(seed).normal(size=(len(columns), 2))
     assert np.allclose(system.block(rows, columns), M[np.ix_(rows, columns)])
-    assert np.allclose(system.product(columns, values), M[:, columns] @ values)
+    assert np.allclose(system_product(system.form, system.size, columns, values), M[:, columns] @ values)
+    for column in columns.tolist():
+        assert np.allclose(column_of(system.form, rows, column), M[rows, column])
 
 
 @EVERY_SYSTEM

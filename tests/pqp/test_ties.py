@@ -13,7 +13,7 @@ CLOSE = 1e-8
 
 
 class Local:
-    """As much of a walk as a verdict needs: Λ, as if nothing but the tied items existed."""
+    """As much of the responses as a verdict needs: Λ, as if nothing but the tied items existed."""
 
     def __init__(self, Lambda):
         self.Lambda = Lambda

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from pqp.errors import NumericalTroubleError
 from pqp.hessian import Matrix
+from pqp.responses import Responses
 from pqp.stairs import BETWEEN, LOWER, build_stairs
 from pqp.system import Pure
-from pqp.walk import HI, LO, Setting, Walk
+from pqp.walk import Setting, Walk
 from tests.walking import FEW, SEEDS, SYSTEMS, any_states, dense, limits_of, proper_states, walk_from
 
 EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)
@@ -92,10 +93,10 @@ def test_dictionary_tells_how_dependents_follow_what_is_held(kind, seed, data):
     walk = walk_from(setting, any_states(np.random.default_rng(seed), limits))
     items = data.draw(st.lists(st.integers(0, len(limits) - 1), min_size=1, unique=True))
     known = np.column_stack([follow(walk, item) for item in items])
-    assert np.allclose(walk.dictionary(np.array(items)), known[items], atol=CLOSE)
+    assert np.allclose(Responses(walk).dictionary(np.array(items)), known[items], atol=CLOSE)
     for position, item in enumerate(items):
-        assert np.allclose(walk.column(item), known[:, position], atol=CLOSE)
-        assert walk.response(item) == pytest.approx(known[item, position], abs=CLOSE)
+        assert np.allclose(Responses(walk).column(item), known[:, position], atol=CLOSE)
+        assert Responses(walk).response(item) == pytest.approx(known[item, position], abs=CLOSE)
 
 
 @EVERY_SYSTEM
@@ -104,7 +105,7 @@ def test_dictionary_tells_how_dependents_follow_what_is_held(kind, seed, data):
 def test_dictionary_is_positive_semidefinite(kind, seed):
     setting, limits = setting_of(kind, seed)
     walk = walk_from(setting, any_states(np.random.default_rng(seed), limits))
-    Lambda = walk.dictionary(np.arange(len(limits)))
+    Lambda = Responses(walk).dictionary(np.arange(len(limits)))
     assert np.linalg.eigvalsh(Lambda + Lambda.T).min() >= -1e-7 * (1 + np.abs(Lambda).max())
 
 
@@ -116,9 +117,20 @@ def test_gaps_are_distances_to_the_ends(kind, seed):
     walk = walk_from(setting, any_states(np.random.default_rng(seed), limits))
     gaps = walk.gaps()
     assert np.array_equal(gaps, np.stack([dependents(walk) - walk.lo, walk.hi - dependents(walk)]))
-    for item in range(len(limits)):
-        for end in (LO, HI):
-            assert walk.gap(end, item) == tuple(gaps[end, item])
+
+
+@EVERY_SYSTEM
+@FEW
+@given(seed=SEEDS, mu=st.integers(-3, 3))
+def test_centre_of_the_lines_does_not_matter(kind, seed, mu):
+    setting, limits = setting_of(kind, seed)
+    states = any_states(np.random.default_rng(seed), limits)
+    here, there = walk_from(setting, states), walk_from(setting, states)
+    there.move_to(float(mu))
+    assert np.allclose(there.v[:, 0], here.v @ [1, mu], atol=CLOSE)
+    assert np.allclose(there.g[:, 0], here.g @ [1, mu], atol=CLOSE)
+    assert np.allclose(Walk(setting, states, float(mu)).v, there.v, atol=CLOSE)
+    assert np.allclose(there.unknown_lines(), here.v[here.inverse.items], atol=CLOSE)
 
 
 @EVERY_SYSTEM
@@ -147,9 +159,9 @@ class TestDependentItems:
         return Walk(setting, np.array([BETWEEN, LOWER], dtype=np.int8))
 
     def test_item_that_depends_on_the_basis_does_not_respond_at_all(self, walk):
-        assert walk.response(1) == 0
-        assert walk.dictionary(np.array([1])).tolist() == [[0]]
-        assert walk.dictionary(np.array([0, 1]))[1, 1] == 0
+        assert Responses(walk).response(1) == 0
+        assert Responses(walk).dictionary(np.array([1])).tolist() == [[0]]
+        assert Responses(walk).dictionary(np.array([0, 1]))[1, 1] == 0
 
     def test_singular_basis_is_refused(self, walk):
         with pytest.raises(NumericalTroubleError, match="float64"):

@@ -1,0 +1,178 @@
+"""Checking: the loops behind the verification of lines, compiled.
+
+Room: packed lines, steps and products in, what they miss out.
+May touch: `field`, `kernels`, `stepping` (its tables).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pqp.field import ACCURATE, Array
+from pqp.kernels import Form, add_product, compiled
+from pqp.stepping import Tables
+
+# A number is judged beside itself and what it is measured against, and beside this share of the largest one
+# that goes into it: the rest is round-off of sums, which a small number cannot help.
+SHARE = 1e-2
+
+
+class Packed(NamedTuple):
+    """Some lines: where each is checked at its start and end, then changes and unknowns of all in a row."""
+
+    starts: Array
+    ends: Array
+    change_ends: Array
+    items: Array
+    after: Array
+    unknown_ends: Array
+    unknowns: Array
+    values: Array
+
+
+class Pass(NamedTuple):
+    """Where a pass over lines stands: steps and what is held now, v at the end of the line before."""
+
+    steps: Array
+    held: Array
+    before: Array
+    is_begun: Array
+
+
+class Block(NamedTuple):
+    """Points to check: the number of their line, mu, steps and v."""
+
+    numbers: Array
+    mus: Array
+    steps: Array
+    v: Array
+
+
+@compiled
+def fill_block(packed: Packed, first: int, tables: Tables, state: Pass, block: Block) -> tuple[int, int]:
+    """Write the points to be checked of the lines from `first` on; return the next line, and how many fit.
+
+    Lines are checked at their ends, and at their starts where they do not continue the line before.
+    """
+    count, number = 0, first
+    while number < len(packed.ends) and count + 2 <= len(block.mus):
+        _advance(packed, number, tables, state)
+        if not (state.is_begun[0] and _continues(packed, number, state)):
+            _write(packed, number, packed.starts[number], state, block, count)
+            count += 1
+        _write(packed, number, packed.ends[number], state, block, count)
+        state.before[:] = block.v[count]
+        state.is_begun[0] = True
+        number, count = number + 1, count + 1
+    return number, count
+
+
+@compiled
+def _advance(packed: Packed, number: int, tables: Tables, state: Pass) -> None:
+    """Bring steps and held lines from one line to the next."""
+    for k in range(packed.change_ends[number], packed.change_ends[number + 1]):
+        item, step = packed.items[k], packed.after[k]
+        state.steps[item] = step
+        state.held[item, 0], state.held[item, 1] = tables.held[step, item, 0], tables.held[step, item, 1]
+
+
+@compiled
+def _continues(packed: Packed, number: int, state: Pass) -> bool:
+    """Tell whether a line begins where the one before ended, looking only at what may differ."""
+    mu, gap, height = packed.starts[number], 0.0, 0.0
+    unknowns = packed.unknowns[packed.unknown_ends[number] : packed.unknown_ends[number + 1]]
+    for k in range(len(unknowns)):
+        line = packed.values[packed.unknown_ends[number] + k]
+        value = line[0] + mu * line[1]
+        height, gap = max(height, abs(value)), max(gap, abs(state.before[unknowns[k]] - value))
+    for k in range(packed.change_ends[number], packed.change_ends[number + 1]):
+        item = packed.items[k]
+        if not np.any(unknowns == item):
+            held = state.held[item, 0] + mu * state.held[item, 1]
+            height, gap = max(height, abs(held)), max(gap, abs(state.before[item] - held))
+    return gap <= ACCURATE * height
+
+
+@compiled
+def _write(packed: Packed, number: int, mu: float, state: Pass, block: Block, at: int) -> None:
+    """Write one point: all v of a line at one mu."""
+    v = block.v[at]
+    for i in range(len(v)):
+        v[i] = state.held[i, 0] + mu * state.held[i, 1]
+    for k in range(packed.unknown_ends[number], packed.unknown_ends[number + 1]):
+        v[packed.unknowns[k]] = packed.values[k, 0] + mu * packed.values[k, 1]
+    block.numbers[at], block.mus[at] = number, mu
+    block.steps[at] = state.steps
+
+
+@compiled
+def add_products(form: Form, block: Block, products: Array) -> None:
+    """Add M v of every point to a row."""
+    everything = np.arange(block.v.shape[1])
+    for b in range(len(products)):
+        add_product(form, everything, block.v[b], products[b])
+
+
+@compiled
+def largest_misses(
+    tables: Tables, q: Array, pinned: Array, scales: tuple[Array, Array], block: Block, products: Array
+) -> Array:
+    """Return by how much every point misses the optimality conditions, beside the numbers it is made of.
+
+    `pinned` tells which steps hold values; `scales` are which kinds (variables, rows) enter which g, and
+    the largest constants and slopes of q for both kinds; `products` are M v.
+    """
+    couples, tops = scales
+    result = np.zeros(len(products))
+    for b in range(len(products)):
+        mu, v = block.mus[b], block.v[b]
+        height = _heights(tables, couples, v, products[b], tops[:, 0] + abs(mu) * tops[:, 1])
+        for i in range(len(v)):
+            step, kind = block.steps[b, i], 1 if tables.is_row[i] else 0
+            is_unknown = pinned[step] == tables.is_row[i]
+            g = products[b, i] + (q[i, 0] + mu * q[i, 1])
+            dependent, size = (v[i], height[kind, 0]) if is_unknown else (g, height[kind, 1])
+            lo, hi = tables.lo[step, i, 0], tables.hi[step, i, 0]
+            lo_moved, hi_moved = mu * tables.lo[step, i, 1], mu * tables.hi[step, i, 1]
+            if not lo + lo_moved <= dependent <= hi + hi_moved:
+                below = _beside(lo + lo_moved - dependent, abs(lo) + abs(lo_moved), dependent, size)
+                above = _beside(dependent - hi - hi_moved, abs(hi) + abs(hi_moved), dependent, size)
+                result[b] = max(result[b], below, above)
+            if is_unknown:
+                held, moved = tables.held[step, i, 0], mu * tables.held[step, i, 1]
+                rest = _beside(abs(g - held - moved), abs(held) + abs(moved), g, height[kind, 1])
+                result[b] = max(result[b], rest)
+    return result
+
+
+@compiled
+def _beside(miss: float, limit: float, value: float, height: float) -> float:
+    """Return a miss beside the numbers involved; what is no number misses everything."""
+    if miss <= 0.0:
+        return 0.0
+    share = miss / (abs(value) + limit + SHARE * height)
+    return share if share == share else np.inf
+
+
+@compiled
+def _heights(tables: Tables, couples: Array, v: Array, products: Array, tops: Array) -> Array:
+    """Return for both kinds the largest number that goes into their v and, beside it, into their g.
+
+    What is solved for, v, is made of what its equations are made of: variables of costs and of the values of
+    rows, multipliers of rows of costs and of the variables.
+    """
+    top, result = np.zeros(2), np.zeros((2, 2))
+    value = 0.0
+    for i in range(len(v)):
+        kind = 1 if tables.is_row[i] else 0
+        top[kind] = max(top[kind], abs(v[i]))
+        if kind == 1:
+            value = max(value, abs(products[i]))
+    for kind in range(2):
+        result[kind, 1] = tops[kind]
+        for other in range(2):
+            if couples[kind, other]:
+                result[kind, 1] = max(result[kind, 1], top[other])
+    result[0, 0] = max(top[0], tops[0], value)
+    result[1, 0] = max(top[1], result[0, 1], tops[1])
+    return result

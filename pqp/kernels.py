@@ -1,0 +1,327 @@
+r"""Kernels: products and columns of M, compiled, for every structure a system can have.
+
+A `Form` says by plain arrays what M is: two symmetric parts H and G and the rows B that couple them, each in
+the structure it came with. Compiled code takes one as an argument and never forms M.
+
+Room: arrays of a structure in, products and columns out. Knows no staircase and no parameter.
+May touch: `field`, `matrices`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csr_array
+
+from pqp.field import Array
+from pqp.matrices import MatrixData, is_sparse
+
+# Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy.
+compiled = njit(cache=True, error_model="numpy")
+NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED = range(6)
+
+
+def frozen(values: Array) -> Array:
+    """Return an array as compiled code takes it: in one piece, and read-only, so that one kind suffices."""
+    view = np.ascontiguousarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+NO_MATRIX, NO_VECTOR = frozen(np.empty((0, 0))), frozen(np.empty(0))
+NO_INDICES = frozen(np.empty(0, dtype=np.int64))
+
+
+class Rows(NamedTuple):
+    """A sparse matrix by its rows."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+
+
+NO_ROWS = Rows(NO_VECTOR, NO_INDICES, frozen(np.zeros(1, dtype=np.int64)))
+
+
+class Part(NamedTuple):
+    """A symmetric matrix: L, L Rᵀ + diag, differences of L over pairs, or S, S diag(weights) Sᵀ + diag.
+
+    Which one it is `kind` tells; L is `left`, R `right`, S `rows`, and diag `added`.
+    """
+
+    kind: int
+    left: Array = NO_MATRIX
+    right: Array = NO_MATRIX
+    rows: Rows = NO_ROWS
+    weights: Array = NO_VECTOR
+    added: Array = NO_VECTOR
+    first: Array = NO_INDICES
+    second: Array = NO_INDICES
+
+
+NO_PART = Part(NOTHING)
+
+
+class Form(NamedTuple):
+    """M by its parts; items below `size` belong to H. B is dense or sparse, each by rows and by columns."""
+
+    size: int
+    H: Part
+    G: Part
+    B: tuple[Array, Array]
+    sparse: tuple[Rows, Rows]
+    units: Array
+
+
+def rows_of(matrix: MatrixData) -> Rows:
+    """Return a sparse matrix by its rows."""
+    by_rows = csr_array(matrix).sorted_indices()
+    return Rows(_floats(by_rows.data), _integers(by_rows.indices), _integers(by_rows.indptr))
+
+
+def part_of(matrix: MatrixData) -> Part:
+    """Return a symmetric matrix given by its entries as a part."""
+    return Part(SPARSE, rows=rows_of(matrix)) if is_sparse(matrix) else Part(DENSE, left=_floats(matrix))
+
+
+def factored_part(left: MatrixData, right: MatrixData, added: Array) -> Part:
+    """Return left rightᵀ + diag(added), both factors dense, as a part."""
+    return Part(FACTORED, left=_floats(left), right=_floats(right), added=_floats(added))
+
+
+def sparse_factored_part(factor: MatrixData, weights: Array, added: Array) -> Part:
+    """Return factor diag(weights) factorᵀ + diag(added) as a part."""
+    return Part(SPARSE_FACTORED, rows=rows_of(factor), weights=_floats(weights), added=_floats(added))
+
+
+def paired_part(K: Array, first: Array, second: Array) -> Part:
+    """Return the differences of K over pairs of its items as a part."""
+    return Part(PAIRED, left=_floats(K), first=_integers(first), second=_integers(second))
+
+
+def form_of(size: int, H: Part, G: Part, B: MatrixData | None) -> Form:
+    """Return the form of a system without units."""
+    dense, rows = (NO_MATRIX, NO_MATRIX), (NO_ROWS, NO_ROWS)
+    if B is not None and is_sparse(B):
+        rows = (rows_of(B), rows_of(B.T))
+    elif B is not None:
+        dense = (_floats(B), _floats(B.T))
+    return Form(size, H, G, dense, rows, NO_VECTOR)
+
+
+def restricted(part: Part, items: Array) -> Part:
+    """Return the block of a symmetric part that belongs to some items."""
+    left, right = part.left, part.right
+    if part.kind in (DENSE, FACTORED):
+        left = left[items][:, items] if part.kind == DENSE else left[items]
+    return part._replace(
+        left=_floats(left),
+        right=_floats(right[items]) if len(right) else right,
+        rows=_restricted_rows(part, items),
+        added=_floats(part.added[items]) if len(part.added) else part.added,
+        first=_integers(part.first[items]) if len(part.first) else part.first,
+        second=_integers(part.second[items]) if len(part.second) else part.second,
+    )
+
+
+def _restricted_rows(part: Part, items: Array) -> Rows:
+    if part.kind not in (SPARSE, SPARSE_FACTORED):
+        return part.rows
+    count = len(part.rows.indptr) - 1
+    columns = count if part.kind == SPARSE else len(part.weights)
+    kept = csr_array(tuple(part.rows), shape=(count, columns))[items]
+    return rows_of(kept[:, items] if part.kind == SPARSE else kept)
+
+
+def with_units(form: Form, units: Array) -> Form:
+    """Return d M d for the units d."""
+    return form._replace(units=_floats(units))
+
+
+def _floats(values: Array) -> Array:
+    return frozen(np.asarray(values, dtype=float))
+
+
+def _integers(values: Array) -> Array:
+    return frozen(np.asarray(values, dtype=np.int64))
+
+
+def product_of(part: Part, size: int, items: Array, values: Array) -> Array:
+    """Return the columns of a symmetric part times a vector or a block of them."""
+    return _by_columns(lambda column, out: add_symmetric(part, items, column, out), size, values)
+
+
+def system_product(form: Form, size: int, items: Array, values: Array) -> Array:
+    """Return M[:, items] times a vector or a block of them."""
+    return _by_columns(lambda column, out: add_product(form, items, column, out), size, values)
+
+
+def _by_columns(add: Callable[[Array, Array], None], size: int, values: Array) -> Array:
+    columns = np.ascontiguousarray(np.atleast_2d(values.T), dtype=float)
+    result = np.zeros((len(columns), size))
+    for column, out in zip(columns, result, strict=True):
+        add(column, out)
+    return result.T if values.ndim > 1 else result[0]
+
+
+@compiled
+def add_product(form: Form, items: Array, values: Array, out: Array) -> None:
+    """Add M[:, items] values to a vector."""
+    n = form.size
+    target, moves = out, values
+    if len(form.units):
+        target, moves = np.zeros(len(out)), values * form.units[items]
+    if form.G.kind == NOTHING and n == len(out):
+        add_symmetric(form.H, items, moves, target)
+    elif n == 0:
+        add_symmetric(form.G, items, moves, target)
+    else:
+        is_row = items >= n
+        variables, rows = items[~is_row], items[is_row] - n
+        x, y = moves[~is_row], moves[is_row]
+        add_symmetric(form.H, variables, x, target[:n])
+        add_symmetric(form.G, rows, y, target[n:])
+        _add_coupled(form.B[1], form.sparse[1], variables, x, target[n:])
+        _add_coupled(form.B[0], form.sparse[0], rows, -y, target[:n])
+    if len(form.units):
+        for i in range(len(out)):
+            out[i] += form.units[i] * target[i]
+
+
+@compiled
+def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
+    """Add the columns of one symmetric part, times values, to a vector."""
+    if not len(items) or part.kind == NOTHING:
+        return
+    if part.kind == DENSE:
+        _add_rows(part.left, items, values, out)
+    elif part.kind == FACTORED:
+        inner = np.zeros(part.right.shape[1])
+        _add_rows(part.right, items, values, inner)
+        out += np.dot(part.left, inner)
+    elif part.kind == PAIRED:
+        _add_paired(part, items, values, out)
+    elif part.kind == SPARSE:
+        _add_sparse_rows(part.rows, items, values, out)
+    else:
+        _add_sparse_factored(part, items, values, out)
+    if len(part.added):
+        for k in range(len(items)):
+            out[items[k]] += part.added[items[k]] * values[k]
+
+
+@compiled
+def _add_rows(matrix: Array, items: Array, values: Array, out: Array) -> None:
+    for k in range(len(items)):
+        row, value = matrix[items[k]], values[k]
+        for j in range(len(out)):
+            out[j] += value * row[j]
+
+
+@compiled
+def _add_sparse_rows(rows: Rows, items: Array, values: Array, out: Array) -> None:
+    for k in range(len(items)):
+        for e in range(rows.indptr[items[k]], rows.indptr[items[k] + 1]):
+            out[rows.indices[e]] += values[k] * rows.data[e]
+
+
+@compiled
+def _add_paired(part: Part, items: Array, values: Array, out: Array) -> None:
+    """Weigh objects by their pairs, multiply by K, and take differences."""
+    K, first, second = part.left, part.first, part.second
+    weights, scores = np.zeros(len(K)), np.zeros(len(K))
+    for k in range(len(items)):
+        weights[first[items[k]]] += values[k]
+        weights[second[items[k]]] -= values[k]
+    moved = np.flatnonzero(weights)
+    _add_rows(K, moved, weights[moved], scores)
+    for i in range(len(out)):
+        out[i] += scores[first[i]] - scores[second[i]]
+
+
+@compiled
+def _add_sparse_factored(part: Part, items: Array, values: Array, out: Array) -> None:
+    inner, rows = np.zeros(len(part.weights)), part.rows
+    _add_sparse_rows(rows, items, values, inner)
+    inner *= part.weights
+    for i in range(len(out)):
+        for e in range(rows.indptr[i], rows.indptr[i + 1]):
+            out[i] += rows.data[e] * inner[rows.indices[e]]
+
+
+@compiled
+def _add_coupled(dense: Array, rows: Rows, items: Array, values: Array, out: Array) -> None:
+    """Add rows of B, or of its transpose, times values."""
+    if len(dense):
+        _add_rows(dense, items, values, out)
+    elif len(rows.data):
+        _add_sparse_rows(rows, items, values, out)
+
+
+@compiled
+def column_of(form: Form, items: Array, item: int) -> Array:
+    """Return M[items, item]."""
+    n, result = form.size, np.empty(len(items))
+    entries = _coupled_entries(form, item)
+    for k in range(len(items)):
+        i = items[k]
+        if i < n and item < n:
+            result[k] = _entry(form.H, i, item)
+        elif i >= n and item >= n:
+            result[k] = _entry(form.G, i - n, item - n)
+        else:
+            result[k] = entries[i - n] if i >= n else -entries[i]
+    if len(form.units):
+        result *= form.units[items] * form.units[item]
+    return result
+
+
+@compiled
+def _coupled_entries(form: Form, item: int) -> Array:
+    """Return the column of B that belongs to a variable, or the row that belongs to a row, in full."""
+    n = form.size
+    side, i = (1, item) if item < n else (0, item - n)
+    dense, rows = (form.B[1], form.sparse[1]) if side else (form.B[0], form.sparse[0])
+    if len(dense):
+        return dense[i].copy()
+    if len(rows.indptr) == 1:
+        return np.empty(0)
+    other = form.sparse[0] if side else form.sparse[1]
+    result = np.zeros(len(other.indptr) - 1)
+    for e in range(rows.indptr[i], rows.indptr[i + 1]):
+        result[rows.indices[e]] = rows.data[e]
+    return result
+
+
+@compiled
+def _entry(part: Part, i: int, j: int) -> float:
+    """Return one entry of a symmetric part."""
+    result = part.added[i] if len(part.added) and i == j else 0.0
+    if part.kind == DENSE:
+        result += part.left[i, j]
+    elif part.kind == FACTORED:
+        for k in range(part.left.shape[1]):
+            result += part.left[i, k] * part.right[j, k]
+    elif part.kind == PAIRED:
+        K, a, b, c, d = part.left, part.first[i], part.second[i], part.first[j], part.second[j]
+        result += (K[a, c] - K[b, c]) - (K[a, d] - K[b, d])
+    elif part.kind == SPARSE:
+        for e in range(part.rows.indptr[i], part.rows.indptr[i + 1]):
+            result += part.rows.data[e] if part.rows.indices[e] == j else 0.0
+    elif part.kind == SPARSE_FACTORED:
+        result += _sparse_entry(part, i, j)
+    return result
+
+
+@compiled
+def _sparse_entry(part: Part, i: int, j: int) -> float:
+    """Return the product of two sparse rows, both in the order of their columns."""
+    rows, result = part.rows, 0.0
+    a, b = rows.indptr[i], rows.indptr[j]
+    while a < rows.indptr[i + 1] and b < rows.indptr[j + 1]:
+        if rows.indices[a] == rows.indices[b]:
+            result += rows.data[a] * part.weights[rows.indices[a]] * rows.data[b]
+        step = rows.indices[a] - rows.indices[b]
+        a, b = a + (step <= 0), b + (step >= 0)
+    return result
