@@ -14,7 +14,7 @@ from pqp.stepping import Tables
 
 # A number is judged beside itself and what it is measured against, and beside this share of the largest one
 # that goes into it: the rest is round-off of sums, which a small number cannot help.
-SHARE = 1e-2
+SHARE = 1e-1
 
 
 class Packed(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
 
 from pqp.errors import InternalError, NumericalTroubleError
-from pqp.field import FLOAT, NOISE, REBUILD_EVERY, Array, Number
+from pqp.field import NOISE, RATIONAL, REBUILD_EVERY, Array, Number
 from pqp.lcp import ParametricLCP, Scaling, scaled_rows, scaling_of
 from pqp.place import Place
 from pqp.table import FloatTable, Table, Weights, build_table, float_table
@@ -145,7 +145,7 @@ class Dictionary:
 
     def fresh(self) -> "Dictionary":
         """Return the same dictionary computed from the data; exact tables are always fresh."""
-        if self.lcp.field is not FLOAT or self.age == 0:
+        if self.lcp.field is RATIONAL or self.age == 0:
             return self
         return rebuilt(self.lcp, self.scaling, self.basis)
 
@@ -166,7 +166,7 @@ def first_dictionary(lcp: ParametricLCP) -> Dictionary:
 
 def dictionary_of(lcp: ParametricLCP, basis: Iterable[int]) -> Dictionary:
     """Return the dictionary of a given basis."""
-    if lcp.field is FLOAT:
+    if lcp.field is not RATIONAL:
         return rebuilt(lcp, scaling_of(lcp), frozenset(basis))
     dictionary, missing = first_dictionary(lcp), set(basis)
     while missing:
@@ -184,7 +184,7 @@ def rebuilt(lcp: ParametricLCP, scaling: Scaling, basis: frozenset[int]) -> Dict
     basic = np.where(inside[None, :], -rows[:, :k], identity)
     nonbasic = np.where(inside[None, :], identity, -rows[:, :k])
     table = _solve(basic, np.column_stack([-nonbasic, rows[:, k:]])) if k else rows
-    return Dictionary(lcp, scaling, basis, float_table(table))
+    return Dictionary(lcp, scaling, basis, float_table(table, lcp.field))
 
 
 def _solve(matrix: Array, right: Array) -> Array:

@@ -14,7 +14,7 @@ from math import lcm
 
 import numpy as np
 
-from pqp.field import FLOAT, Array, Field
+from pqp.field import RATIONAL, Array, Field
 
 # Rounds of row-and-column scaling; the largest entries agree within a factor of two after about five.
 SCALING_ROUNDS = 8
@@ -55,7 +55,7 @@ def unnamed_lcp(M: Array, q0: Array, q1: Array, field: Field) -> ParametricLCP:
 
 def scaling_of(lcp: ParametricLCP) -> Scaling:
     """Return a scaling that makes float entries about 1, and exact entries whole numbers."""
-    return _equilibration(lcp) if lcp.field is FLOAT else _denominators(lcp)
+    return _denominators(lcp) if lcp.field is RATIONAL else _equilibration(lcp)
 
 
 def scaled_rows(lcp: ParametricLCP, scaling: Scaling) -> Array:

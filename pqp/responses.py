@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqp.field import Array
+from pqp.field import ROUNDING, Array
 from pqp.kernels import system_product
 from pqp.walk import Walk
 
@@ -34,25 +34,31 @@ class Responses:
         places = self.walk.inverse.place[items]
         order = np.argsort(places < 0, kind="stable")  # those in R first
         inside, others = places[order][: int(np.sum(places >= 0))], items[order][int(np.sum(places >= 0)) :]
-        Lambda, sizes = self._ordered_dictionary(inside, others)
+        Lambda, noise = self._ordered_dictionary(inside, others)
+        classes = self.walk.signs[items[order]] * np.where(places[order] < 0, 1.0, -1.0)
         back = np.argsort(order)
-        return np.where(np.abs(Lambda) <= self.walk.singular * sizes, 0.0, Lambda)[back[:, None], back]
+        return _cleared(Lambda, noise, classes)[back[:, None], back]
 
     def _ordered_dictionary(self, inside: Array, others: Array) -> tuple[Array, Array]:
-        """Return Λ for places in R, then items outside, and the sizes of the terms of its entries."""
+        """Return Λ for places in R, then items outside, and how much of its entries may be round-off.
+
+        That is a share of the terms they are made of and, for what was solved for, of the inverse too.
+        """
         inverse, system = self.walk.inverse, self.walk.setting.system
         K = inverse.values * self.walk.signs[inverse.items]
         across, back = system.block(inverse.items, others), system.block(others, inverse.items)
         solved, corner = self.walk.refined(across), system.block(others, others)
         height, width = _largest(K[inside], 1), _largest(solved, 0)
         count, size = len(inside), len(inside) + len(others)
-        Lambda, sizes = np.empty((size, size)), np.empty((size, size))
+        Lambda, noise = np.empty((size, size)), np.empty((size, size))
         Lambda[:count, :count], Lambda[:count, count:] = K[inside[:, None], inside], -solved[inside]
         Lambda[count:, :count], Lambda[count:, count:] = back @ K[:, inside], corner - back @ solved
-        sizes[:count, :count], sizes[:count, count:] = np.minimum.outer(height, height), width
-        sizes[count:, :count] = width[:, None]
-        sizes[count:, count:] = np.abs(corner) + np.multiply.outer(_largest(back, 1), width)
-        return Lambda, sizes
+        singular, solving = self.walk.singular, ROUNDING * np.multiply.outer(height, _largest(across, 0))
+        noise[:count, :count] = singular * np.minimum.outer(height, height)
+        noise[:count, count:] = singular * width + solving
+        noise[count:, :count] = noise[:count, count:].T
+        noise[count:, count:] = singular * (np.abs(corner) + np.multiply.outer(_largest(back, 1), width))
+        return Lambda, noise
 
     def column(self, item: int) -> Array:
         """Return how everything that depends follows what is held at one item."""
@@ -72,6 +78,21 @@ class Responses:
         """Return M[:, items] times values."""
         setting = self.walk.setting
         return system_product(setting.form, setting.system.size, items, values)
+
+
+def _cleared(Lambda: Array, noise: Array, classes: Array) -> Array:
+    """Return Λ without round-off: what could be zero is, and signs are those of a bisymmetric matrix.
+
+    Entries between items of one class are equal, of two classes opposite; a positive semidefinite Λ has
+    Λ_ij² ≤ Λ_ii Λ_jj within a class, so a response that is zero takes those beside it along.
+    """
+    mirror = np.multiply.outer(classes, classes)
+    Lambda = np.where(np.abs(Lambda) <= noise, 0.0, (Lambda + mirror * Lambda.T) / 2)
+    diagonal = np.diag(Lambda)
+    largest = np.abs(diagonal) + np.diag(noise)
+    bound = np.sqrt(np.multiply.outer(largest, largest))
+    is_still = (mirror > 0) & ((diagonal == 0)[:, None] | (diagonal == 0)) & (np.abs(Lambda) <= bound)
+    return np.where(is_still, 0.0, Lambda)
 
 
 def _largest(values: Array, axis: int) -> Array:

@@ -166,10 +166,11 @@ class Tracer:
     def turn(self, mu: float) -> Turning:
         """Change the basis at mu until nothing falls through its end just beyond."""
         for _ in range(TURNS * len(self.walk.states) + TURNS):
-            ends, items, slopes = self._tied()
+            ends, items, slopes, flat = self._tied()
             if not any(slope < 0.0 for slope in slopes):
                 return None
-            verdict = yield from self._settled(mu, ends, items, slopes)
+            pivots = settle(self.responses, ends, items, slopes, flat, self.names)
+            verdict = yield from self._settled(mu, pivots)
             before = None if self.names is None else self.walk.states.copy()
             if not self._crossed([(ends[k], items[k]) for k in verdict.crossed]):
                 continue
@@ -183,11 +184,8 @@ class Tracer:
             yield from self._logged(mu, "jump", before, 1)
         raise _lost(f"round-off sends the trace in circles at mu = {mu}", mu)
 
-    def _settled(
-        self, mu: float, ends: list[int], items: list[int], slopes: list[float]
-    ) -> Generator[Pivot, None, Verdict]:
+    def _settled(self, mu: float, pivots: Generator[Pivot, None, Verdict]) -> Generator[Pivot, None, Verdict]:
         """Pass on the pivots of a tie, which happen just beyond mu, and return the verdict."""
-        pivots = settle(self.responses, ends, items, slopes, self.names)
         while True:
             try:
                 yield replace(next(pivots), place=Place(mu, self.direction))
@@ -208,8 +206,11 @@ class Tracer:
             )
             yield Crossing(0, Place(mu, self.direction), kind, names, old, new, tied)
 
-    def _tied(self) -> tuple[list[int], list[int], list[float]]:
-        """Return the ends reached at mu, their items and slopes, from fresh numbers if there are several."""
+    def _tied(self) -> tuple[list[int], list[int], list[float], float]:
+        """Return the ends reached at mu, their items and slopes, and below what these are round-off.
+
+        If there are several, numbers are computed afresh.
+        """
         walk, track, size = self.walk, self.walk.track, len(self.walk.states)
         count = find_tied(walk.setting.tables, track)
         if count > 1 and walk.changes:
@@ -220,17 +221,17 @@ class Tracer:
         flat = FLAT * (top_slope(track, 0.0) + speed)
         ends, items = (found // size).tolist(), (found % size).tolist()
         slopes = [-fall_of(track.lines, track.core.place, end, self.direction) for end in found.tolist()]
-        return ends, items, [0.0 if abs(slope) <= flat else slope for slope in slopes]
+        return ends, items, [0.0 if abs(slope) <= flat else slope for slope in slopes], flat
 
     def _crossed(self, crossed: list[tuple[int, int]]) -> bool:
         """Step over ends if the basis beyond can be carried; if not, go back to look more carefully."""
-        walk, states = self.walk, self.walk.states.copy()
+        walk, states, v = self.walk, self.walk.states.copy(), self.walk.v.copy()
         try:
             self._cross(crossed)
         except NumericalTroubleError:
             if walk.singular > SINGULAR * MORE_CAREFUL:
                 raise
-            walk.go_back(states)
+            walk.go_back(states, v)
             return False
         walk.singular = SINGULAR
         return True

@@ -126,8 +126,10 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
     """Follow simple events, writing every line that is passed into the records; return why it stopped."""
     counts, numbers, place = track.counts, track.numbers, track.core.place
     while True:
-        mu, flat = numbers[MU], FLAT * top_slope(track, course.speed)
-        distance, which = first_end(track.lines, place, mu, course.direction, flat)
+        mu, top = numbers[MU], top_slope(track, course.speed)
+        if numbers[TURBULENCE] > TURBULENT * (1.0 + top):
+            return STALE
+        distance, which = first_end(track.lines, place, mu, course.direction, FLAT * top)
         is_last = not distance < abs(course.stop - mu) - TIE * course.reach
         end = course.stop if is_last else mu + course.direction * max(distance, 0.0)
         if end != mu:
@@ -143,8 +145,6 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
         counts[BLOCKING] = which
         if not (course.is_free and _turn(form, tables, track, course)):
             return UNDECIDED
-        if numbers[TURBULENCE] > TURBULENT * (1.0 + top_slope(track, course.speed)):
-            return STALE
 
 
 @compiled
@@ -327,11 +327,7 @@ def put(tables: Tables, track: Track, item: int, state: int) -> None:
 
 @compiled
 def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
-    """Move v on R so that g meets what is held there, after the v of some other items have moved.
-
-    The steps of iterative refinement that it takes are counted; if they were not enough, all is stale.
-    Values are moved only if they miss by more than round-off: what is below would only be amplified.
-    """
+    """Move v on R so that g meets what is held there, after the v of some other items have moved."""
     lines, mu = track.lines, track.numbers[MU]
     by = np.empty((2, len(moved)))
     for k in range(len(moved)):
@@ -339,21 +335,28 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
         by[0, k], by[1, k] = held - lines.v[0, moved[k]], lines.held[1, moved[k]] - lines.v[1, moved[k]]
         lines.v[0, moved[k]], lines.v[1, moved[k]] = held, lines.held[1, moved[k]]
     height = heights(lines.v, tables.is_row)
-    allowed = max(height[0], height[1])
-    for part in range(2):
-        for attempt in range(CORRECTIONS + 1):
-            rest = _left_over(track, part)
-            top = max(_top(rest), _top(by[part]) if attempt == 0 else 0.0)
-            if not top > ROUNDING * allowed:
-                break
-            if attempt == CORRECTIONS:
-                if top > REFINED * allowed:
-                    track.numbers[TURBULENCE] = np.inf
-                break
-            _apply(form, tables, track, part, rest, moved[: len(moved) if attempt == 0 else 0], by[part])
-            if part == 1:
-                allowed = max(allowed, top_slope(track, 0.0))
-        allowed = top_slope(track, 0.0) + _top(by[1])
+    _refine(form, tables, track, 0, moved, by[0], max(height[0], height[1]))
+    _refine(form, tables, track, 1, moved, by[1], top_slope(track, 0.0) + _top(by[1]))
+
+
+@compiled
+def _refine(
+    form: Form, tables: Tables, track: Track, part: int, moved: Array, by: Array, height: float
+) -> None:
+    """Correct the values, or the slopes, until no more than round-off is left over.
+
+    If the steps of iterative refinement that are given to it are not enough, all is stale.
+    """
+    nothing = moved[:0]
+    for attempt in range(CORRECTIONS):
+        rest, gone = _left_over(track, part), moved if attempt == 0 else nothing
+        if not max(_top(rest), _top(by) if attempt == 0 else 0.0) > ROUNDING * height:
+            return
+        if not _apply(form, tables, track, part, rest, gone, by, height):
+            return
+        height = max(height, top_slope(track, 0.0)) if part == 1 else height
+    if _top(_left_over(track, part)) > REFINED * height:
+        track.numbers[TURBULENCE] = np.inf
 
 
 @compiled
@@ -369,19 +372,28 @@ def _left_over(track: Track, part: int) -> Array:
 
 
 @compiled
-def _apply(form: Form, tables: Tables, track: Track, part: int, rest: Array, moved: Array, by: Array) -> None:
-    """Move v on R by what removes the rest, as far as the inverse knows, and let g follow."""
+def _apply(
+    form: Form, tables: Tables, track: Track, part: int, rest: Array, moved: Array, by: Array, height: float
+) -> bool:
+    """Move v on R by what removes the rest, as far as the inverse knows, and let g follow; tell if it did.
+
+    Values stay where they are if g is right but for round-off and v is not: it would only be amplified.
+    """
     lines, core = track.lines, track.core
     R = core.items[: core.used[0]]
     for k in range(len(moved)):
         rest -= column_of(form, R, moved[k]) * by[k]
     step = solve(core, tables.signs[R] * rest)
+    is_noise = part == 0 and _top(step) > TIE * height and _top(rest) <= TIE * height
+    if is_noise:
+        step[:] = 0.0
     for k in range(len(R)):
         lines.v[part, R[k]] += step[k]
     if part == 1:
         track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], _top(step))
     everything = np.concatenate((R, moved))
     add_product(form, everything, np.concatenate((step, by[: len(moved)])), lines.g[part])
+    return not is_noise
 
 
 @compiled

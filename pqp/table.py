@@ -17,7 +17,7 @@ import numpy as np
 from flint import fmpz, fmpz_mat
 
 from pqp.errors import InternalError
-from pqp.field import FLOAT, Array, Field, Number, fraction
+from pqp.field import FLOAT, RATIONAL, Array, Field, Number, fraction
 
 # A value in symbolic position is the first nonzero of  a·constant + b·slope  over these pairs (a, b).
 Weights = Sequence[tuple[Number, Number]]
@@ -48,9 +48,10 @@ class Table(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FloatTable:
-    """A table in float64."""
+    """A table in float64; what is below `zero`, beside the numbers it is made of, is 0."""
 
     values: Array
+    zero: float = FLOAT.zero
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,18 +63,18 @@ class FloatTable:
         return float(self.values[row, column])
 
     def row_signs(self, row: int, count: int) -> list[int]:
-        """The signs of a row; an entry below `ZERO` of the row's largest, or of 1, is 0."""
+        """The signs of a row; an entry below `zero` of the row's largest, or of 1, is 0."""
         entries = self.values[row, :count]
         scale = max(1.0, float(np.max(np.abs(entries), initial=0.0)))
-        return _signs(entries, np.full(count, scale))
+        return _signs(entries, np.full(count, self.zero * scale))
 
     def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
-        """The sign of every basic variable; below `ZERO` of the terms it is the sum of it is 0."""
+        """The sign of every basic variable; below `zero` of the terms it is the sum of it is 0."""
         constants, slopes = np.maximum(1.0, np.abs(self.values[:, -2:])).T if terms is None else terms
         result = np.zeros(len(self.values), dtype=int)
         for a, b in weights:
             values = float(a) * self.values[:, -2] + float(b) * self.values[:, -1]
-            signs = _signs(values, abs(float(a)) * constants + abs(float(b)) * slopes)
+            signs = _signs(values, self.zero * (abs(float(a)) * constants + abs(float(b)) * slopes))
             result = np.where(result == 0, signs, result)
         return [int(sign) for sign in result]
 
@@ -85,11 +86,11 @@ class FloatTable:
         values[row] = -pivot_row / pivot
         values[:, column] = pivot_column
         values[row, column] = 1.0 / pivot
-        return FloatTable(values)
+        return FloatTable(values, self.zero)
 
     def permuted(self, order: Sequence[int]) -> "FloatTable":
         """The table with rows and columns in another order."""
-        return FloatTable(self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))])
+        return FloatTable(self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))], self.zero)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +148,9 @@ class ExactTable:
         return ExactTable(fmpz_mat(len(order), len(columns), entries), self.denominator)
 
 
-def float_table(values: Array) -> FloatTable:
+def float_table(values: Array, field: Field = FLOAT) -> FloatTable:
     """Return a float table of the given numbers."""
-    return FloatTable(np.array(values, dtype=float))
+    return FloatTable(np.array(values, dtype=float), field.zero)
 
 
 def exact_table(values: Array) -> ExactTable:
@@ -165,12 +166,11 @@ def exact_table(values: Array) -> ExactTable:
 
 def build_table(values: Array, field: Field) -> Table:
     """Return a table in the given arithmetic."""
-    return float_table(values) if field is FLOAT else exact_table(values)
+    return exact_table(values) if field is RATIONAL else float_table(values, field)
 
 
-def _signs(values: Array, scale: Array) -> list[int]:
-    significant = np.abs(values) > FLOAT.zero * scale
-    return [int(sign) for sign in np.where(significant, np.sign(values), 0)]
+def _signs(values: Array, noise: Array) -> list[int]:
+    return [int(sign) for sign in np.where(np.abs(values) > noise, np.sign(values), 0)]
 
 
 def _lex_sign(constant: Any, slope: Any, weights: Sequence[tuple[int, int]]) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from pqp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
 from pqp.dictionary import first_dictionary
 from pqp.errors import NumericalTroubleError
-from pqp.field import FLOAT, Array
+from pqp.field import FLOAT, ZERO, Array, Field
 from pqp.lcp import ParametricLCP, unnamed_lcp
 from pqp.log import Pivot
 from pqp.place import Place
@@ -27,9 +27,9 @@ from pqp.responses import Responses
 
 # How many items join a local problem at a time: a few are enough as a rule, all would make it large.
 JOIN_AT_ONCE = 4
-# A local dictionary with signs that no positive semidefinite matrix has is full of round-off; how much of it
-# is taken for zero then.
-NOISE_LEVELS = (0.0, 1e-9, 1e-7)
+# What counts as zero in a local problem; a local dictionary with signs that no positive semidefinite matrix
+# has is full of round-off, and is read more coarsely then.
+ZEROS = (ZERO, 1e-7, 1e-5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,13 @@ class _Local:
 
     Lambda: Array
     slopes: Array
+    flat: float
     names: Sequence[str] | None
 
-    def part(self, chosen: list[int]) -> ParametricLCP:
+    def part(self, chosen: list[int], field: Field) -> ParametricLCP:
         """Return the local problem of the chosen positions alone, named if anyone wants to read about it."""
         Lambda = self.Lambda[np.ix_(chosen, chosen)]
-        lcp = unnamed_lcp(Lambda, self.slopes[chosen], np.zeros(len(chosen)), FLOAT)
+        lcp = unnamed_lcp(Lambda, self.slopes[chosen], np.zeros(len(chosen)), field)
         if self.names is None:
             return lcp
         names = [self.names[position] for position in chosen]
@@ -61,21 +62,13 @@ class _Local:
             z_names=tuple(f"move[{name}]" for name in names),
         )
 
-    def without(self, noise: float) -> "_Local":
-        """Return the problem with entries of Λ below a share of their diagonals taken for zero."""
-        sizes = np.sqrt(np.abs(np.diag(self.Lambda)))
-        small = np.abs(self.Lambda) <= noise * np.maximum(
-            np.multiply.outer(sizes, sizes), sizes.max() ** 2 * noise
-        )
-        return replace(self, Lambda=np.where(small, 0.0, self.Lambda)) if noise else self
-
     def falling(self, crossed: list[int]) -> list[int]:
         """Return which positions still fall through their end when some are stepped over, worst first."""
         moves = np.linalg.solve(self.Lambda[np.ix_(crossed, crossed)], -self.slopes[crossed])
         terms = self.Lambda[:, crossed] * moves
         slopes, sizes = self.slopes + terms.sum(axis=1), np.abs(self.slopes) + np.abs(terms).sum(axis=1)
         slopes[crossed] = 0.0
-        worst = np.flatnonzero(slopes < -FLOAT.zero * sizes)
+        worst = np.flatnonzero(slopes < -np.maximum(FLOAT.zero * sizes, self.flat))
         return _some(worst[np.argsort(slopes[worst])])
 
     def raising(self, crossed: list[int], row: int) -> list[int]:
@@ -97,18 +90,21 @@ def settle(
     ends: Sequence[int],
     items: Sequence[int],
     slopes: Sequence[float],
+    flat: float = 0.0,
     names: Sequence[str] | None = None,
 ) -> Generator[Pivot, None, Verdict]:
     """Yield the pivots of the local problem and return its verdict, as positions in the lists given.
 
-    The problem is solved on the falling items first; others join when the answer makes them fall, or when
-    they could mend a row that has no solution without them.
+    Slopes that differ by no more than `flat`, which is round-off, are taken for equal. The problem is solved
+    on the falling items first; others join when the answer makes them fall, or when they could mend a row
+    that has no solution without them.
     """
     if len(items) == 1:
         return _settle_alone(responses, items[0])
     sense = 1.0 - 2.0 * np.array(ends)
     labels = None if names is None else [names[item] for item in items]
-    local = _Local(sense[:, None] * responses.dictionary(np.array(items)) * sense, np.array(slopes), labels)
+    Lambda = sense[:, None] * responses.dictionary(np.array(items)) * sense
+    local = _Local(Lambda, _evened(np.array(slopes), flat), flat, labels)
     chosen = [position for position, slope in enumerate(slopes) if slope < 0]
     while True:
         crossed, row = yield from _solved(local, chosen)
@@ -123,8 +119,8 @@ def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[li
     """Solve the local problem of the chosen positions: which are stepped over, and a row without solution."""
     if len(chosen) == 1:
         return (chosen, None) if local.Lambda[chosen[0], chosen[0]] > 0 else ([], chosen[0])
-    for noise in NOISE_LEVELS:
-        part = local.without(noise).part(chosen)
+    for zero in ZEROS:
+        part = local.part(chosen, replace(FLOAT, zero=zero))
         outcome = yield from criss_cross(first_dictionary(part), Place(0), LEAST_INDEX)
         if isinstance(outcome, Solved | Infeasible):
             crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
@@ -132,6 +128,20 @@ def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[li
     raise NumericalTroubleError(
         f'round-off leaves a tie of {len(local.slopes)} items undecided; use arithmetic="exact"'
     )
+
+
+def _evened(slopes: Array, flat: float) -> Array:
+    """Return the slopes, runs of them whose neighbours differ by no more than round-off made equal.
+
+    >>> _evened(np.array([3.0, 1.0, 1.25, 0.0]), 0.5).tolist()
+    [3.0, 1.0, 1.0, 0.0]
+    """
+    order = np.argsort(slopes, kind="stable")
+    in_order = slopes[order]
+    begins = np.concatenate([[True], np.diff(in_order) > flat])
+    result = np.empty_like(slopes)
+    result[order] = in_order[np.maximum.accumulate(np.where(begins, np.arange(len(slopes)), 0))]
+    return result
 
 
 def _some(positions: Array) -> list[int]:

@@ -155,6 +155,7 @@ class Walk:
         self.counts[CHANGES] = 0
         self._compute_g()
         self._require_accuracy()
+        self._track.numbers[TURBULENCE] = 0.0
 
     def move_to(self, mu: float) -> None:
         """Move the centre of the lines."""
@@ -184,8 +185,6 @@ class Walk:
 
     def freshen(self) -> None:
         """Compute all lines anew with the inverse as it is, or that too if it is not good enough."""
-        if not self.changes:
-            return
         self._compute_g()
         self._correct()
         if not np.all(np.abs(self._left_over()) <= FLAT * (1.0 + np.abs(self.v[self.inverse.items]))):
@@ -209,9 +208,9 @@ class Walk:
             f'a basis is singular in float64 (condition {condition:.0e}); use arithmetic="exact"'
         )
 
-    def go_back(self, states: Array) -> None:
+    def go_back(self, states: Array, v: Array) -> None:
         """Return to a basis that was left for one that float64 cannot carry, and be more careful there."""
-        self.states[:] = states
+        self.states[:], self.v[:] = states, v
         self.singular *= MORE_CAREFUL
         self.refresh()
 
