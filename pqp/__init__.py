@@ -10,6 +10,8 @@ Path(4 pieces, exact: infeasible on [-2, 0); optimal on [0, 8])
 {'x1': Fraction(1, 1), 'x2': Fraction(2, 1)}
 """
 
+from typing import TYPE_CHECKING, Any
+
 from pqp import catalog, errors
 from pqp.affine import mu
 from pqp.complementarity import LCPAnswer, solve_lcp
@@ -25,10 +27,12 @@ from pqp.errors import (
 )
 from pqp.files import load_path, load_problem, save_problem
 from pqp.hessian import Gram, PairGram
-from pqp.model import minimize, soft
 from pqp.path import Path
 from pqp.problem import ParametricQP, paper_form
 from pqp.solving import solve, solve_path
+
+if TYPE_CHECKING:
+    from pqp.model import minimize, soft
 
 __all__ = [
     "CertificateError",
@@ -57,3 +61,12 @@ __all__ = [
     "solve_lcp",
     "solve_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return `minimize` or `soft`, which bring sympy with them, when they are first asked for."""
+    if name not in ("minimize", "soft"):
+        raise AttributeError(f"module 'pqp' has no attribute {name!r}")
+    from pqp import model
+
+    return getattr(model, name)

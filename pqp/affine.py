@@ -7,15 +7,31 @@ May touch: `errors`, `field`.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import sympy
 
 from pqp.errors import ProblemError
-from pqp.field import EXACT_INTEGERS, Array, Number, as_numbers, entry_name, exact_array, fraction, infinite
+from pqp.field import (
+    EXACT_INTEGERS,
+    Array,
+    Number,
+    as_numbers,
+    entry_name,
+    exact_array,
+    fraction,
+    infinite,
+    is_formula,
+)
 
-MU_SYMBOL = sympy.Symbol("mu", real=True)
+
+@lru_cache
+def mu_symbol() -> Any:
+    """Return mu as a sympy symbol."""
+    import sympy  # half a second, and 45 MB, spared to those who write no formula
+
+    return sympy.Symbol("mu", real=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +76,7 @@ class Affine:
         return (self[i] for i in range(self.shape[0]))
 
     def __add__(self, other: Any) -> Any:
-        if _is_formula(other):
+        if _has_symbols(other):
             return self._sympy_() + other
         right = as_affine(other, "data")
         _require_same_shape(self, right)
@@ -75,13 +91,15 @@ class Affine:
         return self
 
     def __sub__(self, other: Any) -> Any:
-        return self + (-other if isinstance(other, Affine | sympy.Basic) else -as_affine(other, "data"))
+        return self + (
+            -other if isinstance(other, Affine) or is_formula(other) else -as_affine(other, "data")
+        )
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        if _is_formula(other):
+        if _has_symbols(other):
             return self._sympy_() * other
         factor = as_affine(other, "data")
         _require_same_shape(self, factor)
@@ -99,7 +117,7 @@ class Affine:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if _is_formula(other):
+        if _has_symbols(other):
             return self._sympy_() / other
         divisor = as_affine(other, "data")
         if np.any(divisor.slope != 0):
@@ -109,7 +127,7 @@ class Affine:
         return self * _reciprocal(divisor.constant)
 
     def __rtruediv__(self, other: Any) -> Any:
-        if _is_formula(other):
+        if _has_symbols(other):
             return other / self._sympy_()
         raise ProblemError("data must be affine in mu, but something was divided by mu")
 
@@ -125,8 +143,10 @@ class Affine:
     def _sympy_(self) -> Any:
         """Return the affine number as a formula, so that it mixes with sympy variables."""
         if self.shape:
-            raise sympy.SympifyError("an array of affine data is not one formula")
-        return _sympy_number(self.constant[()]) + _sympy_number(self.slope[()]) * MU_SYMBOL
+            from sympy import SympifyError
+
+            raise SympifyError("an array of affine data is not one formula")
+        return _sympy_number(self.constant[()]) + _sympy_number(self.slope[()]) * mu_symbol()
 
     def __repr__(self) -> str:
         if not self.shape:
@@ -137,12 +157,13 @@ class Affine:
 def as_affine(value: Any, name: str) -> Affine:
     """Return data given in any of the accepted ways as an `Affine`, or say what is wrong with it.
 
+    >>> import sympy
     >>> as_affine([1, 3 - mu, sympy.Rational(1, 2) * mu], "b").slope
     array([Fraction(0, 1), Fraction(-1, 1), Fraction(1, 2)], dtype=object)
     """
     if isinstance(value, Affine):
         return Affine(as_numbers(value.constant, name), as_numbers(value.slope, name))
-    if isinstance(value, sympy.Expr):
+    if is_formula(value):
         return _from_formula(value, name)
     if _has_affine_entries(value):
         return _from_entries(value, name)
@@ -166,7 +187,7 @@ def _has_affine_entries(value: Any) -> bool:
         value = value.to_numpy()
     if isinstance(value, np.ndarray):
         return value.dtype == object and _has_affine_entries(list(value.flat))
-    return isinstance(value, Sequence) and any(isinstance(v, Affine | sympy.Expr) for v in value)
+    return isinstance(value, Sequence) and any(isinstance(v, Affine) or is_formula(v) for v in value)
 
 
 def _from_entries(entries: Any, name: str) -> Affine:
@@ -183,21 +204,23 @@ def _from_entries(entries: Any, name: str) -> Affine:
 def _from_formula(formula: Any, name: str) -> Affine:
     if formula.is_infinite:
         return Affine(as_numbers(float(formula), name), np.array(0))
-    if strangers := formula.free_symbols - {MU_SYMBOL}:
+    if strangers := formula.free_symbols - {mu_symbol()}:
         found = ", ".join(sorted(map(str, strangers)))
         raise ProblemError(f"{name} contains {found}; only pqp.mu may appear, not a symbol of your own")
+    import sympy
+
     try:
-        polynomial = sympy.Poly(formula, MU_SYMBOL)
+        polynomial = sympy.Poly(formula, mu_symbol())
     except sympy.PolynomialError:
         polynomial = None
     if polynomial is None or polynomial.degree() > 1:
         raise ProblemError(f"{name} must be affine in mu, got {formula}")
-    slope, constant = polynomial.coeff_monomial(MU_SYMBOL), polynomial.coeff_monomial(1)
+    slope, constant = polynomial.coeff_monomial(mu_symbol()), polynomial.coeff_monomial(1)
     return Affine(as_numbers(constant, name), as_numbers(slope, name))
 
 
-def _is_formula(value: Any) -> bool:
-    return isinstance(value, sympy.Basic) and bool(value.free_symbols)
+def _has_symbols(value: Any) -> bool:
+    return is_formula(value) and bool(value.free_symbols)
 
 
 def _without_overflow(numbers: Array) -> Array:
@@ -230,6 +253,8 @@ def _reciprocal(numbers: Array) -> Array:
 
 
 def _sympy_number(number: Any) -> Any:
+    import sympy
+
     if isinstance(number, Fraction):
         return sympy.Rational(number.numerator, number.denominator)
     return sympy.sympify(number)

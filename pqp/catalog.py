@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import pdist, squareform
 
 from pqp.affine import as_affine, mu
 from pqp.errors import ProblemError
@@ -186,6 +185,8 @@ def _gaussian(X: Array, gamma: float | None) -> Array:
     width = 1 / (X.shape[1] * spread or 1.0) if gamma is None else float_number(as_numbers(gamma, "gamma"))
     if not 0 < width < np.inf:
         raise ProblemError(f"gamma must be positive and finite, got {gamma!r}")
+    from scipy.spatial.distance import pdist, squareform  # slow to import, and needed here alone
+
     return np.exp(-width * squareform(pdist(X, "sqeuclidean")))
 
 

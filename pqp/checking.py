@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import ACCURATE, Array
-from pqp.kernels import Form, add_product, compiled
+from pqp.kernels import compiled
 from pqp.stepping import Tables
 
 # A number is judged beside itself and what it is measured against, and beside this share of the largest one
@@ -103,14 +103,6 @@ def _write(packed: Packed, number: int, mu: float, state: Pass, block: Block, at
         v[packed.unknowns[k]] = packed.values[k, 0] + mu * packed.values[k, 1]
     block.numbers[at], block.mus[at] = number, mu
     block.steps[at] = state.steps
-
-
-@compiled
-def add_products(form: Form, block: Block, products: Array) -> None:
-    """Add M v of every point to a row."""
-    everything = np.arange(block.v.shape[1])
-    for b in range(len(products)):
-        add_product(form, everything, block.v[b], products[b])
 
 
 @compiled

@@ -94,8 +94,10 @@ def _trail(leg: Leg, translation: Translation, scene: Scene) -> Trail:
     weights = 1 + (translation.second[items] >= 0)
     owner = np.repeat(np.arange(len(changes)), counts)
     widths = np.bincount(owner, weights, len(changes)).astype(np.int64)
-    unknowns = np.concatenate([line.unknowns for line in leg.lines]).astype(np.int64)
-    values = np.concatenate([line.values for line in leg.lines]) * scene.d[unknowns, None]
+    unknowns = np.concatenate([line.unknowns for line in leg.lines], dtype=np.int32)
+    values = np.concatenate([line.values for line in leg.lines])
+    for part in values.T:  # in place: these are the largest arrays of a path
+        part *= scene.d[unknowns]
     return Trail(
         translation.reduction.problem,
         translation.complete,
@@ -103,7 +105,7 @@ def _trail(leg: Leg, translation: Translation, scene: Scene) -> Trail:
         shown.astype(np.int32),
         codes,
         _ends(widths),
-        translation.items[unknowns].astype(np.int32),
+        translation.items.astype(np.int32)[unknowns],
         values,
         _ends([len(line.unknowns) for line in leg.lines]),
     )

@@ -172,7 +172,7 @@ class PairGram:
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""
-        return self._differences(self._kernel @ self._weights(*self._ends, vector))
+        return self.product(np.arange(self.size), vector)
 
     def block(self, rows: Array, columns: Array) -> Array:
         """Return P[rows, columns] in float64."""
@@ -200,17 +200,6 @@ class PairGram:
         """Raise `NotConvexError` if K at face value is not positive semidefinite."""
         if not is_decided_exactly(self.K):
             require_convex(self.K, "K", exactly=True)
-
-    def _weights(self, first: Array, second: Array, values: Array) -> Array:
-        """Return Dᵀ values: what every object gets from its pairs."""
-        columns, size = values.T if values.ndim > 1 else [values], len(self.K)
-        sums = [np.bincount(first, v, size) - np.bincount(second, v, size) for v in columns]
-        return np.stack(sums, axis=1) if values.ndim > 1 else sums[0]
-
-    def _differences(self, scores: Array) -> Array:
-        """Return D scores."""
-        first, second = self._ends
-        return scores.take(first, axis=0) - scores.take(second, axis=0)
 
 
 def _valid_diagonal(diagonal: Any, size: int) -> Array:

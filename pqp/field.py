@@ -5,6 +5,7 @@ May touch: `errors`.
 """
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import sympy
 from flint import arb, fmpq, fmpq_mat
 
 from pqp.errors import ProblemError
@@ -52,6 +52,9 @@ TRUSTED_PIVOT = 1e-6
 TURBULENT = 1e3
 # An inverse, in scaled units, with larger entries loses more digits than a solution can spare.
 ILL_CONDITIONED = 1e5
+# A basis whose inverse has larger entries, beside those of its matrix, is singular in float64: no digit of
+# what is solved with it can be trusted.
+HOPELESS = 1e14
 # What moves less than this along a ray, beside what moves most, does not block it: it would be round-off.
 PIVOT_ON_RAY = 1e-9
 # Below this part of its terms a pivot is zero: the item depends linearly on the basis.
@@ -116,7 +119,17 @@ def exact(value: Any) -> Fraction | float:
     return _exact_sympy(value)
 
 
+def is_formula(value: Any) -> bool:
+    """Tell whether a value is a sympy object; sympy, slow to import, is there already if it is."""
+    sympy = sys.modules.get("sympy")
+    return sympy is not None and isinstance(value, sympy.Basic)
+
+
 def _exact_sympy(value: Any) -> Fraction | float:
+    if not is_formula(value):
+        raise TypeError(f"{value!r} is not a number")
+    import sympy
+
     if isinstance(value, sympy.Rational):
         return Fraction(int(value.p), int(value.q))
     if isinstance(value, sympy.Float) or value in (sympy.oo, -sympy.oo):

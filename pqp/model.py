@@ -19,11 +19,11 @@ from typing import Any, Literal
 import numpy as np
 import sympy
 
-from pqp.affine import MU_SYMBOL, Affine, as_affine
+from pqp.affine import Affine, as_affine
 from pqp.errors import ProblemError
 from pqp.field import Array, Number, exact_array, fraction
 from pqp.problem import ParametricQP
-from pqp.terms import Term, objective_terms, read_formula, read_terms, require_plain
+from pqp.terms import MU_SYMBOL, Term, objective_terms, read_formula, read_terms, require_plain
 
 Sense = Literal["<=", ">=", "=="]
 Bounds = dict[tuple[Any, Sense], Affine]

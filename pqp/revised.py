@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from pqp.errors import NumericalTroubleError
-from pqp.field import FLAT, MORE_CAREFUL, PIVOT_ON_RAY, SINGULAR, TIE, Array
+from pqp.field import FLAT, MORE_CAREFUL, PIVOT_ON_RAY, SINGULAR, TIE, ZERO, Array
 from pqp.log import Crossing, Pivot
 from pqp.place import Place
 from pqp.responses import Responses
@@ -38,11 +38,11 @@ from pqp.stepping import (
     run,
     top_slope,
 )
-from pqp.ties import Verdict, settle
+from pqp.ties import Tie, Verdict, settle
 from pqp.walk import HI, LO, Walk
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Changes:
     """Items that stand on another step than on the line before, and these steps."""
 
@@ -51,7 +51,7 @@ class Changes:
     after: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Line:
     """One basis is optimal from `start` to `end`, in the direction of the trace.
 
@@ -148,7 +148,7 @@ class Tracer:
                 float(records.ends[number, 1]),
                 steps,
                 NO_CHANGES if self._is_first else changes,
-                records.unknowns[there].copy(),
+                records.unknowns[there].astype(np.int32),
                 records.values[there].copy(),
                 int(records.pivots[number]),
             )
@@ -166,19 +166,18 @@ class Tracer:
     def turn(self, mu: float) -> Turning:
         """Change the basis at mu until nothing falls through its end just beyond."""
         for _ in range(TURNS * len(self.walk.states) + TURNS):
-            ends, items, slopes, flat = self._tied()
-            if not any(slope < 0.0 for slope in slopes):
+            tie = self._tied()
+            if not tie.is_falling:
                 return None
-            pivots = settle(self.responses, ends, items, slopes, flat, self.names)
-            verdict = yield from self._settled(mu, pivots)
+            verdict = yield from self._settled(mu, settle(self.responses, tie, self.names))
             before = None if self.names is None else self.walk.states.copy()
-            if not self._crossed([(ends[k], items[k]) for k in verdict.crossed]):
+            if not self._crossed([(tie.ends[k], tie.items[k]) for k in verdict.crossed]):
                 continue
-            yield from self._logged(mu, "event", before, len(items))
+            yield from self._logged(mu, "event", before, len(tie.items))
             if verdict.stuck is None:
                 return None
             before = None if self.names is None else self.walk.states.copy()
-            dead = self._ray(mu, items[verdict.stuck], 1 if ends[verdict.stuck] == LO else -1)
+            dead = self._ray(mu, tie.items[verdict.stuck], 1 if tie.ends[verdict.stuck] == LO else -1)
             if dead is not None:
                 return dead
             yield from self._logged(mu, "jump", before, 1)
@@ -206,22 +205,20 @@ class Tracer:
             )
             yield Crossing(0, Place(mu, self.direction), kind, names, old, new, tied)
 
-    def _tied(self) -> tuple[list[int], list[int], list[float], float]:
-        """Return the ends reached at mu, their items and slopes, and below what these are round-off.
-
-        If there are several, numbers are computed afresh.
-        """
+    def _tied(self) -> Tie:
+        """Return the ends reached at mu; if there are several, from numbers computed afresh."""
         walk, track, size = self.walk, self.walk.track, len(self.walk.states)
         count = find_tied(walk.setting.tables, track)
         if count > 1 and walk.changes:
             walk.freshen()
+            track = walk.track
             count = find_tied(walk.setting.tables, track)
         walk.counts[BLOCKING] = -1
-        found, speed = track.found[:count], walk.setting.speed
-        flat = FLAT * (top_slope(track, 0.0) + speed)
-        ends, items = (found // size).tolist(), (found % size).tolist()
+        found, flat = track.found[:count], FLAT * (top_slope(track, 0.0) + walk.setting.speed)
         slopes = [-fall_of(track.lines, track.core.place, end, self.direction) for end in found.tolist()]
-        return ends, items, [0.0 if abs(slope) <= flat else slope for slope in slopes], flat
+        level = [0.0 if abs(slope) <= flat else slope for slope in slopes]
+        zero = ZERO * walk.singular / SINGULAR
+        return Tie((found // size).tolist(), (found % size).tolist(), level, flat, zero)
 
     def _crossed(self, crossed: list[tuple[int, int]]) -> bool:
         """Step over ends if the basis beyond can be carried; if not, go back to look more carefully."""
@@ -229,7 +226,7 @@ class Tracer:
         try:
             self._cross(crossed)
         except NumericalTroubleError:
-            if walk.singular > SINGULAR * MORE_CAREFUL:
+            if walk.singular > SINGULAR * MORE_CAREFUL**2:
                 raise
             walk.go_back(states, v)
             return False

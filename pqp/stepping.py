@@ -28,7 +28,7 @@ CHANGES, PIVOTS, BLOCKING, STANDING, MOVED = range(5)
 MU, TURBULENCE = range(2)
 # Steps of iterative refinement a change is given: an inverse with four good digits needs three.
 CORRECTIONS = 3
-# Ties of more items are solved on their local dictionary, which is smaller than the basis.
+# Ties that take more pivots are solved on their local dictionary, which is smaller than the basis.
 FEW = 6
 
 
@@ -196,10 +196,10 @@ def _turn(form: Form, tables: Tables, track: Track, course: Course) -> bool:
     """Let tied items step over their ends until none falls; tell whether that could be done here."""
     size, found, counts = len(track.states), track.found, track.counts
     count = find_tied(tables, track)
-    if count > FEW or _is_any_pinched(found[:count], size):
+    if _is_any_pinched(track, count):
         return False
     flat = FLAT * (top_slope(track, 0.0) + course.speed)
-    for _ in range(2 * count):
+    for pivot in range(FEW + 1 if count <= FEW else 2):
         least = -1
         for k in range(count):
             falls = fall_of(track.lines, track.core.place, found[k], course.direction) > flat
@@ -207,7 +207,7 @@ def _turn(form: Form, tables: Tables, track: Track, course: Course) -> bool:
                 least = k
         if least < 0:
             return True
-        if not _cross(form, tables, track, found[least]):
+        if pivot == (FEW if count <= FEW else 1) or not _cross(form, tables, track, found[least]):
             return False
         item = found[least] % size
         found[least] = item if track.lines.settled[0, item] else size + item
@@ -218,12 +218,13 @@ def _turn(form: Form, tables: Tables, track: Track, course: Course) -> bool:
 
 
 @compiled
-def _is_any_pinched(ends: Array, size: int) -> bool:
-    """Tell whether some item is at both its ends."""
-    for k in range(len(ends)):
-        for other in range(k):
-            if ends[k] % size == ends[other] % size:
-                return True
+def _is_any_pinched(track: Track, count: int) -> bool:
+    """Tell whether some of the items found are at both their ends."""
+    settled, size = track.lines.settled, len(track.states)
+    for k in range(count):
+        item = track.found[k] % size
+        if settled[0, item] and settled[1, item]:
+            return True
     return False
 
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import sympy
 
-from pqp.affine import MU_SYMBOL
+from pqp.affine import mu_symbol
 from pqp.errors import ProblemError
 from pqp.field import Number, exact
 
 _INFINITY = float("inf")
+
+MU_SYMBOL = mu_symbol()
 
 
 @dataclass(frozen=True)

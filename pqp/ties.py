@@ -19,7 +19,7 @@ import numpy as np
 from pqp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
 from pqp.dictionary import first_dictionary
 from pqp.errors import NumericalTroubleError
-from pqp.field import FLOAT, ZERO, Array, Field
+from pqp.field import FLOAT, MORE_CAREFUL, ZERO, Array, Field
 from pqp.lcp import ParametricLCP, unnamed_lcp
 from pqp.log import Pivot
 from pqp.place import Place
@@ -27,9 +27,28 @@ from pqp.responses import Responses
 
 # How many items join a local problem at a time: a few are enough as a rule, all would make it large.
 JOIN_AT_ONCE = 4
-# What counts as zero in a local problem; a local dictionary with signs that no positive semidefinite matrix
-# has is full of round-off, and is read more coarsely then.
-ZEROS = (ZERO, 1e-7, 1e-5)
+# A local dictionary with signs that no positive semidefinite matrix has is full of round-off, and is read
+# more coarsely then, up to this: what counts as zero is raised by `MORE_CAREFUL` each time.
+COARSEST = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Tie:
+    """Ends that are reached together: of which items, and the slopes of their gaps.
+
+    Slopes that differ by no more than `flat` are equal, and entries of Λ below `zero` of their terms are 0.
+    """
+
+    ends: list[int]
+    items: list[int]
+    slopes: list[float]
+    flat: float = 0.0
+    zero: float = ZERO
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether any gap closes."""
+        return any(slope < 0.0 for slope in self.slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +66,7 @@ class _Local:
     Lambda: Array
     slopes: Array
     flat: float
+    zero: float
     names: Sequence[str] | None
 
     def part(self, chosen: list[int], field: Field) -> ParametricLCP:
@@ -68,7 +88,7 @@ class _Local:
         terms = self.Lambda[:, crossed] * moves
         slopes, sizes = self.slopes + terms.sum(axis=1), np.abs(self.slopes) + np.abs(terms).sum(axis=1)
         slopes[crossed] = 0.0
-        worst = np.flatnonzero(slopes < -np.maximum(FLOAT.zero * sizes, self.flat))
+        worst = np.flatnonzero(slopes < -np.maximum(self.zero * sizes, self.flat))
         return _some(worst[np.argsort(slopes[worst])])
 
     def raising(self, crossed: list[int], row: int) -> list[int]:
@@ -81,31 +101,25 @@ class _Local:
             effect = self.Lambda[row] - self.Lambda[row, crossed] @ solved
             sizes = np.abs(self.Lambda[row]) + np.abs(self.Lambda[row, crossed]) @ np.abs(solved)
         effect[crossed] = 0.0
-        best = np.flatnonzero(effect > FLOAT.zero * sizes)
+        best = np.flatnonzero(effect > self.zero * sizes)
         return _some(best[np.argsort(-effect[best])])
 
 
 def settle(
-    responses: Responses,
-    ends: Sequence[int],
-    items: Sequence[int],
-    slopes: Sequence[float],
-    flat: float = 0.0,
-    names: Sequence[str] | None = None,
+    responses: Responses, tie: Tie, names: Sequence[str] | None = None
 ) -> Generator[Pivot, None, Verdict]:
-    """Yield the pivots of the local problem and return its verdict, as positions in the lists given.
+    """Yield the pivots of the local problem and return its verdict, as positions in the tie.
 
-    Slopes that differ by no more than `flat`, which is round-off, are taken for equal. The problem is solved
-    on the falling items first; others join when the answer makes them fall, or when they could mend a row
-    that has no solution without them.
+    The problem is solved on the falling items first; others join when the answer makes them fall, or when
+    they could mend a row that has no solution without them.
     """
-    if len(items) == 1:
-        return _settle_alone(responses, items[0])
-    sense = 1.0 - 2.0 * np.array(ends)
-    labels = None if names is None else [names[item] for item in items]
-    Lambda = sense[:, None] * responses.dictionary(np.array(items)) * sense
-    local = _Local(Lambda, _evened(np.array(slopes), flat), flat, labels)
-    chosen = [position for position, slope in enumerate(slopes) if slope < 0]
+    if len(tie.items) == 1:
+        return _settle_alone(responses, tie.items[0])
+    sense = 1.0 - 2.0 * np.array(tie.ends)
+    labels = None if names is None else [names[item] for item in tie.items]
+    Lambda = sense[:, None] * responses.dictionary(np.array(tie.items)) * sense
+    local = _Local(Lambda, _evened(np.array(tie.slopes), tie.flat), tie.flat, tie.zero, labels)
+    chosen = [position for position, slope in enumerate(tie.slopes) if slope < 0]
     while True:
         crossed, row = yield from _solved(local, chosen)
         joining = local.falling(crossed) if row is None else local.raising(crossed, row)
@@ -119,12 +133,14 @@ def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[li
     """Solve the local problem of the chosen positions: which are stepped over, and a row without solution."""
     if len(chosen) == 1:
         return (chosen, None) if local.Lambda[chosen[0], chosen[0]] > 0 else ([], chosen[0])
-    for zero in ZEROS:
+    zero = local.zero
+    while zero <= COARSEST:
         part = local.part(chosen, replace(FLOAT, zero=zero))
         outcome = yield from criss_cross(first_dictionary(part), Place(0), LEAST_INDEX)
         if isinstance(outcome, Solved | Infeasible):
             crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
             return crossed, chosen[outcome.row] if isinstance(outcome, Infeasible) else None
+        zero *= MORE_CAREFUL
     raise NumericalTroubleError(
         f'round-off leaves a tie of {len(local.slopes)} items undecided; use arithmetic="exact"'
     )

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pqp.checking import Block, Packed, Pass, add_products, fill_block, largest_misses
+from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.kernels import DENSE, FACTORED, NOTHING
+from pqp.kernels import NOTHING
 from pqp.revised import Line
 from pqp.stairs import PINNED
 from pqp.walk import Setting
@@ -48,11 +48,7 @@ def misses(leg: Leg, setting: Setting) -> Array:
 
 
 def _block_misses(setting: Setting, scales: tuple[Array, Array], points: Block, count: int) -> Array:
-    if {setting.form.H.kind, setting.form.G.kind} & {DENSE, FACTORED}:
-        products = np.ascontiguousarray(setting.system.times(points.v[:count].T).T)
-    else:
-        products = np.zeros((count, setting.system.size))
-        add_products(setting.form, points, products)
+    products = np.ascontiguousarray(setting.system.times(points.v[:count].T).T)
     return np.asarray(largest_misses(setting.tables, setting.q, PINNED, scales, points, products))
 
 

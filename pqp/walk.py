@@ -18,7 +18,7 @@ import numpy as np
 
 from pqp.errors import NumericalTroubleError
 from pqp.field import (
-    FLAT,
+    HOPELESS,
     MORE_CAREFUL,
     REBUILD_EVERY,
     RESIDUAL_GROWTH,
@@ -91,7 +91,14 @@ class Walk:
         self.signs = setting.system.signs
         self.singular = SINGULAR
         self._track = new_track(self.states, self.inverse.core, mu)
+        self._look_up()
         self.refresh()
+
+    def _look_up(self) -> None:
+        """Look up what is held and the ranges of what depends on all steps."""
+        stairs, states, everything = self.setting.stairs, self.states, np.arange(len(self.states))
+        self.held[:] = stairs.held[states, everything]
+        self.lo[:], self.hi[:] = stairs.lo[states, everything], stairs.hi[states, everything]
 
     @property
     def track(self) -> Track:
@@ -145,12 +152,9 @@ class Walk:
 
     def refresh(self) -> None:
         """Compute everything from the states and the data, v on R beginning where it was."""
-        stairs, states, everything = self.setting.stairs, self.states, np.arange(len(self.states))
-        self.held[:] = stairs.held[states, everything]
-        self.lo[:], self.hi[:] = stairs.lo[states, everything], stairs.hi[states, everything]
-        unknown = self.setting.is_unknown(states)
+        unknown = self.setting.is_unknown(self.states)
         R = np.flatnonzero(unknown)
-        self.inverse.rebuild(R, self.symmetric_block(R))
+        self._rebuild(R)
         self.v[~unknown] = self._centred(self.held[~unknown])
         self.counts[CHANGES] = 0
         self._compute_g()
@@ -187,7 +191,7 @@ class Walk:
         """Compute all lines anew with the inverse as it is, or that too if it is not good enough."""
         self._compute_g()
         self._correct()
-        if not np.all(np.abs(self._left_over()) <= FLAT * (1.0 + np.abs(self.v[self.inverse.items]))):
+        if np.isinf(self._track.numbers[TURBULENCE]):
             self.refresh()
 
     def _require_accuracy(self) -> None:
@@ -203,8 +207,19 @@ class Walk:
                 return
         if np.all(rest <= RESIDUAL_GROWTH * size):
             return
+        raise self._singular()
+
+    def _rebuild(self, R: Array) -> None:
+        """Compute the inverse anew."""
+        block = self.symmetric_block(R)
+        self.inverse.rebuild(R, block)
+        if not _size(block) * _size(self.inverse.values) <= HOPELESS:
+            raise self._singular()
+
+    def _singular(self) -> NumericalTroubleError:
+        R = self.inverse.items
         condition = np.linalg.cond(self.symmetric_block(R))
-        raise NumericalTroubleError(
+        return NumericalTroubleError(
             f'a basis is singular in float64 (condition {condition:.0e}); use arithmetic="exact"'
         )
 
@@ -212,6 +227,7 @@ class Walk:
         """Return to a basis that was left for one that float64 cannot carry, and be more careful there."""
         self.states[:], self.v[:] = states, v
         self.singular *= MORE_CAREFUL
+        self._look_up()
         self.refresh()
 
     def unknown_lines(self) -> Array:

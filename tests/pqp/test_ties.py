@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from pqp.ties import settle
+from pqp.ties import Tie, settle
 from tests.walking import FEW, SEEDS, dense, mixed
 
 CLOSE = 1e-8
@@ -28,7 +28,7 @@ class Local:
 def verdict_on(Lambda, slopes, ends=None):
     """The verdict, and how many pivots it took."""
     size = len(slopes)
-    pivots, deciding = 0, settle(Local(Lambda), ends or [0] * size, list(range(size)), list(slopes))
+    pivots, deciding = 0, settle(Local(Lambda), Tie(ends or [0] * size, list(range(size)), list(slopes)))
     while True:
         try:
             next(deciding)
