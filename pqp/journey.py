@@ -8,6 +8,7 @@ May touch: `errors`, `field`, `problem`, `log`, `reading`, `segment`, `tableau` 
 `walk`, `revised`, `reduction`, `translation`, `equilibration`, `starting`, `deadends`.
 """
 
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,8 +67,13 @@ class Journey:
         """Limits that move against each other and penalties that move."""
         return find_widths(self.problem, self.translation.reduction.slacks)
 
-    def events(self, begin: Number, stop: Number, states: States | None = None) -> Events:
-        """Yield what happens between two finite-or-later ends; `begin` must be finite."""
+    def events(
+        self, begin: Number, stop: Number, states: States | None = None, crowd: int = sys.maxsize
+    ) -> Events:
+        """Yield what happens between two finite-or-later ends; `begin` must be finite.
+
+        A tie at the beginning that takes more pivots than `crowd` raises `CrowdedError`.
+        """
         direction = 1 if stop >= begin else -1
         at: Number = RATIONAL.number(begin)
         while True:
@@ -77,7 +83,7 @@ class Journey:
                 steps = self._start(float(at), states)
                 states = None
                 if not isinstance(steps, Blocked):
-                    yield from self._follow(steps, at, stop, direction)
+                    yield from self._follow(steps, (at, stop), direction, crowd)
                     return
                 blocked = self._proof(steps.steps, steps.dead)
             stretch = self._stretch(blocked, at, stop, direction)
@@ -89,8 +95,9 @@ class Journey:
     def _start(self, mu: float, states: States | None) -> Array | Blocked:
         return find_start(self.scene, mu) if states is None else self.translation.steps(states)
 
-    def _follow(self, steps: Array, at: Number, stop: Number, direction: int) -> Events:
+    def _follow(self, steps: Array, ends: tuple[Number, Number], direction: int, crowd: int) -> Events:
         """Follow the path from a solution to where it ends, and explain what is beyond."""
+        at, stop = ends
         edge, wall = self.widths.edge(RATIONAL.number(stop), direction)
         walk = Walk(self.scene.setting, steps, float(at))
         dead: DeadEnd | None = None
@@ -100,7 +107,7 @@ class Journey:
         else:
             moved = False
             tracer = Tracer(walk, direction, self.names)
-            for step in tracer.trace(float(at), float(edge)):
+            for step in tracer.trace(float(at), float(edge), crowd):
                 if isinstance(step, DeadEnd):
                     dead = step
                     if not moved:

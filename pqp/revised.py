@@ -8,6 +8,7 @@ Room: a walk and an interval in; pieces, pivots and, where the trace cannot go o
 May touch: `errors`, `field`, `log`, `stairs`, `scanning`, `stepping`, `walk`, `responses`, `ties`.
 """
 
+import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -81,6 +82,10 @@ class DeadEnd:
     sense: int
 
 
+class CrowdedError(Exception):
+    """Too many items tie where a trace begins: it is better begun elsewhere."""
+
+
 Step = Line | DeadEnd | Pivot | Crossing
 Trace = Generator[Step, None, None]
 Turning = Generator[Step, None, DeadEnd | None]
@@ -106,14 +111,17 @@ class Tracer:
         self.responses = Responses(walk)
         self._is_first = True
 
-    def trace(self, begin: float, stop: float) -> Trace:
-        """Yield lines from one end to the other, the states being optimal at `begin`."""
+    def trace(self, begin: float, stop: float, crowd: int = sys.maxsize) -> Trace:
+        """Yield lines from one end to the other, the states being optimal at `begin`.
+
+        A tie at the beginning that takes more pivots than `crowd` raises `CrowdedError`.
+        """
         walk, setting = self.walk, self.walk.setting
         self.walk.move_to(begin)
         reach, patience = abs(begin) + abs(stop) if np.isfinite(stop) else 0.0, TURNS * len(walk.states)
         course = Course(self.direction, stop, reach, setting.speed, patience, self.names is None)
         records = new_records(LINES, 0)
-        dead = yield from self.turn(begin)
+        dead = yield from self._begun(begin, crowd)
         while dead is None and walk.mu != stop:
             records = self._emptied(records)
             outcome = run(setting.form, setting.tables, walk.track, course, records)
@@ -128,6 +136,19 @@ class Tracer:
                 dead = yield from self.turn(walk.mu)
         if dead is not None:
             yield dead
+
+    def _begun(self, begin: float, crowd: int) -> Turning:
+        """Turn at the beginning, unless that takes too many pivots."""
+        turning, pivots = self.turn(begin), 0
+        while True:
+            try:
+                step = next(turning)
+            except StopIteration as stop:
+                return stop.value
+            pivots += isinstance(step, Pivot)
+            if pivots > crowd:
+                raise CrowdedError
+            yield step
 
     def _emptied(self, records: Records) -> Records:
         """Return records without lines, with room for the unknowns of some."""

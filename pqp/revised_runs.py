@@ -23,15 +23,20 @@ from pqp.log import Crossing, Pivot
 from pqp.problem import ParametricQP
 from pqp.repair import Repair, changes_between
 from pqp.rescue import Rescuer, codes_of
-from pqp.revised import Line, point_on
+from pqp.revised import CrowdedError, Line, point_on
 from pqp.runs import Run, in_order, seamless
 from pqp.segment import Basis, Segment
 from pqp.starting import is_obvious
 from pqp.stretches import explain
 from pqp.tableau import Stretch
+from pqp.translation import Translation
 from pqp.verification import misses
 from pqp.walk import Walk
 
+# A tie at the beginning of an interval that takes more pivots is left alone, and the start is inside.
+CROWD = 8
+# How far inside it is, beside the length of the interval.
+CLOSE = 1e-3
 # How far out an obvious solution is looked for where an interval has no end.
 POWERS = range(0, 7, 2)
 
@@ -57,6 +62,12 @@ class Way:
         """Return the steps on the last line."""
         assert self.lines[0].steps is not None
         return Leg(self.lines[0].steps, tuple(self.lines)).last()
+
+    def first_states(self, translation: Translation) -> States | None:
+        """Return the states where the way begins, if it begins with a line."""
+        if self.before or not self.lines or self.lines[0].steps is None:
+            return None
+        return translation.all_states(self.lines[0].steps)
 
     def aligned(self) -> list[Line]:
         """Return the lines, the outer ones ending where the proofs of their unsolvable neighbours do."""
@@ -97,15 +108,43 @@ class RevisedRunner:
     def _trace(
         self, ways: list[Way], ends: tuple[Number, Number], start: Basis | None, watch: Watch, part: Run
     ) -> None:
-        """Trace from a finite place towards one end or both."""
+        """Trace from a finite place towards one end or both.
+
+        Where many limits meet, as those of an SVM at C = 0, all items tie: then a start inside costs less.
+        """
         begin, stop = ends
-        origin, states = self._origin(begin, stop), None if start is None else codes_of(start)
+        if is_infinite(begin) or start is not None:
+            states = None if start is None else codes_of(start)
+            self._both_ways(ways, ends, self._origin(begin, stop), states, watch, part)
+            return
+        try:
+            self._go(self._new(ways), ends, None, watch, part, CROWD)
+        except CrowdedError:
+            ways.clear()
+            part.pivots.clear()
+            self._both_ways(ways, ends, self._inside(begin, stop), None, watch, part)
+
+    def _both_ways(
+        self,
+        ways: list[Way],
+        ends: tuple[Number, Number],
+        origin: Number,
+        states: States | None,
+        watch: Watch,
+        part: Run,
+    ) -> None:
+        """Trace from a place to the beginning, if it is not there, and then to the other end."""
+        begin, stop = ends
         if origin != begin:
-            ways.append(Way())
-            self._go(ways[-1], (origin, begin), None, watch, part)
+            way = self._new(ways)
+            self._go(way, (origin, begin), states, watch, part)
+            states = way.first_states(self.journey.translation)
         if origin != stop or origin == begin:
-            ways.append(Way())
-            self._go(ways[-1], (origin, stop), states, watch, part)
+            self._go(self._new(ways), (origin, stop), states, watch, part)
+
+    def _new(self, ways: list[Way]) -> Way:
+        ways.append(Way())
+        return ways[-1]
 
     def _origin(self, begin: Number, stop: Number) -> Number:
         """Return where to start: at the beginning or, if that is infinitely far, at a finite place.
@@ -123,6 +162,12 @@ class RevisedRunner:
                 return far
         return near
 
+    def _inside(self, begin: Number, stop: Number) -> Number:
+        """Return a place inside an interval, close to its beginning."""
+        if is_infinite(stop):
+            return float(begin) + (1.0 if stop > 0 else -1.0)
+        return float(begin) + CLOSE * (float(stop) - float(begin))
+
     def run_parts(self, cuts: Sequence[Number], jobs: int, part: Run) -> None:
         """Trace the parts of an interval between cuts side by side, and fill the run."""
         parts = Parallel(n_jobs=jobs)(delayed(_ways)(self, ends) for ends in pairwise(cuts))
@@ -138,16 +183,25 @@ class RevisedRunner:
             )
 
     def _go(
-        self, way: Way, ends: tuple[Number, Number], states: States | None, watch: Watch, part: Run
+        self,
+        way: Way,
+        ends: tuple[Number, Number],
+        states: States | None,
+        watch: Watch,
+        part: Run,
+        crowd: int = sys.maxsize,
     ) -> None:
-        """Follow one direction; where float64 is at a loss, exact arithmetic takes some steps."""
+        """Follow one direction; where float64 is at a loss, exact arithmetic takes some steps.
+
+        A tie at the beginning that takes more pivots than `crowd` raises `CrowdedError`.
+        """
         at, patience = ends[0], 1
         if self.journey.scene.is_delicate and self.repair.rescuer.is_able:
             self._rescued(way, ends, sys.maxsize, watch)
             return
         while True:
             try:
-                self._collect(way, watch.passing(self.journey.events(at, ends[1], states)), part)
+                self._collect(way, watch.passing(self.journey.events(at, ends[1], states, crowd)), part)
                 return
             except NumericalTroubleError as trouble:
                 if not self.repair.rescuer.is_able:

@@ -28,7 +28,7 @@ from pqp.field import (
     Array,
 )
 from pqp.inverse import Inverse
-from pqp.kernels import Form, frozen
+from pqp.kernels import Form, column_of, frozen
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
 from pqp.stepping import CHANGES, MU, TURBULENCE, Tables, Track, correct, new_track, put
@@ -292,8 +292,8 @@ class Walk:
 
     def reach(self, item: int) -> tuple[Array, float, float]:
         """Return what entering takes, and the size of the terms the pivot is the difference of."""
-        R, system = self.inverse.items, self.setting.system
-        column = self.signs[R] * system.block(R, np.array([item]))[:, 0]
+        R = self.inverse.items
+        column = self.signs[R] * column_of(self.setting.form, R, item)
         corner = float(self.setting.tables.corners[item])
         solved, schur = self.inverse.reach(column, corner)
         size = abs(corner) + _size(column) * _size(solved)

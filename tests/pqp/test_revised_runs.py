@@ -8,9 +8,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
-from pqp import mu, repair, rescue, revised
+from pqp import mu, repair, rescue, revised, revised_runs
 from pqp.errors import NumericalTroubleError, ProblemError
+from pqp.journey import Journey
 from pqp.path import Path
+from pqp.revised import CrowdedError
 from pqp.revised_runs import RevisedRunner
 from pqp.runs import Run
 from pqp.segment import Basis
@@ -182,3 +184,27 @@ class TestTroubleBeyondRepair:
         with pytest.raises(NumericalTroubleError, match=r"at mu = 1.0: a basis is singular") as caught:
             pqp.solve_path(pqp.ParametricQP([[2]], [-mu], lower=0), (1, 3))
         assert caught.value.interval == (1, 1)
+
+
+class TestCrowdedBeginning:
+    """At C = 0 all limits of an SVM meet; where that tie is long, the trace begins inside."""
+
+    @pytest.fixture
+    def machine(self):
+        random = np.random.default_rng(1)
+        y = np.repeat([-1, 1], (6, 12))
+        return pqp.catalog.svm(random.normal(size=(18, 2)) + y[:, None], y, kernel="linear")
+
+    def test_start_inside_gives_the_same_path(self, machine, monkeypatch):
+        values = []
+        for crowd in (0, 10_000):
+            monkeypatch.setattr(revised_runs, "CROWD", crowd)
+            path = pqp.solve_path(machine, (0, 10))
+            path.certify()
+            values.append([path(C).objective for C in np.linspace(0, 10, 41)])
+        assert np.allclose(*values, rtol=1e-9, atol=1e-12)
+
+    def test_tie_is_left_when_it_takes_too_many_pivots(self, machine):
+        events = Journey(machine).events(0, 10, crowd=0)
+        with pytest.raises(CrowdedError):
+            list(events)

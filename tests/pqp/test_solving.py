@@ -292,8 +292,8 @@ class TestTrouble:
         """Float64 cannot decide what happens at mu = 5, where the budget ceases to bind."""
 
         class Failing(revised.Tracer):
-            def trace(self, begin, stop):
-                for step in super().trace(begin, stop):
+            def trace(self, begin, stop, crowd):
+                for step in super().trace(begin, stop, crowd):
                     yield step
                     if isinstance(step, revised.Line) and step.end == 5:
                         raise NumericalTroubleError("round-off wins")
