@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import ACCURATE, Array
-from pqp.kernels import compiled
+from pqp.kernels import Form, add_product, compiled
+from pqp.stairs import PINNED
 from pqp.stepping import Tables
 
 # A number is judged beside itself and what it is measured against, and beside this share of the largest one
@@ -31,36 +32,43 @@ class Packed(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Where a pass over lines stands: steps and what is held now, v at the end of the line before."""
+    """Where a pass over lines stands: steps and what is held now, v at the end of the line before.
+
+    `base` is M times what is held, as lines, if it is kept; else it is empty.
+    """
 
     steps: Array
     held: Array
     before: Array
     is_begun: Array
+    base: Array
 
 
 class Block(NamedTuple):
-    """Points to check: the number of their line, mu, steps and v."""
+    """Points to check: the number of their line, mu, steps and v, and M v if the pass keeps its base."""
 
     numbers: Array
     mus: Array
     steps: Array
     v: Array
+    products: Array
 
 
 @compiled
-def fill_block(packed: Packed, first: int, tables: Tables, state: Pass, block: Block) -> tuple[int, int]:
+def fill_block(
+    form: Form, tables: Tables, packed: Packed, first: int, state: Pass, block: Block
+) -> tuple[int, int]:
     """Write the points to be checked of the lines from `first` on; return the next line, and how many fit.
 
     Lines are checked at their ends, and at their starts where they do not continue the line before.
     """
     count, number = 0, first
     while number < len(packed.ends) and count + 2 <= len(block.mus):
-        _advance(packed, number, tables, state)
+        _advance(form, tables, packed, number, state)
         if not (state.is_begun[0] and _continues(packed, number, state)):
-            _write(packed, number, packed.starts[number], state, block, count)
+            _write(form, packed, number, packed.starts[number], state, block, count)
             count += 1
-        _write(packed, number, packed.ends[number], state, block, count)
+        _write(form, packed, number, packed.ends[number], state, block, count)
         state.before[:] = block.v[count]
         state.is_begun[0] = True
         number, count = number + 1, count + 1
@@ -68,12 +76,23 @@ def fill_block(packed: Packed, first: int, tables: Tables, state: Pass, block: B
 
 
 @compiled
-def _advance(packed: Packed, number: int, tables: Tables, state: Pass) -> None:
+def _advance(form: Form, tables: Tables, packed: Packed, number: int, state: Pass) -> None:
     """Bring steps and held lines from one line to the next."""
     for k in range(packed.change_ends[number], packed.change_ends[number + 1]):
-        item, step = packed.items[k], packed.after[k]
+        item, step, old = packed.items[k], packed.after[k], state.steps[packed.items[k]]
         state.steps[item] = step
-        state.held[item, 0], state.held[item, 1] = tables.held[step, item, 0], tables.held[step, item, 1]
+        for part in range(2):
+            if state.base.shape[1]:
+                moved = _outside(tables, item, step, part) - _outside(tables, item, old, part)
+                if moved != 0.0:
+                    add_product(form, np.full(1, item), np.full(1, moved), state.base[part])
+            state.held[item, part] = tables.held[step, item, part]
+
+
+@compiled
+def _outside(tables: Tables, item: int, step: int, part: int) -> float:
+    """Return the constant, or the slope, of the v of an item outside R, 0 if it is in R."""
+    return 0.0 if PINNED[step] == tables.is_row[item] else tables.held[step, item, part]
 
 
 @compiled
@@ -94,25 +113,30 @@ def _continues(packed: Packed, number: int, state: Pass) -> bool:
 
 
 @compiled
-def _write(packed: Packed, number: int, mu: float, state: Pass, block: Block, at: int) -> None:
+def _write(form: Form, packed: Packed, number: int, mu: float, state: Pass, block: Block, at: int) -> None:
     """Write one point: all v of a line at one mu."""
-    v = block.v[at]
+    v, first, last = block.v[at], packed.unknown_ends[number], packed.unknown_ends[number + 1]
     for i in range(len(v)):
         v[i] = state.held[i, 0] + mu * state.held[i, 1]
-    for k in range(packed.unknown_ends[number], packed.unknown_ends[number + 1]):
+    for k in range(first, last):
         v[packed.unknowns[k]] = packed.values[k, 0] + mu * packed.values[k, 1]
     block.numbers[at], block.mus[at] = number, mu
     block.steps[at] = state.steps
+    if state.base.shape[1]:
+        for i in range(len(v)):
+            block.products[at, i] = state.base[0, i] + mu * state.base[1, i]
+        unknowns = packed.unknowns[first:last]
+        add_product(form, unknowns, v[unknowns], block.products[at])
 
 
 @compiled
 def largest_misses(
-    tables: Tables, q: Array, pinned: Array, scales: tuple[Array, Array], block: Block, products: Array
+    tables: Tables, q: Array, scales: tuple[Array, Array], block: Block, products: Array
 ) -> Array:
     """Return by how much every point misses the optimality conditions, beside the numbers it is made of.
 
-    `pinned` tells which steps hold values; `scales` are which kinds (variables, rows) enter which g, and
-    the largest constants and slopes of q for both kinds; `products` are M v.
+    `scales` are which kinds (variables, rows) enter which g, and the largest constants and slopes of q for
+    both kinds; `products` are M v.
     """
     couples, tops = scales
     result = np.zeros(len(products))
@@ -121,7 +145,7 @@ def largest_misses(
         height = _heights(tables, couples, v, products[b], tops[:, 0] + abs(mu) * tops[:, 1])
         for i in range(len(v)):
             step, kind = block.steps[b, i], 1 if tables.is_row[i] else 0
-            is_unknown = pinned[step] == tables.is_row[i]
+            is_unknown = PINNED[step] == tables.is_row[i]
             g = products[b, i] + (q[i, 0] + mu * q[i, 1])
             dependent, size = (v[i], height[kind, 0]) if is_unknown else (g, height[kind, 1])
             lo, hi = tables.lo[step, i, 0], tables.hi[step, i, 0]

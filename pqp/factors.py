@@ -72,9 +72,9 @@ class Gram:
 
     @cached_property
     def _expanded(self) -> Array | None:
-        """F Fᵀ + diag(d) where that is smaller than F."""
+        """F Fᵀ + diag(d) where that is not much larger than F: a column of it is a product saved."""
         rows, columns = self.F.shape
-        return self.matrix(FLOAT) if columns >= rows and not is_sparse(self.F) else None
+        return self.matrix(FLOAT) if 2 * columns >= rows and not is_sparse(self.F) else None
 
     @cached_property
     def _added(self) -> Array:

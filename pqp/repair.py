@@ -62,6 +62,7 @@ class Repair:
         lines = list(leg.lines)
         for number in wrong.tolist():
             walk = Walk(self.scene.setting, _steps_on(leg, number), place_on(lines[number]))
+            walk.polish()
             items = walk.inverse.items.copy()
             lines[number] = replace(lines[number], unknowns=items, values=walk.unknown_lines())
         return Leg(leg.first, tuple(lines))

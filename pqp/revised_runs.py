@@ -110,19 +110,34 @@ class RevisedRunner:
     ) -> None:
         """Trace from a finite place towards one end or both.
 
-        Where many limits meet, as those of an SVM at C = 0, all items tie: then a start inside costs less.
+        Where many limits meet, as those of an SVM at C = 0, all items tie, and where a penalty vanishes, as
+        that of a lasso, bases may be singular: then a start elsewhere costs less.
         """
         begin, stop = ends
-        if is_infinite(begin) or start is not None:
+        origin = self._origin(begin, stop)
+        if origin != begin or start is not None:
             states = None if start is None else codes_of(start)
-            self._both_ways(ways, ends, self._origin(begin, stop), states, watch, part)
+            self._both_ways(ways, ends, origin if start is None else begin, states, watch, part)
             return
         try:
             self._go(self._new(ways), ends, None, watch, part, CROWD)
-        except CrowdedError:
+        except (CrowdedError, NumericalTroubleError) as trouble:
+            if ways[-1].lines or ways[-1].before:
+                raise
             ways.clear()
             part.pivots.clear()
-            self._both_ways(ways, ends, self._inside(begin, stop), None, watch, part)
+            self._from_inside(ways, ends, watch, part, trouble)
+
+    def _from_inside(
+        self, ways: list[Way], ends: tuple[Number, Number], watch: Watch, part: Run, trouble: Exception
+    ) -> None:
+        """Trace from a place inside; if that is no better, say what the trouble was at the beginning."""
+        try:
+            self._both_ways(ways, ends, self._inside(*ends), None, watch, part)
+        except NumericalTroubleError:
+            if isinstance(trouble, NumericalTroubleError) and not ways[-1].lines:
+                raise trouble from None
+            raise
 
     def _both_ways(
         self,
@@ -147,20 +162,24 @@ class RevisedRunner:
         return ways[-1]
 
     def _origin(self, begin: Number, stop: Number) -> Number:
-        """Return where to start: at the beginning or, if that is infinitely far, at a finite place.
+        """Return where to start: at the beginning or, where an interval has no end, at a finite place.
 
         Far out is best if the solution is obvious there, as that of a lasso with a large penalty.
         """
-        if not is_infinite(begin):
+        if not is_infinite(begin) and (not is_infinite(stop) or self._is_obvious(begin)):
             return begin
-        near = 0.0 if is_infinite(stop) else float(stop)
+        endless, other = (begin, stop) if is_infinite(begin) else (stop, begin)
+        near = 0.0 if is_infinite(other) else float(other)
         for power in POWERS:
-            far = near + (10.0**power if begin > 0 else -(10.0**power))
-            if self.journey.widths.violated(RATIONAL.number(far)) is None and is_obvious(
-                self.journey.scene, far
-            ):
+            far = near + (10.0**power if endless > 0 else -(10.0**power))
+            if self._is_obvious(far):
                 return far
-        return near
+        return near if is_infinite(begin) else begin
+
+    def _is_obvious(self, mu: Number) -> bool:
+        if self.journey.widths.violated(RATIONAL.number(mu)) is not None:
+            return False
+        return is_obvious(self.journey.scene, float(mu))
 
     def _inside(self, begin: Number, stop: Number) -> Number:
         """Return a place inside an interval, close to its beginning."""

@@ -6,6 +6,7 @@ May touch: `field`, `log`, `segment`, `stretches`, `tableau` (its records).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from pqp.field import RATIONAL, Field, Number
 from pqp.log import Entry
@@ -38,7 +39,7 @@ class Run:
 
 def in_order(segments: Sequence[Segment]) -> list[Segment]:
     """Return segments in ascending order."""
-    return sorted(segments, key=lambda segment: (segment.lo, segment.hi))
+    return sorted(segments, key=attrgetter("lo", "hi"))
 
 
 def ordered(one: Number, other: Number) -> tuple[Number, Number]:

@@ -65,7 +65,15 @@ def heights(v: Array, is_row: Array) -> tuple[float, float]:
 
 
 @compiled
-def reached_ends(lines: Lines, place: Array, is_row: Array, mu: float, noise: float, found: Array) -> int:
+def reached_ends(
+    lines: Lines,
+    place: Array,
+    is_row: Array,
+    height: tuple[float, float],
+    mu: float,
+    noise: float,
+    found: Array,
+) -> int:
     """Write the numbers of all ends that are reached at mu into `found`; return how many they are.
 
     An end is reached if the gap is below `TIE` times its own constant. For what was solved for, round-off of
@@ -73,7 +81,7 @@ def reached_ends(lines: Lines, place: Array, is_row: Array, mu: float, noise: fl
     times the largest number of all.
     """
     v, g, lo, hi = lines.v, lines.g, lines.lo, lines.hi
-    size, count, height = len(place), 0, heights(v, is_row)
+    size, count = len(place), 0
     floor = noise * max(height[0], height[1])
     for i in range(size):
         if place[i] >= 0:

@@ -24,8 +24,9 @@ ARRIVED, FULL, UNDECIDED, STALE, LOST = range(5)
 # Places of whole numbers that change: changes since everything was computed anew, pivots since the last line,
 # the end that was reached first (-1 if none), events at this mu, items that moved since the last line.
 CHANGES, PIVOTS, BLOCKING, STANDING, MOVED = range(5)
-# Places of numbers that change: the centre of the lines, and the largest step of a slope since all is fresh.
-MU, TURBULENCE = range(2)
+# Places of numbers that change: the centre of the lines, the largest step of a slope since all is fresh, and
+# the largest value of v where ends were last looked for.
+MU, TURBULENCE, HEIGHT = range(3)
 # Steps of iterative refinement a change is given: an inverse with four good digits needs three.
 CORRECTIONS = 3
 # Ties that take more pivots are solved on their local dictionary, which is smaller than the basis.
@@ -67,7 +68,7 @@ def new_track(states: Array, core: Core, mu: float) -> Track:
         core,
         Lines(v, g, held, lo, hi, np.zeros((2, size), dtype=bool)),
         np.array([0, 0, -1, 0, 0]),
-        np.array([mu, 0.0]),
+        np.array([mu, 0.0, 0.0]),
         np.empty(size, np.int64),
         np.empty(size, np.int8),
         np.empty(2 * size + 1, np.int64),
@@ -127,7 +128,7 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
     counts, numbers, place = track.counts, track.numbers, track.core.place
     while True:
         mu, top = numbers[MU], top_slope(track, course.speed)
-        if numbers[TURBULENCE] > TURBULENT * (1.0 + top):
+        if numbers[TURBULENCE] > TURBULENT * (1.0 + top) or is_due(track):
             return STALE
         distance, which = first_end(track.lines, place, mu, course.direction, FLAT * top)
         is_last = not distance < abs(course.stop - mu) - TIE * course.reach
@@ -145,6 +146,12 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
         counts[BLOCKING] = which
         if not (course.is_free and _turn(form, tables, track, course)):
             return UNDECIDED
+
+
+@compiled
+def is_due(track: Track) -> bool:
+    """Tell whether it is time to compute everything anew."""
+    return track.counts[CHANGES] >= max(REBUILD_EVERY, track.core.used[0])
 
 
 @compiled
@@ -233,7 +240,9 @@ def find_tied(tables: Tables, track: Track) -> int:
     """Write the ends reached at mu into `found`, bind them, and return how many they are."""
     found, lines, blocking = track.found, track.lines, track.counts[BLOCKING]
     noise = ROUNDING * (1 + track.counts[CHANGES])
-    count = reached_ends(lines, track.core.place, tables.is_row, track.numbers[MU], noise, found)
+    height = heights(lines.v, tables.is_row)
+    track.numbers[HEIGHT] = max(height[0], height[1])
+    count = reached_ends(lines, track.core.place, tables.is_row, height, track.numbers[MU], noise, found)
     if blocking >= 0 and not np.any(found[:count] == blocking):
         found[count] = blocking  # it was reached, whatever rounding says about its gap
         count += 1
@@ -247,10 +256,7 @@ def find_tied(tables: Tables, track: Track) -> int:
 @compiled
 def _cross(form: Form, tables: Tables, track: Track, end: int) -> bool:
     """Let one item step over its end if its pivot can be trusted; tell whether it did."""
-    core, count = track.core, track.core.used[0]
-    item = end % len(track.states)
-    if track.counts[CHANGES] >= max(REBUILD_EVERY, count):
-        return False
+    core, item = track.core, end % len(track.states)
     leaves = core.place[item] >= 0
     if leaves and not _left(tables, core, item):
         return False
@@ -335,8 +341,10 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
         held = lines.held[0, moved[k]] + mu * lines.held[1, moved[k]]
         by[0, k], by[1, k] = held - lines.v[0, moved[k]], lines.held[1, moved[k]] - lines.v[1, moved[k]]
         lines.v[0, moved[k]], lines.v[1, moved[k]] = held, lines.held[1, moved[k]]
-    height = heights(lines.v, tables.is_row)
-    _refine(form, tables, track, 0, moved, by[0], max(height[0], height[1]))
+    height = track.numbers[HEIGHT]
+    for k in range(track.core.used[0]):
+        height = max(height, abs(lines.v[0, track.core.items[k]]))
+    _refine(form, tables, track, 0, moved, by[0], height)
     _refine(form, tables, track, 1, moved, by[1], top_slope(track, 0.0) + _top(by[1]))
 
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pqp.field import Array
-from pqp.kernels import NO_PART, Form, Part, form_of, with_units
+from pqp.kernels import DENSE, NO_PART, Form, Part, form_of, product_of, with_units
 from pqp.matrices import MatrixData, dense_matrix, is_sparse
 
 
@@ -91,7 +91,10 @@ class Pure:
         return form_of(self.size, self.operator.part, NO_PART, None)
 
     def times(self, vector: Array) -> Array:
-        """M times a dense block."""
+        """M times a dense block; rows of zeros, of which there are many in sparse models, are left out."""
+        moving = np.flatnonzero(np.any(vector, axis=1))
+        if self.form.H.kind == DENSE and 2 * len(moving) < self.size:
+            return product_of(self.form.H, self.size, moving, vector[moving])
         return self.operator.times(vector)
 
     def block(self, rows: Array, columns: Array) -> Array:

@@ -11,13 +11,13 @@ import numpy as np
 from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.kernels import NOTHING
+from pqp.kernels import DENSE, NOTHING
 from pqp.revised import Line
-from pqp.stairs import PINNED
 from pqp.walk import Setting
 
-# Points checked together: enough for products of blocks to pay, few enough to stay small.
-BLOCK = 16
+# Numbers checked together, and points at the most: enough for products of blocks to pay, few enough to stay
+# in the cache.
+BLOCK, POINTS = 2**17, 64
 # Lines packed at a time.
 CHUNK = 256
 # A line without end is checked this many times farther out than it starts.
@@ -33,23 +33,42 @@ def misses(leg: Leg, setting: Setting) -> Array:
     size = setting.system.size
     steps = leg.first.astype(np.int8)
     held = setting.stairs.held[steps, np.arange(size)]
-    state = Pass(steps, held, np.empty(size), np.zeros(1, dtype=bool))
-    points = Block(
-        np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty((BLOCK, size), np.int8), np.empty((BLOCK, size))
-    )
+    state = Pass(steps, held, np.empty(size), np.zeros(1, dtype=bool), np.empty((2, 0)))
+    points = _empty_block(max(2, min(POINTS, BLOCK // max(size, 1))), size)
     scales = _couples(setting), _tops(setting)
     for begin in range(0, len(leg.lines), CHUNK):
         packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
+        state = _based(state, setting)
         while number < len(packed.ends):
-            number, count = fill_block(packed, number, setting.tables, state, points)
+            number, count = fill_block(setting.form, setting.tables, packed, number, state, points)
             found = _block_misses(setting, scales, points, count)
             np.maximum.at(result, begin + points.numbers[:count], found)
     return result
 
 
+def _empty_block(count: int, size: int) -> Block:
+    return Block(
+        np.empty(count, np.int64),
+        np.empty(count),
+        np.empty((count, size), np.int8),
+        np.empty((count, size)),
+        np.empty((count, size)),
+    )
+
+
+def _based(state: Pass, setting: Setting) -> Pass:
+    """Return a pass that begins afresh to keep M times what is held, if columns of M are cheaper than M."""
+    if DENSE not in (setting.form.H.kind, setting.form.G.kind):
+        return state
+    outside = np.where(setting.is_unknown(state.steps)[:, None], 0.0, state.held)
+    return state._replace(base=np.ascontiguousarray(setting.system.times(outside).T))
+
+
 def _block_misses(setting: Setting, scales: tuple[Array, Array], points: Block, count: int) -> Array:
-    products = np.ascontiguousarray(setting.system.times(points.v[:count].T).T)
-    return np.asarray(largest_misses(setting.tables, setting.q, PINNED, scales, points, products))
+    products = points.products[:count]
+    if DENSE not in (setting.form.H.kind, setting.form.G.kind):
+        products = np.ascontiguousarray(setting.system.times(points.v[:count].T).T)
+    return np.asarray(largest_misses(setting.tables, setting.q, scales, points, products))
 
 
 def _couples(setting: Setting) -> Array:

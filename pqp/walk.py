@@ -31,7 +31,7 @@ from pqp.inverse import Inverse
 from pqp.kernels import Form, column_of, frozen
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
-from pqp.stepping import CHANGES, MU, TURBULENCE, Tables, Track, correct, new_track, put
+from pqp.stepping import CHANGES, MU, TURBULENCE, Tables, Track, correct, is_due, new_track, put
 from pqp.system import System
 
 LO, HI = 0, 1
@@ -171,7 +171,9 @@ class Walk:
         return np.column_stack([lines[:, 0] + self.mu * lines[:, 1], lines[:, 1]])
 
     def _compute_g(self) -> None:
-        self.g[:] = self._centred(self.setting.q) + self.setting.system.times(self.v)
+        lines, times = self._track.lines, self.setting.system.times
+        for part, q in enumerate(self._centred(self.setting.q).T):
+            lines.g[part] = q + times(lines.v[part][:, None])[:, 0]
         self._track.numbers[TURBULENCE] = 0.0
 
     def symmetric_block(self, items: Array) -> Array:
@@ -189,10 +191,28 @@ class Walk:
 
     def freshen(self) -> None:
         """Compute all lines anew with the inverse as it is, or that too if it is not good enough."""
+        if is_due(self.track):
+            self.refresh()
+            return
         self._compute_g()
         self._correct()
         if np.isinf(self._track.numbers[TURBULENCE]):
             self.refresh()
+
+    def polish(self) -> None:
+        """Solve for v on R once more, with residuals in extended precision.
+
+        The error of v is that of the residual times the condition: without this, multipliers of nearly
+        dependent rows lose as many digits as the condition has.
+        """
+        R = self.inverse.items
+        moving = np.union1d(R, np.flatnonzero(np.any(self.v, axis=1)))
+        M = self.setting.system.block(R, moving).astype(np.longdouble)
+        target = self._centred(self.held[R]) - self._centred(self.setting.q[R])
+        for _ in range(2):
+            rest = (target - M @ self.v[moving].astype(np.longdouble)).astype(float)
+            self.v[R] += self.inverse.values @ (self.signs[R, None] * rest)
+        self._compute_g()
 
     def _require_accuracy(self) -> None:
         """Correct until little is left over; a basis for which that fails is singular in float64."""

@@ -15,7 +15,7 @@ from tests.benchmarks.memory import in_a_process, peak_megabytes
 from tests.benchmarks.problems import choice_rows
 from tests.benchmarks.table import Row, alone, report
 from tests.benchmarks.test_choice import NOISE, largest_gap
-from tests.benchmarks.timing import cpu_seconds, require_one_thread, trace
+from tests.benchmarks.timing import cpu_seconds, require_one_thread, trace, warm_up
 
 # The whole path at s = 1 000; the same number of pieces from C = 0 at the larger sizes, whose whole
 # paths have about 2 bends a choice.
@@ -41,7 +41,7 @@ def first_pieces(choices):
     """Return what tracing the first pieces took, and the size of the file they are saved in."""
     rows = choice_rows(choices, 0, NOISE)
     problem = pqp.catalog.choice(rows)
-    trace(pqp.catalog.choice(rows[:50]), (0, math.inf))  # whatever is compiled is compiled here
+    warm_up()
     seconds, path = cpu_seconds(lambda: trace(problem, (0, math.inf), max_pieces=PIECES))
     numbers = {"seconds": seconds, "pieces": len(path.segments), "peak": peak_megabytes()}
     return {**numbers, "gap": largest_gap(path, rows, 20), "bytes": kept_bytes(problem, max_pieces=PIECES)}

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -40,6 +41,7 @@ def trace(problem: pqp.ParametricQP, interval: tuple[float, float], **options: A
 
 def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int = ROUNDS) -> Race:
     """Run both in turn, as often as asked while the budget lasts, and return the best time of each."""
+    warm_up()
     best, spent = [float("inf"), float("inf")], 0.0
     answers: list[Any] = [None, None]
     for done in range(rounds):
@@ -50,6 +52,12 @@ def race(ours: Callable[[], Any], theirs: Callable[[], Any], rounds: int = ROUND
         if spent + spent / (done + 1) > BUDGET:
             break
     return Race(*best, *answers)
+
+
+@cache
+def warm_up() -> None:
+    """Trace something small, so that what has to be compiled or loaded is, before anything is timed."""
+    trace(pqp.catalog.choice([[1, 0], [0, 1], [1, -1]]), (0, 10))
 
 
 def best_of(run: Callable[[], Any], rounds: int = ROUNDS) -> tuple[float, Any]:

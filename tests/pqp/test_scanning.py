@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqp.scanning import Lines, advance, fall_of, first_end, reached_ends
+from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends
 from tests.walking import FEW, INFINITY, SEEDS
 
 SIZE = 6
@@ -60,7 +60,7 @@ def test_fall_of_an_end_is_how_fast_its_gap_closes(seed, direction):
 def test_all_ends_without_a_gap_are_found(seed):
     lines, place, rooms, _ = situation(seed)
     found = np.empty(2 * SIZE, dtype=np.int64)
-    count = reached_ends(lines, place, VARIABLES, MU, TIE, found)
+    count = reached_ends(lines, place, VARIABLES, heights(lines.v, VARIABLES), MU, TIE, found)
     assert sorted(found[:count]) == np.flatnonzero(rooms.ravel() == 0).tolist()
 
 
@@ -91,4 +91,5 @@ def test_gap_is_judged_beside_the_numbers_it_is_made_of():
     found = np.empty(2, dtype=np.int64)
     for size, reached in ((1.0, 0), (1e6, 1)):
         v, lo = np.array([[size + 1e-6], [0.0]]), np.array([[size], [0.0]])
-        assert reached_ends(two_items(v, lo, hi), place, VARIABLES[:1], 0.0, TIE, found) == reached
+        lines, is_row = two_items(v, lo, hi), VARIABLES[:1]
+        assert reached_ends(lines, place, is_row, heights(v, is_row), 0.0, TIE, found) == reached
