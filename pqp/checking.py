@@ -65,13 +65,14 @@ def fill_block(
     count, number = 0, first
     while number < len(packed.ends) and count + 2 <= len(block.mus):
         _advance(form, tables, packed, number, state)
-        if not (state.is_begun[0] and _continues(packed, number, state)):
-            _write(form, packed, number, packed.starts[number], state, block, count)
+        goes_on = state.is_begun[0] and _continues(packed, number, state)
+        for place in range(1 if goes_on else 0, 2):
+            mu = packed.ends[number] if place else packed.starts[number]
+            _write(form, packed, number, mu, state, block, count)
             count += 1
-        _write(form, packed, number, packed.ends[number], state, block, count)
-        state.before[:] = block.v[count]
+        state.before[:] = block.v[count - 1]
         state.is_begun[0] = True
-        number, count = number + 1, count + 1
+        number += 1
     return number, count
 
 

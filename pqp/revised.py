@@ -157,22 +157,23 @@ class Tracer:
         return records if len(records.unknowns) >= needed else new_records(LINES, GROWTH * needed)
 
     def _lines(self, records: Records) -> Iterator[Line]:
-        """Yield the recorded lines; the first one of a trace tells all its steps."""
+        """Yield the recorded lines, which share one copy; the first one of a trace tells all its steps."""
+        count, change_count, unknown_count = records.used.tolist()
+        items, before, after = (
+            part[:change_count].copy() for part in (records.items, records.before, records.after)
+        )
+        unknowns = records.unknowns[:unknown_count].astype(np.int32)
+        values = records.values[:unknown_count].copy()
+        ends, pivots = records.ends[:count].tolist(), records.pivots[:count].tolist()
         changed, known = 0, 0
-        for number in range(records.used[0]):
-            change, unknown = records.change_ends[number], records.unknown_ends[number]
+        for number, (change, unknown) in enumerate(
+            zip(records.change_ends[:count].tolist(), records.unknown_ends[:count].tolist(), strict=True)
+        ):
             here, there = slice(changed, change), slice(known, unknown)
-            changes = Changes(*(part[here].copy() for part in (records.items, records.before, records.after)))
             steps = self._first_steps(records) if self._is_first else None
-            yield Line(
-                float(records.ends[number, 0]),
-                float(records.ends[number, 1]),
-                steps,
-                NO_CHANGES if self._is_first else changes,
-                records.unknowns[there].astype(np.int32),
-                records.values[there].copy(),
-                int(records.pivots[number]),
-            )
+            changes = NO_CHANGES if self._is_first else Changes(items[here], before[here], after[here])
+            start, end = ends[number]
+            yield Line(start, end, steps, changes, unknowns[there], values[there], pivots[number])
             self._is_first, changed, known = False, change, unknown
 
     def _first_steps(self, records: Records) -> Array:

@@ -65,11 +65,19 @@ def heights(v: Array, is_row: Array) -> tuple[float, float]:
 
 
 @compiled
+def terms_of(height: tuple[float, float], is_plain: bool) -> tuple[float, float]:
+    """Return the largest number that goes into g of variables and of rows; plain rows are made of x alone."""
+    largest = max(height[0], height[1])
+    return largest, height[0] if is_plain else largest
+
+
+@compiled
 def reached_ends(
     lines: Lines,
     place: Array,
     is_row: Array,
     height: tuple[float, float],
+    terms: tuple[float, float],
     mu: float,
     noise: float,
     found: Array,
@@ -77,17 +85,17 @@ def reached_ends(
     """Write the numbers of all ends that are reached at mu into `found`; return how many they are.
 
     An end is reached if the gap is below `TIE` times its own constant. For what was solved for, round-off of
-    that share of the largest number of its kind is allowed for; for what follows by one product, `noise`
-    times the largest number of all.
+    that share of the largest number of its kind, `height`, is allowed for; for what follows by one product,
+    `noise` times the largest number that goes into it, `terms`.
     """
     v, g, lo, hi = lines.v, lines.g, lines.lo, lines.hi
     size, count = len(place), 0
-    floor = noise * max(height[0], height[1])
     for i in range(size):
+        kind = 1 if is_row[i] else 0
         if place[i] >= 0:
-            value, allowed = v[0, i], max(TIE * height[1 if is_row[i] else 0], floor)
+            value, allowed = v[0, i], max(TIE * height[kind], noise * terms[kind])
         else:
-            value, allowed = g[0, i], floor
+            value, allowed = g[0, i], noise * terms[kind]
         low, high = lo[0, i] + mu * lo[1, i], hi[0, i] + mu * hi[1, i]
         if abs(value - low) <= allowed + TIE * (abs(value) + abs(mu * lo[1, i])):
             found[count] = i

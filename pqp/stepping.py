@@ -16,7 +16,7 @@ import numpy as np
 from pqp.field import FLAT, REBUILD_EVERY, REFINED, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
 from pqp.inverse import Core, enter, leave, solve
 from pqp.kernels import Form, add_product, column_of, compiled
-from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends
+from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends, terms_of
 
 # Why stepping stopped: the end is reached, the records are full, the event at mu is not simple, numbers are
 # stale, or round-off keeps it at one mu.
@@ -25,7 +25,7 @@ ARRIVED, FULL, UNDECIDED, STALE, LOST = range(5)
 # the end that was reached first (-1 if none), events at this mu, items that moved since the last line.
 CHANGES, PIVOTS, BLOCKING, STANDING, MOVED = range(5)
 # Places of numbers that change: the centre of the lines, the largest step of a slope since all is fresh, and
-# the largest value of v where ends were last looked for.
+# the largest values of v, of variables and then of rows, where ends were last looked for.
 MU, TURBULENCE, HEIGHT = range(3)
 # Steps of iterative refinement a change is given: an inverse with four good digits needs three.
 CORRECTIONS = 3
@@ -34,7 +34,10 @@ FEW = 6
 
 
 class Tables(NamedTuple):
-    """What never changes: staircases by step and item, which items are rows, J, and the diagonal of J M."""
+    """What never changes: staircases by step and item, which items are rows, J, and the diagonal of J M.
+
+    Rows are plain if their values are made of the variables alone.
+    """
 
     held: Array
     lo: Array
@@ -44,6 +47,7 @@ class Tables(NamedTuple):
     is_row: Array
     signs: Array
     corners: Array
+    is_plain: bool
 
 
 class Track(NamedTuple):
@@ -68,7 +72,7 @@ def new_track(states: Array, core: Core, mu: float) -> Track:
         core,
         Lines(v, g, held, lo, hi, np.zeros((2, size), dtype=bool)),
         np.array([0, 0, -1, 0, 0]),
-        np.array([mu, 0.0, 0.0]),
+        np.array([mu, 0.0, 0.0, 0.0]),
         np.empty(size, np.int64),
         np.empty(size, np.int8),
         np.empty(2 * size + 1, np.int64),
@@ -240,9 +244,10 @@ def find_tied(tables: Tables, track: Track) -> int:
     """Write the ends reached at mu into `found`, bind them, and return how many they are."""
     found, lines, blocking = track.found, track.lines, track.counts[BLOCKING]
     noise = ROUNDING * (1 + track.counts[CHANGES])
-    height = heights(lines.v, tables.is_row)
-    track.numbers[HEIGHT] = max(height[0], height[1])
-    count = reached_ends(lines, track.core.place, tables.is_row, height, track.numbers[MU], noise, found)
+    height, place = heights(lines.v, tables.is_row), track.core.place
+    track.numbers[HEIGHT], track.numbers[HEIGHT + 1] = height
+    terms = terms_of(height, tables.is_plain)
+    count = reached_ends(lines, place, tables.is_row, height, terms, track.numbers[MU], noise, found)
     if blocking >= 0 and not np.any(found[:count] == blocking):
         found[count] = blocking  # it was reached, whatever rounding says about its gap
         count += 1
@@ -341,31 +346,55 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
         held = lines.held[0, moved[k]] + mu * lines.held[1, moved[k]]
         by[0, k], by[1, k] = held - lines.v[0, moved[k]], lines.held[1, moved[k]] - lines.v[1, moved[k]]
         lines.v[0, moved[k]], lines.v[1, moved[k]] = held, lines.held[1, moved[k]]
-    height = track.numbers[HEIGHT]
+    height = track.numbers[HEIGHT : HEIGHT + 2].copy()
     for k in range(track.core.used[0]):
-        height = max(height, abs(lines.v[0, track.core.items[k]]))
-    _refine(form, tables, track, 0, moved, by[0], height)
-    _refine(form, tables, track, 1, moved, by[1], top_slope(track, 0.0) + _top(by[1]))
+        item = track.core.items[k]
+        kind = 1 if tables.is_row[item] else 0
+        height[kind] = max(height[kind], abs(lines.v[0, item]))
+    slope = top_slope(track, 0.0) + _top(by[1])
+    for part in range(2):  # numba would compile a call with the number 0 and one with 1 separately
+        terms = (slope, slope) if part else terms_of((height[0], height[1]), tables.is_plain)
+        _refine(form, tables, track, part, moved, by[part], terms)
 
 
 @compiled
 def _refine(
-    form: Form, tables: Tables, track: Track, part: int, moved: Array, by: Array, height: float
+    form: Form,
+    tables: Tables,
+    track: Track,
+    part: int,
+    moved: Array,
+    by: Array,
+    terms: tuple[float, float],
 ) -> None:
-    """Correct the values, or the slopes, until no more than round-off is left over.
+    """Correct the values, or the slopes, until no more than round-off of their terms is left over.
 
     If the steps of iterative refinement that are given to it are not enough, all is stale.
     """
     nothing = moved[:0]
     for attempt in range(CORRECTIONS):
         rest, gone = _left_over(track, part), moved if attempt == 0 else nothing
-        if not max(_top(rest), _top(by) if attempt == 0 else 0.0) > ROUNDING * height:
+        is_moved = attempt == 0 and _top(by) > ROUNDING * terms[0]
+        if not is_moved and _share(tables, track, rest, terms) <= ROUNDING:
             return
-        if not _apply(form, tables, track, part, rest, gone, by, height):
+        if not _apply(form, tables, track, part, rest, gone, by, terms):
             return
-        height = max(height, top_slope(track, 0.0)) if part == 1 else height
-    if _top(_left_over(track, part)) > REFINED * height:
+        if part == 1:
+            top = max(terms[0], top_slope(track, 0.0))
+            terms = (top, top)
+    if not _share(tables, track, _left_over(track, part), terms) <= REFINED:
         track.numbers[TURBULENCE] = np.inf
+
+
+@compiled
+def _share(tables: Tables, track: Track, rest: Array, terms: tuple[float, float]) -> float:
+    """Return what is left over on R, beside the terms of its kind."""
+    share = 0.0
+    for k in range(len(rest)):
+        size = terms[1] if tables.is_row[track.core.items[k]] else terms[0]
+        if abs(rest[k]) > share * size:
+            share = abs(rest[k]) / size
+    return share
 
 
 @compiled
@@ -382,7 +411,14 @@ def _left_over(track: Track, part: int) -> Array:
 
 @compiled
 def _apply(
-    form: Form, tables: Tables, track: Track, part: int, rest: Array, moved: Array, by: Array, height: float
+    form: Form,
+    tables: Tables,
+    track: Track,
+    part: int,
+    rest: Array,
+    moved: Array,
+    by: Array,
+    terms: tuple[float, float],
 ) -> bool:
     """Move v on R by what removes the rest, as far as the inverse knows, and let g follow; tell if it did.
 
@@ -393,7 +429,7 @@ def _apply(
     for k in range(len(moved)):
         rest -= column_of(form, R, moved[k]) * by[k]
     step = solve(core, tables.signs[R] * rest)
-    is_noise = part == 0 and _top(step) > TIE * height and _top(rest) <= TIE * height
+    is_noise = part == 0 and _top(step) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE
     if is_noise:
         step[:] = 0.0
     for k in range(len(R)):

@@ -28,7 +28,7 @@ from pqp.field import (
     Array,
 )
 from pqp.inverse import Inverse
-from pqp.kernels import Form, column_of, frozen
+from pqp.kernels import NO_PART, Form, column_of, frozen
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
 from pqp.stepping import CHANGES, MU, TURBULENCE, Tables, Track, correct, is_due, new_track, put
@@ -73,6 +73,7 @@ class Setting:
             frozen(self.is_row),
             frozen(signs),
             frozen(signs * self.system.diagonal()),
+            self.form.size < self.system.size and self.form.G.kind == NO_PART.kind,
         )
 
     def is_unknown(self, states: Array) -> Array:

@@ -4,13 +4,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends
+from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends, terms_of
 from tests.walking import FEW, INFINITY, SEEDS
 
 SIZE = 6
 TIE, FLAT = 1e-11, 1e-11
 MU = 1.0
-VARIABLES = np.zeros(SIZE, dtype=bool)
 
 
 def situation(seed):
@@ -27,6 +26,13 @@ def situation(seed):
     lines = Lines(v, g, np.zeros((2, SIZE)), lo, hi, np.zeros((2, SIZE), dtype=bool))
     rooms = np.stack([dependent[0] - lo[0] - MU * lo[1], hi[0] + MU * hi[1] - dependent[0]])
     return lines, place, rooms, np.stack([dependent[1] - lo[1], hi[1] - dependent[1]])
+
+
+def reached_in(lines, place, mu, found):
+    """How many ends are reached at mu, all items being variables."""
+    is_row = np.zeros(len(place), dtype=bool)
+    height = heights(lines.v, is_row)
+    return reached_ends(lines, place, is_row, height, terms_of(height, False), mu, TIE, found)
 
 
 def distances(rooms, rates, direction):
@@ -60,7 +66,7 @@ def test_fall_of_an_end_is_how_fast_its_gap_closes(seed, direction):
 def test_all_ends_without_a_gap_are_found(seed):
     lines, place, rooms, _ = situation(seed)
     found = np.empty(2 * SIZE, dtype=np.int64)
-    count = reached_ends(lines, place, VARIABLES, heights(lines.v, VARIABLES), MU, TIE, found)
+    count = reached_in(lines, place, MU, found)
     assert sorted(found[:count]) == np.flatnonzero(rooms.ravel() == 0).tolist()
 
 
@@ -91,5 +97,4 @@ def test_gap_is_judged_beside_the_numbers_it_is_made_of():
     found = np.empty(2, dtype=np.int64)
     for size, reached in ((1.0, 0), (1e6, 1)):
         v, lo = np.array([[size + 1e-6], [0.0]]), np.array([[size], [0.0]])
-        lines, is_row = two_items(v, lo, hi), VARIABLES[:1]
-        assert reached_ends(lines, place, is_row, heights(v, is_row), 0.0, TIE, found) == reached
+        assert reached_in(two_items(v, lo, hi), place, 0.0, found) == reached
