@@ -137,3 +137,19 @@ def test_items_that_do_not_fall_join_only_when_they_must():
     Lambda = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
     verdict, _ = verdict_on(Lambda, np.array([-2.0, 0.5, 3.0]))
     assert sorted(verdict.crossed) == [0, 1]
+
+
+def test_slopes_that_differ_by_round_off_are_equal():
+    """Two copies of one item: the first crosses, and the second, but for its last digits, stays put."""
+    Lambda, slopes = np.full((2, 2), 3e-6), [-1e-6, -1e-6 - 1e-14]
+    pivots = settle(Local(Lambda), Tie([0, 0], [0, 1], slopes, flat=1e-13))
+    assert len(last_of(pivots).crossed) == 1
+
+
+def last_of(pivots):
+    """What a generator returns in the end."""
+    while True:
+        try:
+            next(pivots)
+        except StopIteration as decided:
+            return decided.value
