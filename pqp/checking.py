@@ -1,7 +1,7 @@
 """Checking: the loops behind the verification of lines, compiled.
 
 Room: packed lines, steps and products in, what they miss out.
-May touch: `field`, `kernels`, `stepping` (its tables).
+May touch: `field`, `kernels`, `stairs`, `tracks`.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from pqp.field import ACCURATE, Array
 from pqp.kernels import Form, add_product, compiled
 from pqp.stairs import PINNED
-from pqp.stepping import Tables
+from pqp.tracks import Tables
 
 # A number is judged beside itself and what it is measured against, and beside this share of the largest one
 # that goes into it: the rest is round-off of sums, which a small number cannot help.

@@ -5,7 +5,7 @@ decide who steps over; go on. If it has no solution, walk at this mu along the o
 blocks, or prove that nothing does.
 
 Room: a walk and an interval in; pieces, pivots and, where the trace cannot go on, a dead end out.
-May touch: `errors`, `field`, `log`, `stairs`, `scanning`, `stepping`, `walk`, `responses`, `ties`.
+May touch: `errors`, `field`, `log`, `stairs`, `scanning`, `tracks`, `stepping`, `walk`, `responses`, `ties`.
 """
 
 import sys
@@ -24,22 +24,18 @@ from pqp.scanning import fall_of
 from pqp.stairs import STEP_NAMES
 from pqp.stepping import (
     ARRIVED,
-    BLOCKING,
     FEW,
     LOST,
-    MOVED,
-    PIVOTS,
     STALE,
     UNDECIDED,
     Course,
     Records,
-    beyond,
     find_tied,
     new_records,
     run,
-    top_slope,
 )
 from pqp.ties import Tie, Verdict, settle
+from pqp.tracks import BLOCKING, MOVED, PIVOTS, beyond, top_slope
 from pqp.walk import HI, LO, Walk
 
 

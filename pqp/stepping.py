@@ -6,77 +6,40 @@ happens (an untrusted pivot, a large tie, no room, time to compute everything an
 
 Room: the arrays of a walk in; the same arrays some events later, records of the lines passed, and why it
 stopped out.
-May touch: `field`, `stairs`, `kernels`, `inverse`, `scanning`.
+May touch: `field`, `kernels`, `inverse`, `scanning`, `tracks`, `refinement`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from pqp.field import FLAT, REBUILD_EVERY, REFINED, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
+from pqp.field import FLAT, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
 from pqp.inverse import Core, enter, leave, solve
-from pqp.kernels import Form, add_product, column_of, compiled
-from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends, terms_of
+from pqp.kernels import Form, column_of, compiled
+from pqp.refinement import correct
+from pqp.scanning import advance, fall_of, first_end, heights, reached_ends, terms_of
+from pqp.tracks import (
+    BLOCKING,
+    CHANGES,
+    HEIGHT,
+    MOVED,
+    MU,
+    PIVOTS,
+    STANDING,
+    TURBULENCE,
+    Tables,
+    Track,
+    beyond,
+    is_due,
+    put,
+    top_slope,
+)
 
 # Why stepping stopped: the end is reached, the records are full, the event at mu is not simple, numbers are
 # stale, or round-off keeps it at one mu.
 ARRIVED, FULL, UNDECIDED, STALE, LOST = range(5)
-# Places of whole numbers that change: changes since everything was computed anew, pivots since the last line,
-# the end that was reached first (-1 if none), events at this mu, items that moved since the last line.
-CHANGES, PIVOTS, BLOCKING, STANDING, MOVED = range(5)
-# Places of numbers that change: the centre of the lines, the largest step of a slope since all is fresh, and
-# the largest values of v, of variables and then of rows, where ends were last looked for.
-MU, TURBULENCE, HEIGHT = range(3)
-# Steps of iterative refinement a change is given: an inverse with four good digits needs three.
-CORRECTIONS = 3
 # Ties that take more pivots are solved on their local dictionary, which is smaller than the basis.
 FEW = 6
-
-
-class Tables(NamedTuple):
-    """What never changes: staircases by step and item, which items are rows, J, and the diagonal of J M.
-
-    Rows are plain if their values are made of the variables alone.
-    """
-
-    held: Array
-    lo: Array
-    hi: Array
-    next_at_lo: Array
-    next_at_hi: Array
-    is_row: Array
-    signs: Array
-    corners: Array
-    is_plain: bool
-
-
-class Track(NamedTuple):
-    """What changes: steps, inverse, lines, counters; `moved` and `before` are items since the last line."""
-
-    states: Array
-    core: Core
-    lines: Lines
-    counts: Array
-    numbers: Array
-    moved: Array
-    before: Array
-    found: Array
-
-
-def new_track(states: Array, core: Core, mu: float) -> Track:
-    """Return the track of a walk that begins at mu, without lines yet."""
-    size = len(states)
-    v, g, held, lo, hi = (np.zeros((2, size)) for _ in range(5))
-    return Track(
-        states,
-        core,
-        Lines(v, g, held, lo, hi, np.zeros((2, size), dtype=bool)),
-        np.array([0, 0, -1, 0, 0]),
-        np.array([mu, 0.0, 0.0, 0.0]),
-        np.empty(size, np.int64),
-        np.empty(size, np.int8),
-        np.empty(2 * size + 1, np.int64),
-    )
 
 
 class Course(NamedTuple):
@@ -153,20 +116,6 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
 
 
 @compiled
-def is_due(track: Track) -> bool:
-    """Tell whether it is time to compute everything anew."""
-    return track.counts[CHANGES] >= max(REBUILD_EVERY, track.core.used[0])
-
-
-@compiled
-def top_slope(track: Track, speed: float) -> float:
-    """Return the largest slope of v; that of what is held is among the data's."""
-    for k in range(track.core.used[0]):
-        speed = max(speed, abs(track.lines.v[1, track.core.items[k]]))
-    return speed
-
-
-@compiled
 def _move(track: Track, mu: float) -> None:
     if mu != track.numbers[MU]:
         advance(track.lines, mu - track.numbers[MU])
@@ -204,28 +153,35 @@ def _record(track: Track, records: Records, end: float) -> bool:
 
 @compiled
 def _turn(form: Form, tables: Tables, track: Track, course: Course) -> bool:
-    """Let tied items step over their ends until none falls; tell whether that could be done here."""
-    size, found, counts = len(track.states), track.found, track.counts
-    count = find_tied(tables, track)
+    """Let tied items step over their ends until none falls; tell whether that could be done here.
+
+    Of a large tie one item alone may step over: what falls then may be round-off of the others.
+    """
+    size, count = len(track.states), find_tied(tables, track)
     if _is_any_pinched(track, count):
         return False
     flat = FLAT * (top_slope(track, 0.0) + course.speed)
-    for pivot in range(FEW + 1 if count <= FEW else 2):
-        least = -1
-        for k in range(count):
-            falls = fall_of(track.lines, track.core.place, found[k], course.direction) > flat
-            if falls and (least < 0 or found[k] % size < found[least] % size):
-                least = k
+    for _ in range(FEW if 1 < count <= FEW else 1):
+        least = _least_falling(track, count, course.direction, flat)
         if least < 0:
             return True
-        if pivot == (FEW if count <= FEW else 1) or not _cross(form, tables, track, found[least]):
+        item = track.found[least] % size
+        if not _cross(form, tables, track, track.found[least]):
             return False
-        item = found[least] % size
-        found[least] = item if track.lines.settled[0, item] else size + item
-        counts[BLOCKING] = -1
-        if count == 1:
-            return True
-    return False
+        track.found[least] = item if track.lines.settled[0, item] else size + item
+        track.counts[BLOCKING] = -1
+    return count == 1 or _least_falling(track, count, course.direction, flat) < 0
+
+
+@compiled
+def _least_falling(track: Track, count: int, direction: float, flat: float) -> int:
+    """Return which of the ends found closes and has the least item, -1 if none closes."""
+    least, size = -1, len(track.states)
+    for k in range(count):
+        falls = fall_of(track.lines, track.core.place, track.found[k], direction) > flat
+        if falls and (least < 0 or track.found[k] % size < track.found[least] % size):
+            least = k
+    return least
 
 
 @compiled
@@ -311,139 +267,3 @@ def _step_over(tables: Tables, track: Track, item: int, at_hi: bool) -> None:
     put(tables, track, item, new)
     track.lines.settled[0, item], track.lines.settled[1, item] = begins == 0, begins == 1
     track.counts[PIVOTS] += 1
-
-
-@compiled
-def beyond(tables: Tables, state: int, item: int, at_hi: bool) -> tuple[int, int]:
-    """Return the step beyond an end, and at which of its own ends it begins: 0 for `lo`, 1 for `hi`."""
-    new = tables.next_at_hi[state, item] if at_hi else tables.next_at_lo[state, item]
-    return new, 0 if tables.next_at_lo[new, item] == state else 1
-
-
-@compiled
-def put(tables: Tables, track: Track, item: int, state: int) -> None:
-    """Put an item on a step, and note on which one it stood on the last line."""
-    counts, lines = track.counts, track.lines
-    known = False
-    for k in range(counts[MOVED]):
-        known = known or track.moved[k] == item
-    if not known:
-        track.moved[counts[MOVED]], track.before[counts[MOVED]] = item, track.states[item]
-        counts[MOVED] += 1
-    track.states[item] = state
-    for part in range(2):
-        lines.held[part, item] = tables.held[state, item, part]
-        lines.lo[part, item] = tables.lo[state, item, part]
-        lines.hi[part, item] = tables.hi[state, item, part]
-
-
-@compiled
-def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
-    """Move v on R so that g meets what is held there, after the v of some other items have moved."""
-    lines, mu = track.lines, track.numbers[MU]
-    by = np.empty((2, len(moved)))
-    for k in range(len(moved)):
-        held = lines.held[0, moved[k]] + mu * lines.held[1, moved[k]]
-        by[0, k], by[1, k] = held - lines.v[0, moved[k]], lines.held[1, moved[k]] - lines.v[1, moved[k]]
-        lines.v[0, moved[k]], lines.v[1, moved[k]] = held, lines.held[1, moved[k]]
-    height = track.numbers[HEIGHT : HEIGHT + 2].copy()
-    for k in range(track.core.used[0]):
-        item = track.core.items[k]
-        kind = 1 if tables.is_row[item] else 0
-        height[kind] = max(height[kind], abs(lines.v[0, item]))
-    slope = top_slope(track, 0.0) + _top(by[1])
-    for part in range(2):  # numba would compile a call with the number 0 and one with 1 separately
-        terms = (slope, slope) if part else terms_of((height[0], height[1]), tables.is_plain)
-        _refine(form, tables, track, part, moved, by[part], terms)
-
-
-@compiled
-def _refine(
-    form: Form,
-    tables: Tables,
-    track: Track,
-    part: int,
-    moved: Array,
-    by: Array,
-    terms: tuple[float, float],
-) -> None:
-    """Correct the values, or the slopes, until no more than round-off of their terms is left over.
-
-    If the steps of iterative refinement that are given to it are not enough, all is stale.
-    """
-    nothing = moved[:0]
-    for attempt in range(CORRECTIONS):
-        rest, gone = _left_over(track, part), moved if attempt == 0 else nothing
-        is_moved = attempt == 0 and _top(by) > ROUNDING * terms[0]
-        if not is_moved and _share(tables, track, rest, terms) <= ROUNDING:
-            return
-        if not _apply(form, tables, track, part, rest, gone, by, terms):
-            return
-        if part == 1:
-            top = max(terms[0], top_slope(track, 0.0))
-            terms = (top, top)
-    if not _share(tables, track, _left_over(track, part), terms) <= REFINED:
-        track.numbers[TURBULENCE] = np.inf
-
-
-@compiled
-def _share(tables: Tables, track: Track, rest: Array, terms: tuple[float, float]) -> float:
-    """Return what is left over on R, beside the terms of its kind."""
-    share = 0.0
-    for k in range(len(rest)):
-        size = terms[1] if tables.is_row[track.core.items[k]] else terms[0]
-        if abs(rest[k]) > share * size:
-            share = abs(rest[k]) / size
-    return share
-
-
-@compiled
-def _left_over(track: Track, part: int) -> Array:
-    """Return by how much the values, or the slopes, of g miss what is held on R."""
-    lines, core = track.lines, track.core
-    rest = np.empty(core.used[0])
-    for k in range(len(rest)):
-        i = core.items[k]
-        held = lines.held[1, i] if part else lines.held[0, i] + track.numbers[MU] * lines.held[1, i]
-        rest[k] = held - lines.g[part, i]
-    return rest
-
-
-@compiled
-def _apply(
-    form: Form,
-    tables: Tables,
-    track: Track,
-    part: int,
-    rest: Array,
-    moved: Array,
-    by: Array,
-    terms: tuple[float, float],
-) -> bool:
-    """Move v on R by what removes the rest, as far as the inverse knows, and let g follow; tell if it did.
-
-    Values stay where they are if g is right but for round-off and v is not: it would only be amplified.
-    """
-    lines, core = track.lines, track.core
-    R = core.items[: core.used[0]]
-    for k in range(len(moved)):
-        rest -= column_of(form, R, moved[k]) * by[k]
-    step = solve(core, tables.signs[R] * rest)
-    is_noise = part == 0 and _top(step) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE
-    if is_noise:
-        step[:] = 0.0
-    for k in range(len(R)):
-        lines.v[part, R[k]] += step[k]
-    if part == 1:
-        track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], _top(step))
-    everything = np.concatenate((R, moved))
-    add_product(form, everything, np.concatenate((step, by[: len(moved)])), lines.g[part])
-    return not is_noise
-
-
-@compiled
-def _top(values: Array) -> float:
-    top = 0.0
-    for value in values:
-        top = max(top, abs(value))
-    return top

@@ -7,7 +7,8 @@ slopes alone, but for round-off and jumps, so that values stay as good as they w
 step of iterative refinement, and everything is computed anew after `REBUILD_EVERY` changes.
 
 Room: states in; lines, gaps and the local dictionary out. Decides no step.
-May touch: `errors`, `field`, `stairs`, `kernels`, `scanning`, `inverse`, `system`, `stepping`.
+May touch: `errors`, `field`, `stairs`, `kernels`, `scanning`, `inverse`, `system`, `tracks`,
+`refinement`.
 """
 
 from collections.abc import Sequence
@@ -29,10 +30,11 @@ from pqp.field import (
 )
 from pqp.inverse import Inverse
 from pqp.kernels import NO_PART, Form, column_of, frozen
+from pqp.refinement import correct
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
-from pqp.stepping import CHANGES, MU, TURBULENCE, Tables, Track, correct, is_due, new_track, put
 from pqp.system import System
+from pqp.tracks import CHANGES, MU, TURBULENCE, Tables, Track, is_due, new_track, put
 
 LO, HI = 0, 1
 NOTHING = np.empty(0, dtype=np.int64)

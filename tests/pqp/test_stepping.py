@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 import pqp
 from pqp.errors import NumericalTroubleError
 from pqp.journey import Journey
+from pqp.refinement import correct
 from pqp.revised import Line, Tracer
 from pqp.stairs import build_stairs
 from pqp.starting import Blocked, find_start
-from pqp.stepping import CHANGES, correct, is_due
+from pqp.tracks import CHANGES, is_due
 from pqp.walk import Setting, Walk
 from tests.strategies import instances
 from tests.walking import FEW, SEEDS, SYSTEMS, any_states, limits_of, walk_from
