@@ -1,7 +1,7 @@
 """Checking: the loops behind the verification of lines, compiled.
 
 Room: packed lines, steps and products in, what they miss out.
-May touch: `field`, `kernels`, `stairs`, `tracks`.
+May touch: `field`, `kernels`, `stairs`, `scanning`, `tracks`.
 """
 
 from typing import NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 
 from pqp.field import ACCURATE, Array
 from pqp.kernels import Form, add_product, compiled
+from pqp.scanning import first_row, top_of
 from pqp.stairs import PINNED
 from pqp.tracks import Tables
 
@@ -178,13 +179,8 @@ def _heights(tables: Tables, couples: Array, v: Array, products: Array, tops: Ar
     What is solved for, v, is made of what its equations are made of: variables of costs and of the values of
     rows, multipliers of rows of costs and of the variables.
     """
-    top, result = np.zeros(2), np.zeros((2, 2))
-    value = 0.0
-    for i in range(len(v)):
-        kind = 1 if tables.is_row[i] else 0
-        top[kind] = max(top[kind], abs(v[i]))
-        if kind == 1:
-            value = max(value, abs(products[i]))
+    result, variables = np.zeros((2, 2)), first_row(tables.is_row)
+    top, value = (top_of(v[:variables]), top_of(v[variables:])), top_of(products[variables:])
     for kind in range(2):
         result[kind, 1] = tops[kind]
         for other in range(2):

@@ -19,6 +19,8 @@ from pqp.matrices import MatrixData, is_sparse
 
 # Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy.
 compiled = njit(cache=True, error_model="numpy")
+# The same for sums and maxima, whose order may change so that several are taken at once.
+compiled_in_any_order = njit(cache=True, error_model="numpy", fastmath=True)
 NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED = range(6)
 
 

@@ -34,7 +34,7 @@ from pqp.verification import misses
 from pqp.walk import Walk
 
 # A tie at the beginning of an interval that takes more pivots is left alone, and the start is inside.
-CROWD = 8
+CROWD = 4
 # How far inside it is, beside the length of the interval.
 CLOSE = 1e-3
 # How far out an obvious solution is looked for where an interval has no end.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import TIE, Array
-from pqp.kernels import compiled
+from pqp.kernels import compiled, compiled_in_any_order
 
 
 class Lines(NamedTuple):
@@ -54,14 +54,28 @@ def first_end(lines: Lines, place: Array, mu: float, direction: float, flat: flo
 
 @compiled
 def heights(v: Array, is_row: Array) -> tuple[float, float]:
-    """Return the largest value among variables and among rows."""
-    variables, rows = 1e-300, 1e-300
-    for i in range(len(is_row)):
-        if is_row[i]:
-            rows = max(rows, abs(v[0, i]))
-        else:
-            variables = max(variables, abs(v[0, i]))
-    return variables, rows
+    """Return the largest value among variables, which come first, and among rows."""
+    first = first_row(is_row)
+    return top_of(v[0, :first]), top_of(v[0, first:])
+
+
+@compiled
+def first_row(is_row: Array) -> int:
+    """Return the number of variables."""
+    low, high = 0, len(is_row)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_row[middle] else (middle + 1, high)
+    return low
+
+
+@compiled_in_any_order
+def top_of(values: Array) -> float:
+    """Return the size of the largest of some numbers."""
+    top = 1e-300
+    for value in values:
+        top = max(top, abs(value))
+    return top
 
 
 @compiled

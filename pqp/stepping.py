@@ -39,7 +39,7 @@ from pqp.tracks import (
 # stale, or round-off keeps it at one mu.
 ARRIVED, FULL, UNDECIDED, STALE, LOST = range(5)
 # Ties that take more pivots are solved on their local dictionary, which is smaller than the basis.
-FEW = 6
+FEW = 24
 
 
 class Course(NamedTuple):

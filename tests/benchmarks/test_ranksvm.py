@@ -47,7 +47,7 @@ def all_pairs():
     warm_up()
     seconds, path = cpu_seconds(lambda: trace(problem, (0, LARGEST)))
     bends = path.breakpoints[:: max(1, len(path.breakpoints) // 100)]
-    gap = max(_gap(K, pairs, np.asarray(path(C).x, dtype=float), float(C)) for C in bends)
+    gap = max(_gap(K, problem.P.pairs, np.asarray(path(C).x, dtype=float), float(C)) for C in bends)
     return {"seconds": seconds, "pieces": len(path.segments), "gap": gap}
 
 
