@@ -15,9 +15,9 @@ from pqp.kernels import DENSE, NOTHING
 from pqp.revised import Line
 from pqp.walk import Setting
 
-# Numbers checked together, and points at the most: enough for products of blocks to pay, few enough to stay
-# in the cache.
-BLOCK, POINTS = 2**17, 64
+# Numbers checked together, few enough to stay in the cache, and points at the least and at the most, enough
+# for products of blocks to pay.
+BLOCK, LEAST, MOST = 2**17, 16, 64
 # Lines packed at a time.
 CHUNK = 256
 # A line without end is checked this many times farther out than it starts.
@@ -34,7 +34,7 @@ def misses(leg: Leg, setting: Setting) -> Array:
     steps = leg.first.astype(np.int8)
     held = setting.stairs.held[steps, np.arange(size)]
     state = Pass(steps, held, np.empty(size), np.zeros(1, dtype=bool), np.empty((2, 0)))
-    points = _empty_block(max(2, min(POINTS, BLOCK // max(size, 1))), size)
+    points = _empty_block(max(LEAST, min(MOST, BLOCK // max(size, 1))), size)
     scales = _couples(setting), _tops(setting)
     for begin in range(0, len(leg.lines), CHUNK):
         packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
