@@ -6,13 +6,14 @@ May touch: `field`, `log`, `segment`, `stretches`, `tableau` (its records).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from operator import attrgetter
 
 from pqp.field import RATIONAL, Field, Number
 from pqp.log import Entry
 from pqp.place import Place
 from pqp.problem import ParametricQP
-from pqp.segment import Segment
+from pqp.segment import Segment, descent
 from pqp.stretches import explain
 from pqp.tableau import Stretch
 
@@ -48,7 +49,10 @@ def ordered(one: Number, other: Number) -> tuple[Number, Number]:
 
 
 def seamless(segments: Sequence[Segment]) -> list[Segment]:
-    """Return ascending segments, unsolvable neighbours that one proof covers taken together."""
+    """Return ascending segments, unsolvable neighbours that one proof covers taken together.
+
+    Unbounded ones keep their own feasible points, but share a ray where one of theirs serves all.
+    """
     result: list[Segment] = []
     for segment in segments:
         joined = _joined(result[-1], segment) if result else None
@@ -56,7 +60,30 @@ def seamless(segments: Sequence[Segment]) -> list[Segment]:
             result.append(segment)
         else:
             result[-1] = joined
-    return result
+    sides = groupby(result, key=attrgetter("status"))
+    return [segment for status, side in sides for segment in _on_one_ray(status, list(side))]
+
+
+def _on_one_ray(status: str, side: list[Segment]) -> list[Segment]:
+    """Return neighbouring segments, with one ray if they are unbounded and one of their rays serves all."""
+    if status != "unbounded" or len(side) == 1:
+        return side
+    for one in side:
+        if _descends(one, side[0].lo, side[-1].hi):
+            return [replace(segment, ray=one.ray, violation=one.violation) for segment in side]
+    return side
+
+
+def _descends(segment: Segment, lo: Number, hi: Number) -> bool:
+    """Tell whether the objective falls along a ray inside the whole interval."""
+    assert segment.ray is not None
+    assert segment.violation is not None
+    change = descent(segment.problem.data(RATIONAL), segment.ray, segment.violation)
+    return all(end.sign_of(change) < 0 for end in _just_inside(lo, hi))
+
+
+def _just_inside(lo: Number, hi: Number) -> tuple[Place, Place]:
+    return Place(RATIONAL.number(lo), 1), Place(RATIONAL.number(hi), -1)
 
 
 def _joined(left: Segment, right: Segment) -> Segment | None:
@@ -74,5 +101,4 @@ def _proves(segment: Segment, lo: Number, hi: Number) -> bool:
     """Tell whether a Farkas vector contradicts feasibility inside the whole interval."""
     assert segment.proof is not None
     gap = segment.proof.gap(segment.problem.data(RATIONAL))
-    ends = (Place(RATIONAL.number(lo), 1), Place(RATIONAL.number(hi), -1))
-    return all(end.sign_of(gap) > 0 for end in ends)
+    return all(end.sign_of(gap) > 0 for end in _just_inside(lo, hi))

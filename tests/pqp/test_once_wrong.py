@@ -124,3 +124,12 @@ def test_float_rounding_of_an_end_does_not_make_soft_limits_cross(engine):
     third = Fraction(1, 3)
     problem = pqp.ParametricQP([[0]], [0], A=[[1]], row_lower=0, row_upper=mu - third, penalty=[1], lower=0)
     assert [interval.status for interval in engine.trace(problem, (third, 1)).intervals] == ["optimal"]
+
+
+def test_two_rays_were_found_where_one_proves_that_the_objective_is_unbounded_everywhere():
+    """x3 falls for ever at every mu, x2 below 1 only; traced from the middle, each side had its own ray."""
+    problem = pqp.ParametricQP(np.zeros((3, 3), int), [0, -1 + mu, -1], lower=0)
+    path = pqp.solve_path(problem, (-math.inf, math.inf))
+    assert {segment.status for segment in path.segments} == {"unbounded"}
+    assert {tuple(segment.ray) for segment in path.segments} == {(0, 0, 1)}
+    path.certify()
