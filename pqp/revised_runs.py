@@ -114,10 +114,11 @@ class RevisedRunner:
         that of a lasso, bases may be singular: then a start elsewhere costs less.
         """
         begin, stop = ends
-        origin = self._origin(begin, stop)
-        if origin != begin or start is not None:
-            states = None if start is None else codes_of(start)
-            self._both_ways(ways, ends, origin if start is None else begin, states, watch, part)
+        known = start is not None and not is_infinite(begin)
+        origin = begin if known else self._origin(begin, stop)
+        if origin != begin or known:
+            states = codes_of(start) if known and start is not None else None
+            self._both_ways(ways, ends, origin, states, watch, part)
             return
         try:
             self._go(self._new(ways), ends, None, watch, part, CROWD)

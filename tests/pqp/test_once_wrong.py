@@ -133,3 +133,14 @@ def test_two_rays_were_found_where_one_proves_that_the_objective_is_unbounded_ev
     assert {segment.status for segment in path.segments} == {"unbounded"}
     assert {tuple(segment.ray) for segment in path.segments} == {(0, 0, 1)}
     path.certify()
+
+
+@pytest.mark.parametrize("slope", [1, -1])
+def test_path_that_begins_at_infinity_went_on_with_a_basis_that_holds_nowhere_else(slope):
+    problem = pqp.ParametricQP([[0]], [slope * mu], lower=0)
+    whole = pqp.solve_path(problem, (-math.inf, math.inf))
+    for begin, target in ((-math.inf, math.inf), (math.inf, -math.inf)):
+        ends = sorted((begin, 0.0))
+        extended = pqp.solve_path(problem, tuple(ends)).extend(target)
+        assert [part.status for part in extended.intervals] == [part.status for part in whole.intervals]
+        extended.certify()
