@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.field import ACCURATE, Array
-from pqp.kernels import Form, add_product, compiled
+from pqp.field import ACCURATE, ROUNDING, Array
+from pqp.kernels import Form, add_product, column_of, compiled
 from pqp.scanning import first_row, top_of
 from pqp.stairs import PINNED
 from pqp.tracks import Tables
@@ -133,12 +133,12 @@ def _write(form: Form, packed: Packed, number: int, mu: float, state: Pass, bloc
 
 @compiled
 def largest_misses(
-    tables: Tables, q: Array, scales: tuple[Array, Array], block: Block, products: Array
+    form: Form, tables: Tables, q: Array, scales: tuple[Array, Array], block: Block, products: Array
 ) -> Array:
     """Return by how much every point misses the optimality conditions, beside the numbers it is made of.
 
     `scales` are which kinds (variables, rows) enter which g, and the largest constants and slopes of q for
-    both kinds; `products` are M v.
+    both kinds; `products` are M v. An equation with more than round-off left over is judged by its own terms.
     """
     couples, tops = scales
     result = np.zeros(len(products))
@@ -158,9 +158,22 @@ def largest_misses(
                 result[b] = max(result[b], below, above)
             if is_unknown:
                 held, moved = tables.held[step, i, 0], mu * tables.held[step, i, 1]
-                rest = _beside(abs(g - held - moved), abs(held) + abs(moved), g, height[kind, 1])
+                miss, limit = abs(g - held - moved), abs(held) + abs(moved)
+                rest = _beside(miss, limit, g, height[kind, 1])
+                if ROUNDING < rest <= ACCURATE:
+                    rest = miss / (limit + abs(q[i, 0]) + abs(mu * q[i, 1]) + _terms(form, v, i))
                 result[b] = max(result[b], rest)
     return result
+
+
+@compiled
+def _terms(form: Form, v: Array, item: int) -> float:
+    """Return the sum of the sizes of the terms that one row of M v is made of."""
+    column = column_of(form, np.arange(len(v)), item)
+    total = 0.0
+    for j in range(len(v)):
+        total += abs(column[j] * v[j])
+    return total
 
 
 @compiled

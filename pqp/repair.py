@@ -1,8 +1,11 @@
 """Repair: lines that float64 got wrong, or could not get at all, from exact pieces.
 
+A small problem is traced exactly as a whole. Of a large one an excerpt is: the items that may move; one that
+was left out and would have moved joins, and the excerpt is traced again from there.
+
 Room: lines and a rescuer in, lines out.
-May touch: `errors`, `field`, `compact`, `revised`, `translation`, `equilibration`, `rescue`, `collecting`,
-`verification`, `tableau` (its records).
+May touch: `errors`, `field`, `compact`, `revised`, `translation`, `equilibration`, `rescue`, `excerpt`,
+`collecting`, `verification`, `tableau` (its records).
 """
 
 from collections.abc import Iterator
@@ -12,14 +15,22 @@ import numpy as np
 
 from pqp.collecting import Leg, glue
 from pqp.equilibration import Scene
-from pqp.errors import NumericalTroubleError
-from pqp.field import ACCURATE, KKT_RESIDUAL, TIE, Array, Number
+from pqp.errors import InternalError, NumericalTroubleError
+from pqp.excerpt import Excerpt, take_excerpt
+from pqp.field import ACCURATE, KKT_RESIDUAL, SAME_POINT, TIE, Array, Number
 from pqp.rescue import ExactPiece, Rescuer
 from pqp.revised import NO_CHANGES, Changes, Line
 from pqp.tableau import Stretch
 from pqp.translation import Translation
 from pqp.verification import misses, place_on
 from pqp.walk import Walk
+
+# Items this close to an end, beside the largest number of a basis, are in an excerpt from the beginning.
+NEAR = 1e-6
+# An excerpt to which items were added this often is no excerpt any more.
+ROUNDS = 20
+# More lines than this that only exact arithmetic can mend are a sign of data float64 cannot carry.
+MENDED = 16
 
 
 @dataclass(frozen=True)
@@ -31,10 +42,64 @@ class Repair:
     rescuer: Rescuer
 
     def lines(self, steps: Array | None, begin: Number, stop: Number) -> Iterator[Line | Stretch]:
-        """Yield exact lines from one mu to another, each with all its steps."""
+        """Yield exact lines from one mu to another, each with all its steps.
+
+        Of a problem that is too large for that, the steps at the first mu must be known.
+        """
+        if not self.rescuer.is_able:
+            if steps is None:
+                raise _unhelped()
+            yield from self._lines_in_excerpts(steps, begin, stop)
+            return
         states = None if steps is None else self.translation.all_states(steps)
         for piece in self.rescuer.pieces(states, begin, stop):
             yield piece if isinstance(piece, Stretch) else self._line(piece)
+
+    def _lines_in_excerpts(self, steps: Array, begin: Number, stop: Number) -> Iterator[Line]:
+        """Yield exact lines for as long as no item outside the excerpt moves; if one does, it joins."""
+        moving = self._near(steps, float(begin))
+        for _ in range(ROUNDS):
+            late = np.zeros_like(moving)
+            for piece in self._pieces(take_excerpt(self.translation, steps, moving), begin, stop):
+                line = self._line(piece)
+                late = self._overlooked(line, moving)
+                if np.any(late):
+                    break
+                yield line
+                assert line.steps is not None
+                begin, steps = piece.end, line.steps
+            if not np.any(late):
+                return
+            moving |= late
+        raise _unhelped()
+
+    def _near(self, steps: Array, mu: float) -> Array:
+        """Tell which items are solved for, or close to an end, at mu."""
+        walk = Walk(self.scene.setting, steps, mu)
+        gaps = walk.gaps()[:, :, 0].min(axis=0)
+        return np.asarray(self.scene.setting.is_unknown(steps) | (gaps <= NEAR * _size(walk)))
+
+    def _overlooked(self, line: Line, moving: Array) -> Array:
+        """Tell which items outside an excerpt are beyond an end somewhere on a line."""
+        assert line.steps is not None
+        walk = Walk(self.scene.setting, line.steps, place_on(line))
+        gaps, size = walk.gaps(), ACCURATE * _size(walk)
+        far = gaps[:, :, 0] + (line.end - walk.mu) * gaps[:, :, 1] if np.isfinite(line.end) else gaps[:, :, 0]
+        return np.asarray(~moving & (np.minimum(gaps[:, :, 0], far).min(axis=0) < -size))
+
+    def _pieces(self, excerpt: Excerpt, begin: Number, stop: Number) -> Iterator[ExactPiece]:
+        """Yield exact pieces of an excerpt in terms of the whole problem; an excerpt proves no dead end."""
+        rescuer, n = Rescuer(excerpt.problem), self.rescuer.problem.n
+        if not rescuer.is_able:
+            raise _unhelped()
+        try:
+            for piece in rescuer.pieces(excerpt.own_states(), begin, stop):
+                if isinstance(piece, Stretch):
+                    raise _unhelped()
+                values, states = excerpt.whole(piece.x, piece.y), excerpt.whole_states(piece.states)
+                yield replace(piece, states=states, x=values[:n], y=values[n:])
+        except InternalError:  # rounded data need not be convex at face value
+            raise _unhelped() from None
 
     def _line(self, piece: ExactPiece) -> Line:
         steps = self.translation.steps(piece.states)
@@ -44,31 +109,46 @@ class Repair:
         return Line(float(piece.start), float(piece.end), steps, NO_CHANGES, unknowns, values)
 
     def repaired(self, leg: Leg) -> Leg:
-        """Return the leg, lines that miss the optimality conditions replaced by exact ones."""
-        wrong = np.flatnonzero(~(misses(leg, self.scene.setting) <= ACCURATE))
-        if not len(wrong):
+        """Return the leg, lines that miss the conditions solved for anew or replaced by exact ones.
+
+        A line that moves when it is solved for anew stands on a wrong basis, however little it misses then.
+        """
+        found = np.flatnonzero(~(misses(leg, self.scene.setting) <= ACCURATE)).tolist()
+        if not found:
             return leg
-        leg = self._recomputed(leg, wrong)
+        lines = list(leg.lines)
+        for number in found:
+            lines[number] = self._solved_anew(leg, number)
+        moved = {number for number in found if self._differ(leg.lines[number], lines[number])}
+        leg = Leg(leg.first, tuple(lines))
         left = misses(leg, self.scene.setting)
-        if self.rescuer.is_able:
-            return self._replaced(leg, set(np.flatnonzero(~(left <= ACCURATE)).tolist()))
+        wrong = {n: float(left[n]) for n in found if n in moved or not left[n] <= ACCURATE}
+        if len(wrong) <= MENDED or self.rescuer.is_able:
+            return self._replaced(leg, wrong)
         worst = int(np.argmax(left))
         if not left[worst] <= KKT_RESIDUAL:
             raise self._lost(leg.lines[worst], float(left[worst]))
         return leg
 
-    def _recomputed(self, leg: Leg, wrong: Array) -> Leg:
-        """Return the leg, some lines solved for anew from the data."""
-        lines = list(leg.lines)
-        for number in wrong.tolist():
-            walk = Walk(self.scene.setting, _steps_on(leg, number), place_on(lines[number]))
-            walk.polish()
-            items = walk.inverse.items.copy()
-            lines[number] = replace(lines[number], unknowns=items, values=walk.unknown_lines())
-        return Leg(leg.first, tuple(lines))
+    def _solved_anew(self, leg: Leg, number: int) -> Line:
+        """Return a line, its numbers computed from its basis and the data."""
+        walk = Walk(self.scene.setting, _steps_on(leg, number), place_on(leg.lines[number]))
+        walk.polish()
+        items = walk.inverse.items.copy()
+        return replace(leg.lines[number], unknowns=items, values=walk.unknown_lines())
 
-    def _replaced(self, leg: Leg, wrong: set[int]) -> Leg:
-        """Return the leg, some lines replaced by what exact arithmetic says there."""
+    def _differ(self, one: Line, other: Line) -> bool:
+        """Tell whether two lines begin at different points, in the units of the problem."""
+        d, is_row, mu = self.scene.d, self.scene.setting.is_row, place_on(one)
+        points = np.zeros((2, len(d)))
+        for point, line in zip(points, (one, other), strict=True):
+            point[line.unknowns] = (line.values @ (1.0, mu)) * d[line.unknowns]
+        gap, size = np.abs(points[0] - points[1]), np.abs(points).max(axis=0)
+        kinds = (~is_row, is_row)
+        return any(gap[kind].max(initial=0.0) > SAME_POINT * size[kind].max(initial=0.0) for kind in kinds)
+
+    def _replaced(self, leg: Leg, wrong: dict[int, float]) -> Leg:
+        """Return the leg, lines that miss the conditions replaced by what exact arithmetic says there."""
         if not wrong:
             return leg
         result: Leg | None = None
@@ -77,15 +157,20 @@ class Repair:
             steps[line.changes.items] = line.changes.after
             part = Leg(steps.copy(), (replace(line, changes=NO_CHANGES),))
             if number in wrong:
-                part = self._exact_leg(part)
+                part = self._exact_leg(part, wrong[number])
             result = part if result is None else glue(result, part)
         assert result is not None
         return result
 
-    def _exact_leg(self, part: Leg) -> Leg:
-        """Return what exact arithmetic says between the ends of one line."""
+    def _exact_leg(self, part: Leg, miss: float) -> Leg:
+        """Return what exact arithmetic says between the ends of one line, which misses the conditions."""
         line = part.lines[0]
-        found = list(self.lines(part.first, line.start, line.end))
+        try:
+            found = list(self.lines(part.first, line.start, line.end))
+        except NumericalTroubleError:
+            if miss <= KKT_RESIDUAL:
+                return part
+            raise self._lost(line, miss) from None
         pieces = [piece for piece in found if isinstance(piece, Line)]
         # a rounded end may lie just outside the solvable stretch
         if not pieces or any(isinstance(piece, Stretch) and not _is_rounding(piece) for piece in found):
@@ -130,3 +215,12 @@ def _steps_on(leg: Leg, number: int) -> Array:
 def _is_rounding(stretch: Stretch) -> bool:
     """Tell whether a stretch is no longer than the rounding of its ends."""
     return abs(float(stretch.end) - float(stretch.start)) <= TIE * (1.0 + abs(float(stretch.start)))
+
+
+def _size(walk: Walk) -> float:
+    """Return the largest number of a basis."""
+    return float(np.abs(walk.v[:, 0]).max(initial=0.0))
+
+
+def _unhelped() -> NumericalTroubleError:
+    return NumericalTroubleError("the part of the problem that moves is too large for exact arithmetic")

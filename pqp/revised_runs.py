@@ -224,9 +224,11 @@ class RevisedRunner:
                 self._collect(way, watch.passing(self.journey.events(at, ends[1], states, crowd)), part)
                 return
             except NumericalTroubleError as trouble:
-                if not self.repair.rescuer.is_able:
-                    raise _located(trouble, float(way.lines[-1].end if way.lines else at)) from trouble
-                passed = self._rescued(way, ends, patience, watch)
+                reached = float(way.lines[-1].end if way.lines else at)
+                try:
+                    passed = self._rescued(way, ends, patience, watch)
+                except NumericalTroubleError:
+                    raise _located(trouble, reached) from trouble
                 if passed is None:
                     return
                 if passed == at:
@@ -242,14 +244,16 @@ class RevisedRunner:
 
     def _rescued(self, way: Way, ends: tuple[Number, Number], count: int, watch: Watch) -> Number | None:
         """Let exact arithmetic go on for some pieces; return where it stopped, None if it reached the end."""
-        begin, steps = ends[0], None
-        if way.lines:
-            begin, steps = way.lines[-1].start, way.steps()
-            way.lines.pop()
+        begin, steps, last = ends[0], None, way.lines[-1:]
+        if last:
+            begin, steps = last[0].start, way.steps()
         elif way.before:
             begin = way.before[-1].exact[1]
         done = 0
         for event in watch.passing(self.repair.lines(steps, begin, ends[1])):
+            if last:  # its exact form comes first
+                last = []
+                way.lines.pop()
             way.add(event)
             done += isinstance(event, Line) and event.start != event.end
             if done > count and isinstance(event, Line):

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pqp.compact import CODES, Completion, Solution, States
-from pqp.field import FLOAT, Array
+from pqp.field import FLOAT, Array, Field
 from pqp.problem import Affines, ParametricQP
 from pqp.reduction import Reduction, lines, reduce_problem
 from pqp.stairs import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER
@@ -121,7 +121,7 @@ class Translation:
 
     def complete(self, states: States, unknowns: Array, values: Array) -> Solution:
         """Return x, y and z from the states and what was solved for."""
-        x, y = self._known_x(states), self._known_y(states)
+        x, y = self.known_x(states, FLOAT), self.known_y(states, FLOAT)
         is_row = unknowns >= self.n
         x[unknowns[~is_row]] = values[~is_row]
         y[unknowns[is_row] - self.n] = values[is_row]
@@ -134,32 +134,32 @@ class Translation:
         z[states[: self.n] == CODES["between"]] = 0.0
         return _pair(x), _pair(y), _pair(z)
 
-    def _known_x(self, states: States) -> Array:
-        """Return x where it is held at a limit, 0 elsewhere."""
-        data, own = self.reduction.problem.data(FLOAT), states[: self.n]
-        x = np.zeros((self.n, 2))
+    def known_x(self, states: States, field: Field) -> Array:
+        """Return x where it is held at a limit, 0 elsewhere, as lines."""
+        data, own = self.reduction.problem.data(field), states[: self.n]
+        x = field.array(np.zeros((self.n, 2)))
         for limit, held in (
             (data.upper, own == CODES["upper"]),
             (data.lower, (own == CODES["lower"]) | (own == CODES["fixed"])),
         ):
-            x[held] = lines(limit)[held]
-        merged = self.reduction.merged
+            x[held] = np.column_stack(limit)[held]
+        merged, entries = self.reduction.merged, field.array(self.reduction.merged.entries)
         rows = states[self.n + merged.rows]
         for limit, codes in ((data.row_upper, ("upper",)), (data.row_lower, ("lower", "equal"))):
             held = np.isin(rows, [CODES[code] for code in codes])
-            x[merged.variables[held]] = lines(limit)[merged.rows[held]] / merged.entries[held, None]
+            x[merged.variables[held]] = np.column_stack(limit)[merged.rows[held]] / entries[held, None]
         return x
 
-    def _known_y(self, states: States) -> Array:
-        """Return y where it is held at a cap, 0 elsewhere."""
+    def known_y(self, states: States, field: Field) -> Array:
+        """Return y where it is held at a cap, 0 elsewhere, as lines."""
         problem, slacks = self.reduction.problem, self.reduction.slacks
-        data, own = problem.data(FLOAT), states[self.n :]
-        y = np.zeros((problem.m, 2))
-        for sense, code in ((1.0, "below"), (-1.0, "above")):
-            y[own == CODES[code]] = sense * lines(data.penalty)[own == CODES[code]]
+        data, own = problem.data(field), states[self.n :]
+        y = field.array(np.zeros((problem.m, 2)))
+        for sense, code in ((1, "below"), (-1, "above")):
+            y[own == CODES[code]] = sense * np.column_stack(data.penalty)[own == CODES[code]]
         violated = states[slacks.variables] == CODES["between"]
-        chosen = slacks.variables[violated]
-        y[slacks.rows[violated]] = lines(data.c)[chosen] / slacks.entries[violated, None]
+        chosen, entries = slacks.variables[violated], field.array(slacks.entries[violated])
+        y[slacks.rows[violated]] = np.column_stack(data.c)[chosen] / entries[:, None]
         return y
 
     def _fill_merged(self, x: Array, y: Array, states: States) -> None:

@@ -68,7 +68,7 @@ def _block_misses(setting: Setting, scales: tuple[Array, Array], points: Block, 
     products = points.products[:count]
     if DENSE not in (setting.form.H.kind, setting.form.G.kind):
         products = np.ascontiguousarray(setting.system.times(points.v[:count].T).T)
-    return np.asarray(largest_misses(setting.tables, setting.q, scales, points, products))
+    return np.asarray(largest_misses(setting.form, setting.tables, setting.q, scales, points, products))
 
 
 def _couples(setting: Setting) -> Array:

@@ -11,7 +11,7 @@ LAYERS = """
     terms model lcp place dictionary log crisscross proofs confirmation complementarity residuals accuracy
     uniqueness compact segment compilation reading tableau stretches stairs inverse scanning system tracks
     refinement stepping walk responses ties revised elimination reduction translation equilibration
-    starting deadends widths journey collecting checking verification rescue repair packing documents
+    starting deadends widths journey collecting checking verification rescue excerpt repair packing documents
     certificate queries plot path limits runs tableau_runs revised_runs solving decoding restoring files
     report terminal demo cli
 """

@@ -10,7 +10,6 @@ import pytest
 
 import pqp
 from pqp import mu
-from pqp.errors import NumericalTroubleError
 from tests.comparison import optimal_points
 from tests.data_folder import needs, online_qp
 
@@ -25,10 +24,13 @@ RESIDUAL = {"diesel": 1e-8, "chain80": 1e-11, "crane1": 1e-6}
 FEW = {"diesel": range(0, 599, 40), "chain80": (50,), "crane1": range(0, 530, 60)}
 STEPS, BLOCK = {"diesel": 599, "chain80": 100, "crane1": 530}, 50
 BLOCKS = [(name, first) for name in STEPS for first in range(0, STEPS[name], BLOCK)]
-# Steps at which the condition of crane1, 1e11, shows: see docs/evidence.md.
-ROUGH = {"crane1": (437, 511, 513)}
+# Steps of crane1 at which float64 takes two events for one; exact arithmetic finds the piece between them.
+ROUGH = (437, 511, 513)
+# Rows that are multiples of one another but for their last bits: on these steps a multiplier of 1e-17 of the
+# largest one has the wrong sign, which only exact arithmetic can see.
+BLURRED = {"diesel": (), "crane1": (21, 326, 328, 331)}
 # Not chain80: the certificate of one path, a 240 x 240 Hessian of floats, was not done in a minute.
-PROVED = {"diesel": range(0, 599, 40), "crane1": range(0, 530, 60)}
+PROVED = [(name, first) for name, first in BLOCKS if name in BLURRED]
 
 
 def moved(numbers, key, step):
@@ -73,20 +75,15 @@ def test_path_leads_from_one_listed_optimum_to_the_next(name, step):
 @pytest.mark.parametrize(("name", "first"), BLOCKS)
 def test_every_path_leads_from_one_listed_optimum_to_the_next(name, first):
     for step in range(first, min(first + BLOCK, STEPS[name])):
-        if step not in ROUGH.get(name, ()):
-            path = pqp.solve_path(homotopy(name, step), (0, 1))
-            assert_leads_from_optimum_to_optimum(path, name, step)
+        path = pqp.solve_path(homotopy(name, step), (0, 1))
+        assert_leads_from_optimum_to_optimum(path, name, step)
 
 
-@pytest.mark.parametrize("step", ROUGH["crane1"])
-def test_rough_step_is_refused_or_ends_at_the_listed_optimum_within_its_limits(step):
-    """x is right to four digits only there, and may seem to jump; limits and values are kept."""
-    try:
-        path = pqp.solve_path(homotopy("crane1", step), (0, 1))
-    except NumericalTroubleError:
-        return
-    assert all(point.residuals().primal <= 1e-6 for point in optimal_points(path))
-    assert all(is_listed_optimum(path(end), "crane1", step + end) for end in (0, 1))
+@pytest.mark.parametrize("step", ROUGH)
+def test_rough_step_is_mended_and_proved(step):
+    path = pqp.solve_path(homotopy("crane1", step), (0, 1))
+    assert_leads_from_optimum_to_optimum(path, "crane1", step)
+    path.certify()
 
 
 @pytest.mark.parametrize(("name", "steps"), [("diesel", range(20)), ("crane1", range(20))])
@@ -110,19 +107,19 @@ class TestSequenceFromTheLastBasis:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STEPS)
 def test_whole_sequence_from_the_last_basis(name):
-    """Up to the first rough step, if there is one."""
     last = None
-    for step in range(min(ROUGH.get(name, (STEPS[name],)))):
+    for step in range(STEPS[name]):
         path = pqp.solve_path(homotopy(name, step), (0, 1), start=last)
         assert_leads_from_optimum_to_optimum(path, name, step)
         last = path.segments[-1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROVED)
-def test_paths_are_proved(name):
-    for step in PROVED[name]:
-        pqp.solve_path(homotopy(name, step), (0, 1)).certify()
+@pytest.mark.parametrize(("name", "first"), PROVED)
+def test_every_path_is_proved(name, first):
+    for step in range(first, min(first + BLOCK, STEPS[name])):
+        if step not in BLURRED[name]:
+            pqp.solve_path(homotopy(name, step), (0, 1)).certify()
 
 
 @pytest.mark.parametrize("name", ["diesel", "chain80"])
