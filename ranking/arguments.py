@@ -130,7 +130,8 @@ def values_shown(values: Queries, most: int = 5) -> str:
 
 
 def _masked(values: Any) -> NDArray[np.bool_]:
-    return np.ma.getmaskarray(values)
+    is_masked = isinstance(values, np.ma.MaskedArray)
+    return np.ma.getmaskarray(values) if is_masked else np.zeros(len(values), dtype=bool)
 
 
 def _forbid(is_wrong: NDArray[np.bool_], items: NDArray[Any], reason: str) -> None:

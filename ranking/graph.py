@@ -158,8 +158,9 @@ def find_cycle(pairs: ArrayLike, n: int) -> list[int] | None:
         return None
     start = int(upper[is_inside].min())
     graph = nx.DiGraph(edges[is_inside & (component[upper] == component[start])].tolist())
-    routes: dict[int, list[int]] = nx.single_source_shortest_path(graph, start)
-    return min((routes[last] for last in graph.predecessors(start)), key=lambda route: (len(route), route))
+    steps = nx.single_source_shortest_path_length(graph, start)
+    last = min(graph.predecessors(start), key=lambda item: (steps[item], item))
+    return [int(item) for item in nx.shortest_path(graph, start, last)]
 
 
 def describe_cycle(cycle: Sequence[int]) -> str:
