@@ -157,7 +157,7 @@ def find_cycle(pairs: ArrayLike, n: int) -> list[int] | None:
     if not is_inside.any():
         return None
     start = int(upper[is_inside].min())
-    graph = nx.DiGraph(edges[is_inside & (component[upper] == component[start])].tolist())
+    graph = nx.DiGraph(edges[is_inside].tolist())
     steps = nx.single_source_shortest_path_length(graph, start)
     last = min(graph.predecessors(start), key=lambda item: (steps[item], item))
     return [int(item) for item in nx.shortest_path(graph, start, last)]

@@ -1,4 +1,4 @@
-"""graph: which pairs labels imply, how many a reduction keeps, what follows from them, what contradicts."""
+"""graph: which pairs labels imply, how many a reduction keeps, what follows from them."""
 
 from itertools import pairwise, product
 
