@@ -1,0 +1,140 @@
+"""Checks of what users hand in as labels, queries, pairs and weights: arrays that make sense, or a message.
+
+Room: anything in, arrays out. Knows no more of a pair than that it has two different items.
+May touch: `errors`.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ranking.errors import DataError
+
+Integers: TypeAlias = NDArray[np.int64]
+# One hashable value an item, in any container.
+Queries: TypeAlias = Sequence[Any] | NDArray[Any]
+
+
+def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return a vector of real numbers without NaN; their type is kept, so that large integers stay apart.
+
+    >>> numbers([1, 2**62, 2**62 + 1], "y").dtype.kind
+    'i'
+    """
+    try:
+        vector = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} must be a vector of numbers, got entries of different lengths") from None
+    if vector.ndim != 1:
+        raise DataError(f"{name} must be a vector, got shape {vector.shape}; one column is {name}.ravel()")
+    if vector.dtype.kind not in "biuf" and len(vector):
+        raise DataError(f"{name} must hold real numbers, got dtype {vector.dtype}: {values_shown(vector)}")
+    missing = _masked(values) | (vector != vector)
+    if missing.any():
+        raise DataError(
+            f"{name}[{missing.argmax()}] is missing (NaN or masked); give a value or drop the item"
+        )
+    return vector
+
+
+def query_codes(qid: Queries | None, n: int, name: str = "qid") -> Integers:
+    """Return the number of the query of each of n items, counted as they first appear; 0 without queries.
+
+    >>> query_codes(["b", "a", "b"], 3).tolist()
+    [0, 1, 0]
+    """
+    if qid is None:
+        return np.zeros(n, dtype=np.int64)
+    try:
+        # a list as it is: numpy would turn 1 and "1" into equal strings
+        column = qid if hasattr(qid, "dtype") else pd.Series(list(qid), dtype=object)
+        if np.shape(column) != (n,):
+            raise DataError(f"{name} must hold one value for each of {n} items, got shape {np.shape(column)}")
+        codes, _ = pd.factorize(np.asarray(column))
+    except TypeError:
+        raise DataError(f"{name} must be a vector of hashable values, got {qid!r:.80}") from None
+    missing = _masked(qid) | (codes < 0)
+    if missing.any():
+        raise DataError(f"{name}[{missing.argmax()}] is missing (None, NaN or masked); every item needs one")
+    return codes.astype(np.int64)
+
+
+def item_count(n_items: Any) -> int:
+    """Return how many items there are.
+
+    >>> item_count(np.int64(3))
+    3
+    """
+    if not isinstance(n_items, Integral) or n_items < 1:
+        raise DataError(f"n_items must be a positive integer, got {n_items!r}")
+    return int(n_items)
+
+
+def item_pairs(pairs: Any, n_items: int) -> Integers:
+    """Return pairs of item numbers below n_items, one a row, as integers.
+
+    >>> item_pairs([(0, 2), (2, 1)], 3).tolist()
+    [[0, 2], [2, 1]]
+    """
+    try:
+        items = np.asarray(pairs)
+    except ValueError:
+        raise DataError("pairs must hold two items each, got entries of different lengths") from None
+    if not items.size:
+        raise DataError("pairs is empty: at least one pair is needed")
+    if items.ndim != 2 or items.shape[1] != 2:
+        raise DataError(f"pairs must have two columns, the preferred item first, got shape {items.shape}")
+    if items.dtype.kind not in "iu":
+        raise DataError(f"pairs must hold integers, numbers of items, got dtype {items.dtype}")
+    wanted = f"item numbers run from 0 to {n_items - 1}"
+    is_outside = (items < 0) | (items >= n_items)
+    _forbid(is_outside[:, 0] | is_outside[:, 1], items, wanted)
+    _forbid(items[:, 0] == items[:, 1], items, "an item cannot be preferred to itself; remove the pair")
+    return items.astype(np.int64)
+
+
+def one_a_pair(values: Any, m: int, name: str) -> NDArray[np.float64]:
+    """Return a finite number for each of m pairs; a single one is taken for all.
+
+    >>> one_a_pair(0.5, 3, "margin").tolist()
+    [0.5, 0.5, 0.5]
+    """
+    vector = numbers(np.full(m, values) if np.ndim(values) == 0 else values, name)
+    if len(vector) != m:
+        raise DataError(f"{name} must be one number or one for each of {m} pairs, got {len(vector)}")
+    if not np.isfinite(vector).all():
+        raise DataError(f"{name}[{np.isfinite(vector).argmin()}] must be finite, got infinity")
+    return vector.astype(np.float64)
+
+
+def listed(values: Queries) -> list[Any]:
+    """Return the values as Python objects, so that a message says 3 and not np.int64(3).
+
+    >>> listed(np.array([3, 4]))
+    [3, 4]
+    """
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def values_shown(values: Queries, most: int = 5) -> str:
+    """Return the first few values for a message.
+
+    >>> values_shown(["a", "b", "c"], most=2)
+    "'a', 'b', ..."
+    """
+    return ", ".join([repr(value) for value in listed(values)[:most]] + ["..."] * (len(values) > most))
+
+
+def _masked(values: Any) -> NDArray[np.bool_]:
+    is_masked = isinstance(values, np.ma.MaskedArray)
+    return np.ma.getmaskarray(values) if is_masked else np.zeros(len(values), dtype=bool)
+
+
+def _forbid(is_wrong: NDArray[np.bool_], items: NDArray[Any], reason: str) -> None:
+    if is_wrong.any():
+        p = int(is_wrong.argmax())
+        raise DataError(f"pairs[{p}] is {tuple(items[p].tolist())}: {reason}")

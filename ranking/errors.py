@@ -1,0 +1,37 @@
+"""Everything that can go wrong in `ranking`, named after the situation it describes.
+
+Room: exceptions only. Infeasible or contradictory preferences are data, not errors: models answer them.
+May touch: nothing.
+"""
+
+
+class RankingError(Exception):
+    """The ancestor of every exception raised by `ranking`."""
+
+
+class DataError(RankingError, ValueError):
+    """An argument or a file makes no sense: the message names it, what was found, and the remedy."""
+
+
+class SingularActiveSetError(RankingError):
+    """The pairs at their margin are linearly dependent, so an active-set path cannot go on.
+
+    `lambda_` is the regularisation parameter where it stopped.
+    """
+
+    # the default serves pickle, which hands over the message alone and then restores the attribute
+    def __init__(self, message: str, lambda_: float = float("nan")) -> None:
+        super().__init__(message)
+        self.lambda_ = lambda_
+
+
+class ConvergenceError(RankingError):
+    """An iterative solver stopped before it was done.
+
+    `iterations` is how many it took, `gap` what was left of its measure of error.
+    """
+
+    def __init__(self, message: str, iterations: int = 0, gap: float = float("nan")) -> None:
+        super().__init__(message)
+        self.iterations = iterations
+        self.gap = gap
