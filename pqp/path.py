@@ -1,7 +1,8 @@
 """The path: every optimal solution over an interval of mu, to be evaluated, questioned and kept.
 
 Room: segments in, answers out. Knows no engine; going on with a trace is handed in as a function.
-May touch: `errors`, `field`, `problem`, `segment`, `certificate`, `documents`, `queries`, `plot`, `log`.
+May touch: `errors`, `field`, `problem`, `segment`, `images`, `certificate`, `documents`, `queries`, `plot`,
+`log`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,6 +19,7 @@ from pqp.certificate import Certificate, check
 from pqp.documents import path_document, write_document
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.field import SAME_POINT, Array, Field, Number, as_numbers, infinite, is_infinite, shown
+from pqp.images import Images, images_of
 from pqp.log import PivotLog
 from pqp.plot import plot_path
 from pqp.problem import ParametricQP
@@ -194,6 +196,10 @@ class Path:
     def minimize(self, linear: Any = None, quadratic: Any = None) -> "queries.Minimum":
         """Return the mu in the path at which ½xᵀHx + gᵀx is smallest, for H = quadratic and g = linear."""
         return queries.minimize(self, linear, quadratic)
+
+    def images(self, B: Any, pieces: slice = slice(None)) -> Images:
+        """Return the lines of B x (scores, exposures, part-worths) on all optimal pieces, or on some."""
+        return images_of(self.segments[pieces], B)
 
     def certify(self) -> Certificate:
         """Prove the path in exact arithmetic, with code that shares nothing with the engine, or raise."""
