@@ -1,5 +1,7 @@
 """kernels and pair_features: Gram matrices against their formulas, written out or taken from scikit-learn."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -66,6 +68,15 @@ class TestCountKernels:
         expected = [[written_out(X[i].tolist(), X[j].tolist(), name) for j in some] for i in some]
         assert K[np.ix_(some, some)] == pytest.approx(np.array(expected), rel=1e-14)
         assert (kernel_matrix(X, X.copy(), name) == K).all()
+
+    def test_wide_sparse_fingerprints_are_never_dense_all_at_once(self, name, monkeypatch):
+        monkeypatch.setattr("ranking.kernels.ENTRIES", 2**16)
+        X = scipy.sparse.random_array((60, 20_000), density=1e-3, rng=np.random.default_rng(4)).tocsr()
+        tracemalloc.start()
+        kernel_matrix(X, kernel=name)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 60 * 20_000 * 8 / 2
 
     def test_negative_counts_are_refused(self, name):
         with pytest.raises(DataError, match=f"Y holds -2, but kernel='{name}' is for counts"):
