@@ -1,8 +1,8 @@
 """The path: every optimal solution over an interval of mu, to be evaluated, questioned and kept.
 
 Room: segments in, answers out. Knows no engine; going on with a trace is handed in as a function.
-May touch: `errors`, `field`, `problem`, `segment`, `images`, `certificate`, `documents`, `queries`, `plot`,
-`log`.
+May touch: `errors`, `field`, `problem`, `segment`, `images`, `tallies`, `certificate`, `documents`,
+`queries`, `plot`, `log`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -24,6 +24,7 @@ from pqp.log import PivotLog
 from pqp.plot import plot_path
 from pqp.problem import ParametricQP
 from pqp.segment import Point, Segment, Status
+from pqp.tallies import tally
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,6 +201,10 @@ class Path:
     def images(self, B: Any, pieces: slice = slice(None)) -> Images:
         """Return the lines of B x (scores, exposures, part-worths) on all optimal pieces, or on some."""
         return images_of(self.segments[pieces], B)
+
+    def counts(self) -> "pd.DataFrame":
+        """Return for every optimal piece how many variables, and rows, are in which state."""
+        return tally(self.segments)
 
     def certify(self) -> Certificate:
         """Prove the path in exact arithmetic, with code that shares nothing with the engine, or raise."""

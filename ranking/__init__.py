@@ -1,5 +1,39 @@
-"""Ranking, ordinal and conjoint models whose whole regularisation path comes out in one call.
+"""Ranking models whose whole regularisation path comes out in one call, traced by `pqp`.
 
-The models stand on `pqp`, which traces their solution paths. They are under construction: this
-package holds no model yet.
+`RankSVMPath` and `RankSVMPathCV` for every C, `RankSVM` for one, on labels, pairs or graphs of preferences;
+`hastie_path` is an independent active-set path to check them against.
 """
+
+from ranking.crossvalidation import RankSVMPathCV
+from ranking.data import retention_pairs
+from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError
+from ranking.graph import find_cycle, preference_graph, preference_pairs
+from ranking.hastie import hastie_path
+from ranking.kernels import kernel_matrix
+from ranking.letor import read_letor, write_letor
+from ranking.pair_features import difference_features, exterior_kernel, exterior_product_features
+from ranking.ranksvm import RankSVM
+from ranking.ranksvm_path import RankSVMPath
+from ranking.selection import SelectionCurve
+
+__all__ = [
+    "ConvergenceError",
+    "DataError",
+    "RankSVM",
+    "RankSVMPath",
+    "RankSVMPathCV",
+    "RankingError",
+    "SelectionCurve",
+    "SingularActiveSetError",
+    "difference_features",
+    "exterior_kernel",
+    "exterior_product_features",
+    "find_cycle",
+    "hastie_path",
+    "kernel_matrix",
+    "preference_graph",
+    "preference_pairs",
+    "read_letor",
+    "retention_pairs",
+    "write_letor",
+]

@@ -5,7 +5,7 @@ May touch: `errors`.
 """
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,6 +72,19 @@ def item_count(n_items: Any) -> int:
     if not isinstance(n_items, Integral) or n_items < 1:
         raise DataError(f"n_items must be a positive integer, got {n_items!r}")
     return int(n_items)
+
+
+def positive_number(value: Any, name: str, can_be_infinite: bool = False) -> float:
+    """Return a positive number.
+
+    >>> positive_number(2, "C")
+    2.0
+    """
+    wanted = "a positive number, or inf" if can_be_infinite else "a positive finite number"
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not value > 0 or (np.isinf(float(value)) and not can_be_infinite):
+        raise DataError(f"{name} must be {wanted}, got {value!r}")
+    return float(value)
 
 
 def item_pairs(pairs: Any, n_items: int) -> Integers:

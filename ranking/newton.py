@@ -18,8 +18,9 @@ from ranking.errors import ConvergenceError, DataError
 
 # The method is finite and takes 5 to 20 steps; many more mean that round-off keeps it from the goal.
 MAX_ITERATIONS = 100
-# By how much a Gram matrix may miss being positive semidefinite through rounding, relative to its diagonal.
-ROUNDING = 1e-12
+# By how much a Gram matrix may miss being positive semidefinite through rounding, relative to its diagonal:
+# distances inside an RBF kernel lose that many digits where points lie far from the origin.
+ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,102 @@
+r"""Representations: how a model writes its scores, f(x) = e(x)ᵀ b with b = B α for the dual variables α.
+
+A linear model has e(x) = x and b = w = (D X)ᵀ α; a kernel model has e(x) = (k(x, x_1), ..., k(x, x_n)) and
+b = β = Dᵀ α. Row p of D has +1 at the preferred item of pair p and -1 at the other one.
+
+Room: training rows and a kernel in; the dual problem, B and e(x) out. Solves nothing.
+May touch: `errors`, `arrays`, `kernels`, `data`, and `pqp`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import pqp
+from ranking.arrays import Array, incidence
+from ranking.data import Preferences
+from ranking.kernels import Gamma, Kernel, gamma_of, kernel_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Representation:
+    """Training rows X and a kernel; gamma is a number by now. For "precomputed", X is the Gram matrix."""
+
+    X: Any = field(repr=False)
+    kernel: Kernel
+    gamma: float
+    degree: float
+    coef0: float
+    kernel_params: Mapping[str, Any] | None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether scores are written with weights of features."""
+        return self.kernel == "linear"
+
+    @cached_property
+    def gram(self) -> Array:
+        """The Gram matrix K of the training rows."""
+        return self._kernel(self.X, None)
+
+    def evaluate(self, X: Any) -> Any:
+        """Return e(x) for new rows, one a row; those of "precomputed" are that already."""
+        if self.is_linear or self.kernel == "precomputed":
+            return X
+        return self._kernel(X, self.X)
+
+    def basis(self, preferences: Preferences) -> Any:
+        """Return B, one column a pair."""
+        D = incidence(preferences.pairs, preferences.n_items)
+        return (D @ self.X).T if self.is_linear else D.T.tocsr()
+
+    def hessian(self, preferences: Preferences) -> pqp.Gram | pqp.PairGram:
+        """Return D K Dᵀ, known by its factor if the kernel is linear: then it is convex exactly."""
+        if self.is_linear:
+            return pqp.Gram(incidence(preferences.pairs, preferences.n_items) @ self.X)
+        return pqp.PairGram(self.gram, preferences.pairs)
+
+    def dual(self, preferences: Preferences) -> pqp.ParametricQP:
+        r"""Return the dual of L1-loss RankSVM as a program in μ = C:
+
+        .. math:: \min_\alpha \; \tfrac12 \alpha^\top D K D^\top \alpha - \Delta^\top \alpha,
+                  \qquad 0 \le \alpha \le C\,\omega
+        """
+        return pqp.ParametricQP(
+            self.hessian(preferences), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
+        )
+
+    def _kernel(self, X: Any, Y: Any) -> Array:
+        return kernel_matrix(X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+
+
+def represent(
+    X: Any,
+    kernel: Kernel,
+    gamma: Gamma,
+    degree: float,
+    coef0: float,
+    kernel_params: Mapping[str, Any] | None,
+) -> Representation:
+    """Return the representation of training rows, gamma fixed by them."""
+    number = 1.0 if kernel == "precomputed" else gamma_of(X, gamma)
+    return Representation(X, kernel, number, degree, coef0, kernel_params)
+
+
+def hinge_values(
+    representation: Representation, preferences: Preferences, alpha: Array, C: float
+) -> tuple[float, float]:
+    r"""Return the primal and the dual value of L1-loss RankSVM at dual variables; equal at the optimum.
+
+    .. math:: \tfrac12\|f\|^2 + C \sum_p \omega_p \max(0, \Delta_p - (f_i - f_j)), \qquad
+              \Delta^\top\alpha - \tfrac12\|f\|^2
+    """
+    b = representation.basis(preferences) @ alpha
+    scores = representation.evaluate(representation.X) if representation.is_linear else representation.gram
+    f = np.asarray(scores @ b).ravel()
+    norm = float(b @ b) if representation.is_linear else float(b @ f)
+    slack = preferences.margin - f[preferences.pairs[:, 0]] + f[preferences.pairs[:, 1]]
+    loss = float(preferences.weight @ np.maximum(0.0, slack))
+    return norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2
