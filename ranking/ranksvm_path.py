@@ -57,10 +57,12 @@ class RankSVMPath(Ranker):
     C_, C_end_ : the C in use, and the last one the path knows.
     preferences_, n_features_in_, feature_names_in_.
 
+    On these data w = 9 C at first, and w = 1/2.5 while the pair that differs by 2.5 is at its margin.
+
     >>> X, y = [[0.0], [1.0], [3.0], [2.5]], [1, 2, 3, 2]
     >>> ranker = RankSVMPath(C_max=10).fit(X, y)
-    >>> ranker.decision_function([[1.0]], C=[0.01, 0.1]).round(3)
-    array([[0.095, 0.9  ]])
+    >>> ranker.decision_function([[1.0]], C=[0.01, 0.1]).round(9)
+    array([[0.09, 0.4 ]])
     """
 
     def __init__(
