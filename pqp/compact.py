@@ -90,6 +90,10 @@ class Trail:
     def __len__(self) -> int:
         return len(self.change_ends) - 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle keeps: the pieces, without the solutions completed so far."""
+        return Trail, (self.problem, self.complete, *self._arrays)
+
     @property
     def nbytes(self) -> int:
         """The size of the packed arrays; checkpoints come on top, one byte an item every 64 pieces."""

@@ -22,20 +22,14 @@ def tally(segments: Sequence[Segment]) -> "pd.DataFrame":
     import pandas as pd  # a third of a second, spared to those who want no table
 
     optimal = [segment for segment in segments if segment.status == "optimal"]
-    table = np.array([_of_piece(segment) for segment in _without_trail(optimal)]).reshape(-1, 2 * len(CODES))
-    for trail in dict.fromkeys(segment.trail for segment in optimal if segment.trail is not None):
-        numbers = [segment.number for segment in optimal if segment.trail is trail]
-        table = np.concatenate([table, _of_trail(trail)[numbers]])
-    order = [*_without_trail(optimal), *(segment for segment in optimal if segment.trail is not None)]
+    shared = {segment.trail for segment in optimal}
+    trails = {trail: _of_trail(trail) for trail in shared if trail is not None}
+    table = [trails[s.trail][s.number] if s.trail is not None else _of_piece(s) for s in optimal]
     names = [*STATES, *(f"rows {state}" for state in STATES)]
-    frame = pd.DataFrame(table.astype(int), columns=names)
-    frame.insert(0, "lo", [float_number(segment.lo) for segment in order])
-    frame.insert(1, "hi", [float_number(segment.hi) for segment in order])
-    return frame.sort_values(["lo", "hi"], ignore_index=True)
-
-
-def _without_trail(segments: Sequence[Segment]) -> list[Segment]:
-    return [segment for segment in segments if segment.trail is None]
+    frame = pd.DataFrame(np.array(table, dtype=np.int64).reshape(-1, len(names)), columns=names)
+    frame.insert(0, "lo", [float_number(segment.lo) for segment in optimal])
+    frame.insert(1, "hi", [float_number(segment.hi) for segment in optimal])
+    return frame
 
 
 def _of_piece(segment: Segment) -> list[int]:
@@ -47,15 +41,16 @@ def _of_piece(segment: Segment) -> list[int]:
 
 def _of_trail(trail: Trail) -> Array:
     """Count the states on all pieces of a trail, by what changes from piece to piece."""
-    states, n = trail.states(0), trail.problem.n
-    counts = np.concatenate([np.bincount(part, minlength=len(CODES)) for part in (states[:n], states[n:])])
-    result = np.empty((len(trail), 2 * len(CODES)), dtype=np.int64)
+    states, n, kinds = trail.states(0), trail.problem.n, 2 * len(CODES)
+    side = np.repeat([0, len(CODES)], [n, len(states) - n])
+    counts = np.bincount(side + states, minlength=kinds)
+    result = np.empty((len(trail), kinds), dtype=np.int64)
     result[0] = counts
     for number in range(1, len(trail)):
         items, new = trail.changes(number)
-        side = len(CODES) * (items >= n)
-        np.subtract.at(counts, side + states[items], 1)
-        np.add.at(counts, side + new, 1)
+        touched = np.unique(items)
+        counts -= np.bincount(side[touched] + states[touched], minlength=kinds)
         states[items] = new
+        counts += np.bincount(side[touched] + states[touched], minlength=kinds)
         result[number] = counts
     return result

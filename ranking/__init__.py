@@ -5,7 +5,7 @@
 """
 
 from ranking.crossvalidation import RankSVMPathCV
-from ranking.data import retention_pairs
+from ranking.data import preferences_from_signs, retention_pairs
 from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError
 from ranking.graph import find_cycle, preference_graph, preference_pairs
 from ranking.hastie import hastie_path
@@ -33,6 +33,7 @@ __all__ = [
     "kernel_matrix",
     "preference_graph",
     "preference_pairs",
+    "preferences_from_signs",
     "read_letor",
     "retention_pairs",
     "write_letor",

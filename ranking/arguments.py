@@ -41,6 +41,17 @@ def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     return vector
 
 
+def as_queries(qid: Queries) -> NDArray[Any]:
+    """Return queries as an array that can be indexed by rows.
+
+    A list stays as it is, entry by entry: numpy alone would turn 1 and "1" into equal strings.
+
+    >>> as_queries([1, "1"])
+    array([1, '1'], dtype=object)
+    """
+    return np.asarray(qid if hasattr(qid, "dtype") else pd.Series(list(qid), dtype=object))
+
+
 def query_codes(qid: Queries | None, n: int, name: str = "qid") -> Integers:
     """Return the number of the query of each of n items, counted as they first appear; 0 without queries.
 
@@ -50,11 +61,10 @@ def query_codes(qid: Queries | None, n: int, name: str = "qid") -> Integers:
     if qid is None:
         return np.zeros(n, dtype=np.int64)
     try:
-        # a list as it is: numpy would turn 1 and "1" into equal strings
-        column = qid if hasattr(qid, "dtype") else pd.Series(list(qid), dtype=object)
-        if np.shape(column) != (n,):
-            raise DataError(f"{name} must hold one value for each of {n} items, got shape {np.shape(column)}")
-        codes, _ = pd.factorize(np.asarray(column))
+        column = as_queries(qid)
+        if column.shape != (n,):
+            raise DataError(f"{name} must hold one value for each of {n} items, got shape {column.shape}")
+        codes, _ = pd.factorize(column)
     except TypeError:
         raise DataError(f"{name} must be a vector of hashable values, got {qid!r:.80}") from None
     missing = _masked(qid) | (codes < 0)

@@ -15,16 +15,17 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.model_selection import GroupKFold, KFold, ParameterGrid, StratifiedKFold
-from sklearn.utils import _safe_indexing
+from sklearn.model_selection import GroupKFold, ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.arguments import Queries, numbers, query_codes
+from ranking.arguments import Queries, as_queries, query_codes
 from ranking.arrays import Array
 from ranking.data import take_qid
 from ranking.errors import DataError
+from ranking.ranker import RankerMixin, validated
 from ranking.ranksvm_path import RankSVMPath
-from ranking.selection import Metric, SelectionCurve, average_curves
+from ranking.selection import SelectionCurve, average_curves
+from ranking.steps import Metric
 
 Fold = tuple[Array, Array]
 
@@ -38,7 +39,7 @@ class Candidate:
     mean: SelectionCurve
 
 
-class RankSVMPathCV(MetaEstimatorMixin, BaseEstimator):
+class RankSVMPathCV(RankerMixin, MetaEstimatorMixin, BaseEstimator):
     """A ranking support vector machine whose C, and kernel parameters, are chosen by cross-validation.
 
     Parameters
@@ -48,14 +49,15 @@ class RankSVMPathCV(MetaEstimatorMixin, BaseEstimator):
     param_grid
         Values of its parameters to compare, as for `GridSearchCV`, e.g. {"gamma": [0.1, 1]}.
     cv
-        The number of folds, a splitter or a list of (train, validation) row numbers. Folds keep queries
-        together if there are several; else rows are split, stratified if labels repeat often enough.
+        The number of folds, a splitter or a list of (train, validation) row numbers. A number of folds keeps
+        queries together if there are several; else rows sorted by label are dealt out one by one, so that
+        every fold has labels of all sizes.
     metric
         What is maximised: a name from `ranking.metrics`, or a function of labels, scores and queries.
     choice
         "best", or "one_standard_error" for the most regularised C within one standard error of the best.
     n_jobs, random_state
-        Processes, as in joblib; the seed of the split.
+        Processes, as in joblib; the seed of the split of queries, or of rows with equal labels.
 
     Attributes
     ----------
@@ -90,22 +92,29 @@ class RankSVMPathCV(MetaEstimatorMixin, BaseEstimator):
         """Choose by cross-validation and refit; `progress` hears how many of how many paths are done."""
         if self.choice not in ("best", "one_standard_error"):
             raise DataError(f"choice must be 'best' or 'one_standard_error', got {self.choice!r}")
-        X, qid = take_qid(X, qid)
-        labels = numbers(y, "y")
-        folds = split_rows(self.cv, labels, qid, self.random_state)
+        base = self._base()
+        if y is None:
+            raise DataError("RankSVMPathCV requires y to be passed, but the target y is None")
+        frame, qid = take_qid(X, qid)
+        rows, labels = validated(self, frame, y)
+        queries = None if qid is None else as_queries(qid)
+        folds = split_rows(self.cv, labels, queries, self.random_state)
         grid = list(ParameterGrid(self.param_grid or {}))
-        base = RankSVMPath() if self.estimator is None else self.estimator
-        queries = None if qid is None else np.asarray(qid)
-        tasks = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
-        curves = self._curves(
-            [(model, X, labels, queries, fold, self.metric) for model, fold in tasks], progress
-        )
+        models = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
+        tasks = [(model, rows, labels, queries, fold, self.metric) for model, fold in models]
+        curves = self._curves(tasks, progress)
         self.candidates_ = [
             Candidate(parameters, tuple(part), average_curves(part))
             for parameters, part in zip(grid, _chunks(curves, len(folds)), strict=True)
         ]
-        self._choose(clone(base), X, labels, qid)
+        self._choose(clone(base), frame, labels, queries)
         return self
+
+    def _base(self) -> RankSVMPath:
+        base = RankSVMPath() if self.estimator is None else self.estimator
+        if not isinstance(base, RankSVMPath):
+            raise DataError(f"estimator must be a RankSVMPath, got {type(base).__name__}")
+        return base
 
     def _curves(
         self, tasks: list[tuple[Any, ...]], progress: Callable[[int, int], None] | None
@@ -127,9 +136,6 @@ class RankSVMPathCV(MetaEstimatorMixin, BaseEstimator):
         self.C_ = self.curve_.C_best if self.choice == "best" else self.curve_.C_one_standard_error
         self.best_score_ = float(self.curve_.at(self.C_))
         self.best_estimator_ = base.set_params(**self.best_params_, C=self.C_).fit(X, y, qid)
-        self.n_features_in_ = self.best_estimator_.n_features_in_
-        if hasattr(self.best_estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
     def results(self) -> pd.DataFrame:
         """Return one row for everything compared: parameters, best mean metric, its standard error, C."""
@@ -138,32 +144,16 @@ class RankSVMPathCV(MetaEstimatorMixin, BaseEstimator):
             mean = candidate.mean
             found = {"best": mean.best, "standard_error": mean.error_at(mean.C_best), "C_best": mean.C_best}
             rows.append({**candidate.parameters, **found, "C_one_standard_error": mean.C_one_standard_error})
-        return pd.DataFrame(rows).sort_values("best", ascending=False, ignore_index=True)
+        return pd.DataFrame(rows).sort_values("best", ascending=False, ignore_index=True, kind="stable")
 
     def decision_function(self, X: Any) -> Array:
         """Return a score for every row, with the C and the parameters that were chosen."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
-    def predict(self, X: Any) -> Array:
-        """Return a score for every row, the same as `decision_function`."""
-        return self.decision_function(X)
-
-    def rank(self, X: Any, qid: Queries | None = None) -> Array:
-        """Return the place of every row within its query, 1 being the most preferred."""
-        check_is_fitted(self)
-        return self.best_estimator_.rank(X, qid)
-
-    def score(self, X: Any, y: Any, qid: Queries | None = None) -> float:
-        """Return the pairwise accuracy of the chosen model, as `RankSVMPath.score` defines it."""
-        check_is_fitted(self)
-        return self.best_estimator_.score(X, y, qid)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags = (
-            (RankSVMPath() if self.estimator is None else self.estimator).__sklearn_tags__().input_tags
-        )
+        tags.input_tags = self._base().__sklearn_tags__().input_tags
         tags.target_tags.required = True
         return tags
 
@@ -190,14 +180,20 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
         if codes.max() + 1 < cv:
             raise DataError(f"cv is {cv}, but there are only {codes.max() + 1} queries to keep together")
         return list(GroupKFold(cv, shuffle=True, random_state=random_state).split(rows, groups=codes))
-    _, counts = np.unique(y, return_counts=True)
-    splitter = StratifiedKFold if counts.min() >= cv else KFold
-    return list(splitter(cv, shuffle=True, random_state=random_state).split(rows, y))
+    if len(y) < 2 * cv:
+        raise DataError(f"cv is {cv}, but {len(y)} rows are too few: every fold needs two to compare")
+    return _dealt(y, int(cv), np.random.default_rng(random_state))
+
+
+def _dealt(y: Array, cv: int, random: np.random.Generator) -> list[Fold]:
+    """Return folds that got the rows, sorted by label and equal ones shuffled, one by one."""
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[np.lexsort((random.permutation(len(y)), y))] = np.arange(len(y)) % cv
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
 def _rows(X: Any, rows: Array, columns: Array, is_pairwise: bool) -> Any:
-    part = _safe_indexing(X, rows)
-    return _safe_indexing(part, columns, axis=1) if is_pairwise else part
+    return X[rows][:, columns] if is_pairwise else X[rows]
 
 
 def _chunks(curves: list[SelectionCurve], size: int) -> list[list[SelectionCurve]]:

@@ -28,8 +28,6 @@ from ranking.arguments import (
 from ranking.errors import DataError
 from ranking.graph import Reduction, Representative, essential_pairs, find_cycle, preference_pairs, read_graph
 
-# Preferred item first: an array, a list of tuples, or a graph whose edges may carry `weight` and `margin`.
-Pairs: TypeAlias = ArrayLike | nx.DiGraph
 QID = "qid"
 
 
@@ -72,6 +70,11 @@ class Preferences:
         """Items that contradict one another, (3, 7, 5) for 3 > 7 > 5 > 3, or None; see `find_cycle`."""
         found = find_cycle(self.pairs, self.n_items)
         return None if found is None else tuple(found)
+
+
+# Preferred item first: an array, a list of tuples, a graph whose edges may carry `weight` and `margin`, or
+# the record that `preferences_from_signs` and the like return.
+Pairs: TypeAlias = ArrayLike | nx.DiGraph | Preferences
 
 
 def as_preferences(
@@ -140,7 +143,8 @@ def preferences_from_pairs(
 ) -> Preferences:
     """Return preferences given pair by pair, in the order given.
 
-    A directed graph of item numbers does too; its edges may carry `weight` and `margin`, 1 where absent.
+    A directed graph of item numbers does too; its edges may carry `weight` and `margin`, 1 where absent. So
+    does a record of preferences, which carries everything.
     With reduction="transitive" pairs that follow from others are left out, weights and margins with them.
 
     >>> preferences_from_pairs([(0, 2), (2, 1), (0, 1)], 3, reduction="transitive").pairs.tolist()
@@ -149,6 +153,11 @@ def preferences_from_pairs(
     n = item_count(n_items)
     if reduction not in ("full", "transitive"):
         raise DataError(f"reduction={reduction!r} needs labels y; pairs take 'full' or 'transitive'")
+    if isinstance(pairs, Preferences):
+        _require_nothing_else(pairs, n, pair_weight, margin)
+        if qid is None and reduction == "full":
+            return pairs
+        pair_weight, margin, pairs = pairs.weight, pairs.margin, pairs.pairs
     if isinstance(pairs, nx.Graph):
         pairs, carried = read_graph(pairs, n)
         pair_weight = _one_source(pair_weight, carried, "weight", "pair_weight")
@@ -254,6 +263,13 @@ def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: st
     if given is not None and name in carried:
         raise DataError(f"edges of the graph carry {name!r} and {argument} is given too; keep one of the two")
     return carried.get(name, given)
+
+
+def _require_nothing_else(pairs: Preferences, n: int, pair_weight: Any, margin: Any) -> None:
+    if pairs.n_items != n:
+        raise DataError(f"pairs are preferences among {pairs.n_items} items, but there are {n}")
+    if pair_weight is not None or margin is not None:
+        raise DataError("pairs carry their weights and margins; leave out pair_weight and margin")
 
 
 def _require_one_query(pairs: Integers, query: Integers, qid: Queries | None) -> None:

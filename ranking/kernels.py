@@ -64,7 +64,7 @@ def kernel_matrix(
     array([[1.  , 0.25],
            [0.25, 1.  ]])
     """
-    name = _name(kernel, kernel_params)
+    name = kernel_name(kernel, kernel_params)
     if name == "precomputed":
         return _precomputed(X, Y)
     left = as_table(X, "X")
@@ -97,8 +97,12 @@ def gamma_of(X: Any, gamma: Gamma = None) -> float:
     return float(gamma)
 
 
-def _name(kernel: Kernel, kernel_params: Mapping[str, Any] | None) -> str:
-    """Return the name of a kernel, "function" if it has none."""
+def kernel_name(kernel: Kernel, kernel_params: Mapping[str, Any] | None = None) -> str:
+    """Return the name of a kernel, "function" if it has none, after checking that there is one.
+
+    >>> kernel_name("rbf")
+    'rbf'
+    """
     if callable(kernel):
         return "function"
     if kernel not in PARAMETERS:
@@ -119,7 +123,7 @@ def _fixed_gamma(gamma: Gamma, X: Any, Y: Any) -> float:
 def _precomputed(K: Any, Y: Any) -> Array:
     """Return a matrix of kernel values as handed in."""
     if Y is None:
-        return as_symmetric(K, "X")
+        return as_symmetric(as_dense(K), "X")
     values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
     if values.shape[1] != count:
         raise DataError(f"X, precomputed, must have one column a row of Y, {count}, got shape {values.shape}")

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.arguments import Queries, positive_number
@@ -23,7 +24,7 @@ from ranking.graph import Reduction, Representative
 from ranking.kernels import Gamma, Kernel
 from ranking.newton import solve_squared_hinge
 from ranking.ranker import Ranker
-from ranking.representation import Representation, hinge_values
+from ranking.representation import Representation, hinge_value
 
 Loss = Literal["hinge", "squared_hinge"]
 
@@ -94,39 +95,38 @@ class RankSVM(Ranker):
     ) -> "RankSVM":
         """Fit to labels y within queries qid, or to pairs (a graph will do), the preferred row first."""
         C = positive_number(self.C, "C")
+        if self.loss not in ("hinge", "squared_hinge"):
+            raise DataError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
         representation, preferences = self._read(X, y, qid, pairs, pair_weight, margin)
         if self.loss == "hinge":
             alpha = _solve_hinge(representation, preferences, C)
-            values = hinge_values(representation, preferences, alpha, C)
-            beta, self.objective_ = representation.basis(preferences) @ alpha, values[0]
-            self.duality_gap_ = (values[0] - values[1]) / values[0] if values[0] else 0.0
-        elif self.loss == "squared_hinge":
-            solution = solve_squared_hinge(
-                representation.gram,
-                preferences.pairs,
-                C,
-                weights=preferences.weight,
-                margins=preferences.margin,
-            )
-            alpha, beta = solution.alpha, representation.basis(preferences) @ solution.alpha
-            self.objective_, self.duality_gap_ = solution.objective, solution.duality_gap
+            self.objective_, self.duality_gap_ = hinge_value(representation, preferences, alpha, C)
         else:
-            raise DataError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
-        self._keep(representation, preferences, alpha, beta)
-        return self
+            edges, weights, margins = preferences.pairs, preferences.weight, preferences.margin
+            solution = solve_squared_hinge(representation.gram, edges, C, weights=weights, margins=margins)
+            alpha, self.objective_, self.duality_gap_ = (
+                solution.alpha,
+                solution.objective,
+                solution.duality_gap,
+            )
+        return self._keep(representation, preferences, alpha)
 
-    def _keep(
-        self, representation: Representation, preferences: Preferences, alpha: Array, b: Array
-    ) -> "RankSVM":
+    def _keep(self, representation: Representation, preferences: Preferences, alpha: Array) -> "RankSVM":
         """Keep a solution under the names scikit-learn's users look for."""
         self.representation_, self.preferences_, self.alpha_ = representation, preferences, alpha
-        self._b = np.asarray(b).ravel()
+        self._b = np.asarray(representation.basis(preferences) @ alpha).ravel()
         first, second = preferences.pairs.T
         n = preferences.n_items
         self.dual_coef_ = np.bincount(first, alpha, n) - np.bincount(second, alpha, n)
-        if representation.is_linear:
-            self.coef_ = self._b
         return self
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of features, of a linear kernel only."""
+        check_is_fitted(self)
+        if not self.representation_.is_linear:
+            raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
+        return self._b
 
     def decision_function(self, X: Any) -> Array:
         """Return a score for every row: the higher, the more preferred."""
@@ -134,5 +134,15 @@ class RankSVM(Ranker):
 
 
 def _solve_hinge(representation: Representation, preferences: Preferences, C: float) -> Array:
-    """Return the dual solution at one C."""
-    return np.asarray(pqp.solve(representation.dual(preferences), C).x)
+    """Return the dual solution at one C.
+
+    The end of the path from C = 0, where every pair is violated. Where it has many pieces, with kernels of
+    high rank, `pqp.solve` is faster, but may lose its way among the ties of a kernel of low rank.
+    """
+    problem = representation.dual(preferences)
+    if not representation.is_linear:
+        try:
+            return np.asarray(pqp.solve(problem, C).x)
+        except pqp.NumericalTroubleError:
+            pass
+    return np.asarray(pqp.solve_path(problem, (0.0, C)).x(C))

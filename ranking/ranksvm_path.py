@@ -11,18 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.arguments import Queries, positive_number
 from ranking.arrays import Array
-from ranking.data import Pairs
+from ranking.data import Pairs, take_qid
 from ranking.errors import DataError
 from ranking.graph import Reduction, Representative
 from ranking.kernels import Gamma, Kernel
 from ranking.ranker import Ranker
 from ranking.ranksvm import RankSVM
-from ranking.representation import hinge_values
-from ranking.selection import Metric, ScoreLines, SelectionCurve, validation_curve
+from ranking.representation import hinge_value
+from ranking.selection import SelectionCurve, validation_curve
+from ranking.steps import Metric, ScoreLines
 
 # Pieces whose scores are looked at together: a few megabytes.
 BLOCK = 256
@@ -108,6 +110,8 @@ class RankSVMPath(Ranker):
     ) -> "RankSVMPath":
         """Trace the path for labels y within queries qid, or for pairs; `progress` hears how far it is."""
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
+        if self.C is not None and positive_number(self.C, "C") > C_max:
+            raise DataError(f"C must be at most C_max, {C_max:g}, got {self.C!r}; raise C_max")
         self.representation_, self.preferences_ = self._read(X, y, qid, pairs, pair_weight, margin)
         self.path_ = pqp.solve_path(
             self.representation_.dual(self.preferences_),
@@ -148,16 +152,17 @@ class RankSVMPath(Ranker):
         rows = self._rows(X)
         if C is None or np.ndim(C) == 0:
             return np.asarray(rows @ self.coef_at(self.C_ if C is None else C)).ravel()
-        return np.asarray(rows @ np.column_stack([self.coef_at(value) for value in C]))
+        columns = np.array([self.coef_at(value) for value in C]).reshape(len(C), -1)
+        return np.asarray(rows @ columns.T)
 
     def at(self, C: float) -> RankSVM:
         """Return the estimator at one C, fitted."""
         shared = {name: value for name, value in self.get_params().items() if name in Ranker().get_params()}
         model = RankSVM(self._checked(C), **shared)
-        alpha = self.alpha_at(C)
-        model._keep(self.representation_, self.preferences_, alpha, self._basis @ alpha)
-        model.objective_, dual = hinge_values(self.representation_, self.preferences_, alpha, float(C))
-        model.duality_gap_ = (model.objective_ - dual) / model.objective_ if model.objective_ else 0.0
+        model._keep(self.representation_, self.preferences_, self.alpha_at(C))
+        model.objective_, model.duality_gap_ = hinge_value(
+            self.representation_, self.preferences_, model.alpha_, model.C
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
@@ -198,14 +203,15 @@ class RankSVMPath(Ranker):
         self, X: Any, y: Any, qid: Queries | None = None, metric: Metric = "pairwise_accuracy"
     ) -> SelectionCurve:
         """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best."""
+        X, qid = take_qid(X, qid)
         curve = validation_curve(self.score_lines(X), y, qid, metric)
         self.C_ = curve.C_best
         return curve
 
     def _checked(self, C: Any) -> float:
-        value = positive_number(C, "C") if C != 0 else 0.0
+        check_is_fitted(self)
+        value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
         if value > self.path_.hi:
-            raise DataError(
-                f"C must be at most {self.path_.hi:g}, where the path ends, got {C!r}; raise C_max"
-            )
+            remedy = "raise C_max" if self.path_.stopped is None else f"it was stopped ({self.path_.stopped})"
+            raise DataError(f"C must be at most {self.path_.hi:g}, where the path ends, got {C!r}; {remedy}")
         return value

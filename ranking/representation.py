@@ -17,7 +17,7 @@ import numpy as np
 import pqp
 from ranking.arrays import Array, incidence
 from ranking.data import Preferences
-from ranking.kernels import Gamma, Kernel, gamma_of, kernel_matrix
+from ranking.kernels import Gamma, Kernel, gamma_of, kernel_matrix, kernel_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,22 +81,23 @@ def represent(
     kernel_params: Mapping[str, Any] | None,
 ) -> Representation:
     """Return the representation of training rows, gamma fixed by them."""
-    number = 1.0 if kernel == "precomputed" else gamma_of(X, gamma)
+    number = 1.0 if kernel_name(kernel, kernel_params) == "precomputed" else gamma_of(X, gamma)
     return Representation(X, kernel, number, degree, coef0, kernel_params)
 
 
-def hinge_values(
+def hinge_value(
     representation: Representation, preferences: Preferences, alpha: Array, C: float
 ) -> tuple[float, float]:
-    r"""Return the primal and the dual value of L1-loss RankSVM at dual variables; equal at the optimum.
+    r"""Return the primal value of L1-loss RankSVM at dual variables, and its relative gap to the dual one.
 
     .. math:: \tfrac12\|f\|^2 + C \sum_p \omega_p \max(0, \Delta_p - (f_i - f_j)), \qquad
               \Delta^\top\alpha - \tfrac12\|f\|^2
     """
     b = representation.basis(preferences) @ alpha
-    scores = representation.evaluate(representation.X) if representation.is_linear else representation.gram
+    scores = representation.X if representation.is_linear else representation.gram
     f = np.asarray(scores @ b).ravel()
     norm = float(b @ b) if representation.is_linear else float(b @ f)
     slack = preferences.margin - f[preferences.pairs[:, 0]] + f[preferences.pairs[:, 1]]
     loss = float(preferences.weight @ np.maximum(0.0, slack))
-    return norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2
+    primal, dual = norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2
+    return primal, (primal - dual) / primal if primal else 0.0

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import functools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from pqp.segment import Basis
 from tests.pqp import compacting
 from tests.pqp.compacting import compacted
 from tests.pqp.test_certificate import DROP, change
+from tests.pqp.test_images import ranking_path
 from tests.strategies import for_all, instances
 
 
@@ -295,3 +297,12 @@ def test_segment_of_a_trail_keeps_no_vectors():
     path.to_frame()
     kept = [value for segment in path.segments for value in segment.__dict__.values()]
     assert not any(isinstance(value, np.ndarray | Basis) for value in kept)
+
+
+def test_a_trail_survives_pickle():
+    path = ranking_path(pieces=70)
+    path.x(0.01)
+    again = pickle.loads(pickle.dumps(path))
+    for C in (0.0, 0.01, float(path.hi)):
+        np.testing.assert_array_equal(again.x(C), path.x(C))
+    assert again.segments[0].trail is again.segments[-1].trail is not None

@@ -1,0 +1,180 @@
+r"""Steps: where a metric changes along scores that are lines in C, and its values in between.
+
+The order of two items changes where their lines cross, and a metric of rankings is constant in between: so
+it is a step function of C, known completely once all crossings of items with different labels are.
+
+Room: score lines, labels and queries in; the steps of a metric and their standard errors out.
+May touch: `errors`, `arguments`, `arrays`, `graph`, `metrics`, `uncertainty`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ranking import metrics
+from ranking.arguments import numbers, query_codes
+from ranking.arrays import Array
+from ranking.errors import DataError
+from ranking.graph import preference_pairs
+from ranking.uncertainty import Flips, Sums, groups_of
+
+# The name of a metric of `ranking.metrics`, or a function of labels, scores and queries.
+Metric: TypeAlias = str | Callable[[Any, Any, Any], float]
+# What `per_query` calls the metrics that can be named.
+NAMES = {
+    "pairwise_accuracy": "pairwise_accuracy",
+    "ndcg": "ndcg",
+    "mean_ndcg": "mean_ndcg",
+    "kendall_tau": "kendall_tau",
+    "spearman": "spearman",
+    "mean_average_precision": "average_precision",
+}
+# Score differences below this part of the largest score of a piece are round-off: the items are tied.
+TIED = 1e-12
+# Pieces times pairs looked at together: 8 MB an array.
+ENTRIES = 2**20
+
+
+class ScoreLines(NamedTuple):
+    """Scores constant + C · slope of all items on the pieces from `lo` to `hi`, one row a piece."""
+
+    lo: Array
+    hi: Array
+    constant: Array
+    slope: Array
+
+    def ends(self) -> tuple[Array, Array]:
+        """Return the scores at both ends of every piece; at infinity their slopes decide."""
+        lo, hi = self.lo[:, None], self.hi[:, None]
+        finite = np.where(np.isinf(hi), 0.0, hi)
+        end = np.where(np.isinf(hi), self.slope, self.constant + finite * self.slope)
+        return self.constant + lo * self.slope, end
+
+    def noise(self) -> Array:
+        """Return for every piece the difference of scores that is round-off, one row a piece."""
+        far = np.where(np.isinf(self.hi), np.maximum(1.0, self.lo), self.hi)[:, None]
+        return TIED * (np.abs(self.constant) + far * np.abs(self.slope)).max(axis=1, initial=0.0)[:, None]
+
+
+class Steps(NamedTuple):
+    """Where steps begin, ascending, the value on each of them, and its standard error."""
+
+    starts: Array
+    values: Array
+    errors: Array
+
+
+class Validation:
+    """Labels to compare scores with, and a metric that does so."""
+
+    def __init__(self, y: Any, qid: Any, metric: Metric) -> None:
+        self.y, self.qid = numbers(y, "y"), qid
+        if not callable(metric) and metric not in NAMES:
+            raise DataError(f"metric must be a function or one of {', '.join(NAMES)}, got {metric!r}")
+        self.metric = metric
+        self.pairs = preference_pairs(self.y, qid)
+        if not len(self.pairs):
+            raise DataError("y gives no pair to validate with: no query has items with different labels")
+        query = query_codes(qid, len(self.y))[self.pairs[:, 0]]
+        found, self.query, counts = np.unique(query, return_inverse=True, return_counts=True)
+        self.weight = 1 / (counts[self.query] * len(found))
+        self.groups = groups_of(self.pairs, self.query, len(self.y))
+
+    def steps(self, lines: ScoreLines) -> Iterator[Steps]:
+        """Yield the steps on all pieces, some pieces at a time."""
+        if lines.constant.shape[1] != len(self.y):
+            raise DataError(
+                f"y must hold one label for each of {lines.constant.shape[1]} rows, got {len(self.y)}"
+            )
+        size = max(1, ENTRIES // len(self.pairs))
+        for begin in range(0, len(lines.lo), size):
+            part = ScoreLines(*(array[begin : begin + size] for array in lines))
+            yield self._accuracies(part) if self.metric == "pairwise_accuracy" else self._evaluated(part)
+
+    def _accuracies(self, lines: ScoreLines) -> Steps:
+        """Return the steps of the pairwise accuracy: at a crossing one pair flips."""
+        left, crossings, at = self._crossings(lines)
+        pieces, starts, is_flip = _places(lines, crossings.piece, at)
+        v, first = self.groups.start((1 - left) / 2)
+        added = self.groups.changes(v, crossings)
+        sums = Sums(*(_running(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
+        gained = -self.weight[crossings.pair] * crossings.change
+        values = _running((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
+        return Steps(starts, values, self.groups.errors(sums))
+
+    def _evaluated(self, lines: ScoreLines) -> Steps:
+        """Return the steps of any metric, by its value in the middle of each."""
+        _, crossings, at = self._crossings(lines)
+        pieces, starts, _ = _places(lines, crossings.piece, at)
+        ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
+        middles = np.where(np.isinf(ends), 2 * starts + 1, (starts + ends) / 2)
+        constant, slope = _with_exact_ties(lines)
+        found = [self._value(constant[p] + C * slope[p], C) for p, C in zip(pieces, middles, strict=True)]
+        values, errors = np.array(found).T
+        return Steps(starts, values, errors)
+
+    def _value(self, scores: Array, C: float) -> tuple[float, float]:
+        """Return the metric, and its standard error over queries if its name says how to get one."""
+        if callable(self.metric):
+            value, error = float(self.metric(self.y, scores, self.qid)), np.nan
+        else:
+            by_query = metrics.per_query(NAMES[self.metric], self.y, scores, self.qid)
+            value, error = float(by_query.mean()), float(np.asarray(by_query.sem()))
+        if not np.isfinite(value):
+            raise DataError(f"metric must return a finite number, got {value} at C = {C:g}")
+        return value, error
+
+    def _crossings(self, lines: ScoreLines) -> tuple[Array, Flips, Array]:
+        """Return who is ahead when a piece begins, the crossings on all pieces in order, and their C."""
+        i, j = self.pairs.T
+        differences = (scores[:, i] - scores[:, j] for scores in lines.ends())
+        noise = lines.noise()
+        begin, end = (np.sign(np.where(np.abs(d) <= noise, 0.0, d)) for d in differences)
+        left, right = np.where(begin != 0, begin, end), np.where(end != 0, end, begin)
+        piece, pair = np.nonzero(left * right < 0)
+        a, b = i[pair], j[pair]
+        at = (lines.constant[piece, b] - lines.constant[piece, a]) / (
+            lines.slope[piece, a] - lines.slope[piece, b]
+        )
+        at = np.clip(at, lines.lo[piece], lines.hi[piece])
+        order = np.lexsort((at, piece))
+        flips = Flips(piece[order], pair[order], left[piece, pair][order])
+        return left, flips, at[order]
+
+
+def _places(lines: ScoreLines, piece: Array, at: Array) -> tuple[Array, Array, Array]:
+    """Return of all steps, those at the beginning of pieces included: piece, start, and if a pair flips."""
+    pieces = np.concatenate([np.arange(len(lines.lo)), piece])
+    starts = np.concatenate([lines.lo, at])
+    order = np.argsort(pieces, kind="stable")
+    return pieces[order], starts[order], order >= len(lines.lo)
+
+
+def _running(first: Array, added: Array, pieces: Array, is_flip: Array) -> Array:
+    """Return a sum on every step: what it is when the piece begins, and what flips have added since."""
+    increments = np.zeros(len(pieces))
+    increments[is_flip] = added
+    total = np.cumsum(increments)
+    return first[pieces] + total - total[~is_flip][pieces]
+
+
+def _with_exact_ties(lines: ScoreLines) -> tuple[Array, Array]:
+    """Return the lines with those that differ by round-off on a whole piece made equal."""
+    noise, n = lines.noise(), lines.constant.shape[1]
+    begin, end = (_clusters(scores, noise) for scores in lines.ends())
+    constant, slope = lines.constant.copy(), lines.slope.copy()
+    for k, keys in enumerate(begin * n + end):
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        constant[k], slope[k] = constant[k, first[inverse]], slope[k, first[inverse]]
+    return constant, slope
+
+
+def _clusters(scores: Array, noise: Array) -> Array:
+    """Return for every row the number of the cluster of each score, clusters being apart by noise."""
+    order = np.argsort(scores, axis=1, kind="stable")
+    gaps = np.diff(np.take_along_axis(scores, order, axis=1), axis=1) > noise
+    ranks = np.pad(np.cumsum(gaps, axis=1), ((0, 0), (1, 0)))
+    result = np.empty_like(ranks)
+    np.put_along_axis(result, order, ranks, axis=1)
+    return result
