@@ -69,14 +69,14 @@ class SelectionCurve:
 
     @property
     def C_one_standard_error(self) -> float:
-        """The middle of the first step, the most regularised, within one standard error of the best.
+        """The middle of the first, the most regularised, interval within one standard error of the best.
 
-        Where no standard error is known, of the first best step.
+        Where no standard error is known, of the first best interval.
         """
         best = int(self.values.argmax())
         error = float(self.errors[best]) if np.isfinite(self.errors[best]) else 0.0
-        first = int((self.values >= self.best - error - EQUAL).argmax())
-        return middle((float(self.edges[first]), float(self.edges[first + 1])))
+        first = self.values[int((self.values >= self.best - error - EQUAL).argmax())]
+        return middle(self._runs(np.abs(self.values - first) <= EQUAL)[0])
 
     def at(self, C: Any) -> Array:
         """Return the value at one C or at many; at an edge that of the right side."""
@@ -132,7 +132,7 @@ def validation_curve(
 ) -> SelectionCurve:
     """Return a metric of labels y at every C, from the scores of the items as lines in C.
 
-    The metric must depend on nothing but the order, within queries, of items with different labels.
+    The metric must depend on nothing but the order of scores within queries.
     """
     data, end = Validation(y, qid, metric), 0.0
     parts = []

@@ -1,7 +1,8 @@
 r"""Steps: where a metric changes along scores that are lines in C, and its values in between.
 
 The order of two items changes where their lines cross, and a metric of rankings is constant in between: so
-it is a step function of C, known completely once all crossings of items with different labels are.
+it is a step function of C, known completely once all crossings are. Those of items with equal labels matter
+to few metrics.
 
 Room: score lines, labels and queries in; the steps of a metric and their standard errors out.
 May touch: `errors`, `arguments`, `arrays`, `graph`, `metrics`, `uncertainty`.
@@ -32,6 +33,9 @@ NAMES = {
 }
 # Score differences below this part of the largest score of a piece are round-off: the items are tied.
 TIED = 1e-12
+# Where inside a step a metric is evaluated, as a share of its length: not in the middle, where lines with whole
+# coefficients like to cross; items with equal labels that are tied there only would spoil rank correlations.
+INSIDE = (3 - 5**0.5) / 2
 # Pieces times pairs looked at together: 8 MB an array.
 ENTRIES = 2**20
 
@@ -76,6 +80,9 @@ class Validation:
         self.pairs = preference_pairs(self.y, qid)
         if not len(self.pairs):
             raise DataError("y gives no pair to validate with: no query has items with different labels")
+        # where nothing is known of a metric, the order of equal labels may count: it does beside ties
+        is_known = not callable(metric) and metric != "mean_average_precision"
+        self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
         query = query_codes(qid, len(self.y))[self.pairs[:, 0]]
         found, self.query, counts = np.unique(query, return_inverse=True, return_counts=True)
         self.weight = 1 / (counts[self.query] * len(found))
@@ -87,7 +94,7 @@ class Validation:
             raise DataError(
                 f"y must hold one label for each of {lines.constant.shape[1]} rows, got {len(self.y)}"
             )
-        size = max(1, ENTRIES // len(self.pairs))
+        size = max(1, ENTRIES // len(self.crossing))
         for begin in range(0, len(lines.lo), size):
             part = ScoreLines(*(array[begin : begin + size] for array in lines))
             yield self._accuracies(part) if self.metric == "pairwise_accuracy" else self._evaluated(part)
@@ -104,13 +111,14 @@ class Validation:
         return Steps(starts, values, self.groups.errors(sums))
 
     def _evaluated(self, lines: ScoreLines) -> Steps:
-        """Return the steps of any metric, by its value in the middle of each."""
+        """Return the steps of any metric, by its value at some C inside each."""
         _, crossings, at = self._crossings(lines)
         pieces, starts, _ = _places(lines, crossings.piece, at)
         ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
-        middles = np.where(np.isinf(ends), 2 * starts + 1, (starts + ends) / 2)
+        lengths = np.where(np.isinf(ends), starts + 1, ends - starts)
+        inside = starts + INSIDE * lengths
         constant, slope = _with_exact_ties(lines)
-        found = [self._value(constant[p] + C * slope[p], C) for p, C in zip(pieces, middles, strict=True)]
+        found = [self._value(constant[p] + C * slope[p], C) for p, C in zip(pieces, inside, strict=True)]
         values, errors = np.array(found).T
         return Steps(starts, values, errors)
 
@@ -127,7 +135,7 @@ class Validation:
 
     def _crossings(self, lines: ScoreLines) -> tuple[Array, Flips, Array]:
         """Return who is ahead when a piece begins, the crossings on all pieces in order, and their C."""
-        i, j = self.pairs.T
+        i, j = self.crossing.T
         differences = (scores[:, i] - scores[:, j] for scores in lines.ends())
         noise = lines.noise()
         begin, end = (np.sign(np.where(np.abs(d) <= noise, 0.0, d)) for d in differences)

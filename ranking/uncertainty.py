@@ -58,13 +58,11 @@ class Groups:
     def changes(self, v: Array, flips: Flips) -> Sums:
         """Return what every flip adds to the sums."""
         groups, change = self.of[flips.pair], flips.change[:, None]
-        before = v[flips.piece[:, None], groups] + _earlier(
-            flips.piece[:, None] * len(self.u) + groups, change
-        )
-        u = self.u[groups]
-        second = u**2 * (2 * before * change + change**2)
-        columns = (u * change, u**2 * change, second)
-        return Sums(*(column.sum(axis=1) for column in columns), flips.change)
+        piece, u = flips.piece[:, None], self.u[groups]
+        before = v[piece, groups] + _earlier(piece * len(self.u) + groups, change)
+        first, weighted = ((power * change).sum(axis=1) for power in (u, u**2))
+        second = (u**2 * (2 * before * change + change**2)).sum(axis=1)
+        return Sums(first, weighted, second, flips.change)
 
     def errors(self, sums: Sums) -> Array:
         """Return the standard errors that belong to sums; NaN where there is nothing to compare."""
