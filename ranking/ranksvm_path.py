@@ -152,7 +152,7 @@ class RankSVMPath(Ranker):
         rows = self._rows(X)
         if C is None or np.ndim(C) == 0:
             return np.asarray(rows @ self.coef_at(self.C_ if C is None else C)).ravel()
-        columns = np.array([self.coef_at(value) for value in C]).reshape(len(C), -1)
+        columns = np.array([self.coef_at(value) for value in C]).reshape(len(C), self._basis.shape[0])
         return np.asarray(rows @ columns.T)
 
     def at(self, C: float) -> RankSVM:

@@ -33,7 +33,7 @@ NAMES = {
 }
 # Score differences below this part of the largest score of a piece are round-off: the items are tied.
 TIED = 1e-12
-# Where inside a step a metric is evaluated, as a share of its length: not in the middle, where lines with whole
+# Where inside a step a metric is evaluated, as a share of its length: not the middle, where lines with whole
 # coefficients like to cross; items with equal labels that are tied there only would spoil rank correlations.
 INSIDE = (3 - 5**0.5) / 2
 # Pieces times pairs looked at together: 8 MB an array.
