@@ -173,7 +173,8 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
     """Return the folds as (train, validation) row numbers; queries stay together if there are several."""
     codes, rows = query_codes(qid, len(y)), np.arange(len(y))
     if not isinstance(cv, int | np.integer):
-        return list(cv.split(rows, y, codes) if hasattr(cv, "split") else cv)
+        groups = None if qid is None else codes
+        return list(cv.split(rows, y, groups) if hasattr(cv, "split") else cv)
     if cv < 2:
         raise DataError(f"cv must be at least 2 folds, got {cv}")
     if codes.max() > 0:
