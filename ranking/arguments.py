@@ -25,20 +25,26 @@ def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     >>> numbers([1, 2**62, 2**62 + 1], "y").dtype.kind
     'i'
     """
-    try:
-        vector = np.asarray(values)
-    except ValueError:
-        raise DataError(f"{name} must be a vector of numbers, got entries of different lengths") from None
+    vector = real_array(values, name, "a vector")
     if vector.ndim != 1:
         raise DataError(f"{name} must be a vector, got shape {vector.shape}; one column is {name}.ravel()")
-    if vector.dtype.kind not in "biuf" and len(vector):
-        raise DataError(f"{name} must hold real numbers, got dtype {vector.dtype}: {values_shown(vector)}")
-    missing = _masked(values) | (vector != vector)
-    if missing.any():
-        raise DataError(
-            f"{name}[{missing.argmax()}] is missing (NaN or masked); give a value or drop the item"
-        )
     return vector
+
+
+def real_array(values: ArrayLike, name: str, wanted: str = "an array") -> NDArray[Any]:
+    """Return real numbers without NaN, of any shape and in their own type."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DataError(f"{name} must be {wanted} of numbers, got entries of different lengths") from None
+    if array.dtype.kind not in "biuf" and array.size:
+        raise DataError(
+            f"{name} must hold real numbers, got dtype {array.dtype}: {values_shown(array.ravel())}"
+        )
+    for index in np.argwhere(_masked(values, array.shape) | (array != array))[:1]:
+        place = ", ".join(map(str, index))
+        raise DataError(f"{name}[{place}] is missing (NaN or masked); give a value or drop the item")
+    return array
 
 
 def as_queries(qid: Queries) -> NDArray[Any]:
@@ -58,19 +64,28 @@ def query_codes(qid: Queries | None, n: int, name: str = "qid") -> Integers:
     >>> query_codes(["b", "a", "b"], 3).tolist()
     [0, 1, 0]
     """
+    return named_queries(qid, n, name)[0]
+
+
+def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integers, "pd.Index[Any]"]:
+    """Return the number of the query of each of n items, and what the queries are called.
+
+    >>> list(named_queries(["b", "a", "b"], 3)[1])
+    ['b', 'a']
+    """
     if qid is None:
-        return np.zeros(n, dtype=np.int64)
+        return np.zeros(n, dtype=np.int64), pd.Index([0], name=name)
     try:
         column = as_queries(qid)
         if column.shape != (n,):
             raise DataError(f"{name} must hold one value for each of {n} items, got shape {column.shape}")
-        codes, _ = pd.factorize(column)
+        codes, names = pd.factorize(column)
     except TypeError:
         raise DataError(f"{name} must be a vector of hashable values, got {qid!r:.80}") from None
-    missing = _masked(qid) | (codes < 0)
+    missing = _masked(qid, codes.shape) | (codes < 0)
     if missing.any():
         raise DataError(f"{name}[{missing.argmax()}] is missing (None, NaN or masked); every item needs one")
-    return codes.astype(np.int64)
+    return codes.astype(np.int64), pd.Index(names, name=name).infer_objects()
 
 
 def item_count(n_items: Any) -> int:
@@ -97,7 +112,7 @@ def positive_number(value: Any, name: str, can_be_infinite: bool = False) -> flo
     return float(value)
 
 
-def item_pairs(pairs: Any, n_items: int) -> Integers:
+def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
     """Return pairs of item numbers below n_items, one a row, as integers.
 
     >>> item_pairs([(0, 2), (2, 1)], 3).tolist()
@@ -106,17 +121,20 @@ def item_pairs(pairs: Any, n_items: int) -> Integers:
     try:
         items = np.asarray(pairs)
     except ValueError:
-        raise DataError("pairs must hold two items each, got entries of different lengths") from None
+        raise DataError(f"{name} must hold two items each, got entries of different lengths") from None
     if not items.size:
-        raise DataError("pairs is empty: at least one pair is needed")
+        raise DataError(f"{name} is empty: at least one pair is needed")
     if items.ndim != 2 or items.shape[1] != 2:
-        raise DataError(f"pairs must have two columns, the preferred item first, got shape {items.shape}")
+        raise DataError(f"{name} must have two columns, the preferred item first, got shape {items.shape}")
     if items.dtype.kind not in "iu":
-        raise DataError(f"pairs must hold integers, numbers of items, got dtype {items.dtype}")
-    wanted = f"item numbers run from 0 to {n_items - 1}"
+        raise DataError(f"{name} must hold integers, numbers of items, got dtype {items.dtype}")
     is_outside = (items < 0) | (items >= n_items)
-    _forbid(is_outside[:, 0] | is_outside[:, 1], items, wanted)
-    _forbid(items[:, 0] == items[:, 1], items, "an item cannot be preferred to itself; remove the pair")
+    for is_wrong, reason in (
+        (is_outside.any(axis=1), f"item numbers run from 0 to {n_items - 1}"),
+        (items[:, 0] == items[:, 1], "an item cannot be preferred to itself; remove the pair"),
+    ):
+        for p in np.flatnonzero(is_wrong)[:1]:
+            raise DataError(f"{name}[{p}] is {tuple(items[p].tolist())}: {reason}")
     return items.astype(np.int64)
 
 
@@ -129,9 +147,15 @@ def one_a_pair(values: Any, m: int, name: str) -> NDArray[np.float64]:
     vector = numbers(np.full(m, values) if np.ndim(values) == 0 else values, name)
     if len(vector) != m:
         raise DataError(f"{name} must be one number or one for each of {m} pairs, got {len(vector)}")
-    if not np.isfinite(vector).all():
-        raise DataError(f"{name}[{np.isfinite(vector).argmin()}] must be finite, got infinity")
+    require_finite(vector, name)
     return vector.astype(np.float64)
+
+
+def require_finite(array: NDArray[Any], name: str) -> None:
+    """Raise unless all entries of an array are finite."""
+    for index in np.argwhere(~np.isfinite(array))[:1]:
+        place, value = ", ".join(map(str, index)), array[tuple(index)]
+        raise DataError(f"{name}[{place}] must be finite, got {value}; correct or leave out the item")
 
 
 def listed(values: Queries) -> list[Any]:
@@ -152,12 +176,6 @@ def values_shown(values: Queries, most: int = 5) -> str:
     return ", ".join([repr(value) for value in listed(values)[:most]] + ["..."] * (len(values) > most))
 
 
-def _masked(values: Any) -> NDArray[np.bool_]:
+def _masked(values: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     is_masked = isinstance(values, np.ma.MaskedArray)
-    return np.ma.getmaskarray(values) if is_masked else np.zeros(len(values), dtype=bool)
-
-
-def _forbid(is_wrong: NDArray[np.bool_], items: NDArray[Any], reason: str) -> None:
-    if is_wrong.any():
-        p = int(is_wrong.argmax())
-        raise DataError(f"pairs[{p}] is {tuple(items[p].tolist())}: {reason}")
+    return np.ma.getmaskarray(values) if is_masked else np.zeros(shape, dtype=bool)

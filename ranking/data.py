@@ -23,6 +23,7 @@ from ranking.arguments import (
     numbers,
     one_a_pair,
     query_codes,
+    require_finite,
     values_shown,
 )
 from ranking.errors import DataError
@@ -208,8 +209,7 @@ def retention_pairs(times: ArrayLike, system: Queries) -> Integers:
     [[0, 1], [0, 2]]
     """
     minutes = numbers(times, "times")
-    if not np.isfinite(minutes).all():
-        raise DataError(f"times[{np.isfinite(minutes).argmin()}] must be finite; drop the molecule")
+    require_finite(minutes, "times")
     return preference_pairs(minutes, query_codes(system, len(minutes), "system"))
 
 

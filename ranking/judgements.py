@@ -1,7 +1,7 @@
 """Judgements: labels and scores of items, checked and sorted into queries.
 
 Room: y, scores and qid as handed in, in; a record of them by query out. Knows no metric.
-May touch: `errors`, `arrays`.
+May touch: `errors`, `arguments`, `arrays`.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ranking.arguments import named_queries
 from ranking.arrays import Array, as_vector
 from ranking.errors import DataError
 
@@ -40,21 +41,7 @@ def judgements(y: Any, scores: Any, qid: Any = None) -> Judgements:
     if len(labels) == 0:
         raise DataError("y is empty: there is nothing to rank")
     values = as_vector(scores, "scores", len(labels))
-    codes, queries = _query_codes(qid, len(labels))
+    codes, queries = named_queries(qid, len(labels))
     bounds = np.cumsum(np.bincount(codes))[:-1]
     members = np.split(np.argsort(codes, kind="stable"), bounds)
     return Judgements(labels, values, queries, tuple(members))
-
-
-def _query_codes(qid: Any, n: int) -> tuple[Array, "pd.Index[Any]"]:
-    """Return the number of each item's query, and what the queries are called."""
-    given = np.zeros(n, dtype=int) if qid is None else np.asarray(qid)
-    if given.ndim != 1:
-        raise DataError(f"qid must have one dimension, got shape {given.shape}; pass one query an item")
-    names = pd.Series(given.tolist())
-    if len(names) != n:
-        raise DataError(f"qid must have {n} entries, one an item of y, got {len(names)}")
-    for i in np.flatnonzero(names.isna())[:1]:
-        raise DataError(f"qid[{i}] is {names[i]}: every item needs a query")
-    codes, queries = pd.factorize(names)
-    return codes, pd.Index(queries, name="qid")

@@ -134,7 +134,10 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
     """Return the Tanimoto or the MinMax kernel, filled block by block, the upper half only if Y is X."""
     for counts, argument in ((X, "X"), (Y, "Y")):
         if counts.min() < 0:
-            raise DataError(f"{argument} holds {counts.min():g}, but kernel={name!r} is for counts, all >= 0")
+            raise DataError(
+                f"Negative values in data: {argument} holds {counts.min():g}, "
+                f"but kernel={name!r} is for counts"
+            )
     K, formula = np.empty((X.shape[0], Y.shape[0])), _minmax if name == "minmax" else _tanimoto
     for rows in _blocks(*X.shape):
         for columns in _blocks(*Y.shape):

@@ -1,7 +1,7 @@
 r"""Newton: the squared hinge (L2) loss over preference pairs at one C, proved by its duality gap.
 
 Room: Gram matrix, pairs and C in, one solution with its certificate out. Knows no features and no path.
-May touch: `errors`, `arrays`.
+May touch: `errors`, `arguments`, `arrays`.
 """
 
 from bisect import bisect_left
@@ -13,7 +13,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangula
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array
 
-from ranking.arrays import Array, as_pairs, as_symmetric, as_vector, incidence, read_only
+from ranking.arguments import item_pairs, positive_number
+from ranking.arrays import Array, as_symmetric, as_vector, incidence, read_only
 from ranking.errors import ConvergenceError, DataError
 
 # The method is finite and takes 5 to 20 steps; many more mean that round-off keeps it from the goal.
@@ -105,7 +106,7 @@ def solve_squared_hinge(
     (array([-0.25,  0.25]), 0.125)
     """
     problem = _problem(K, pairs, C, weights, margins)
-    _require_positive(tol, "tol")
+    positive_number(tol, "tol")
     state = _State(np.zeros(problem.L.shape[1]), problem.margins)
     for iteration in range(MAX_ITERATIONS):
         alpha = _alpha(problem, state)
@@ -124,19 +125,14 @@ def solve_squared_hinge(
 def _problem(K: Any, pairs: Any, C: float, weights: Any, margins: Any) -> _Problem:
     """Return the checked data."""
     gram = as_symmetric(K)
-    edges = as_pairs(pairs, len(gram))
-    _require_positive(C, "C")
+    edges = item_pairs(pairs, len(gram))
+    positive_number(C, "C")
     m = len(edges)
     omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
     for p in np.flatnonzero(omega < 0)[:1]:
         raise DataError(f"weights[{p}] is {omega[p]}: a weight must not be negative; swap i and j")
     delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
     return _Problem(_factor(gram), incidence(edges, len(gram)), 2 * C * omega, delta)
-
-
-def _require_positive(value: float, name: str) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise DataError(f"{name} must be a positive finite number, got {value!r}")
 
 
 def _factor(K: Array) -> Array:

@@ -1,14 +1,15 @@
 r"""Pair features: what a preference of one item over another looks like to a linear model.
 
 Room: rows of features, or their Gram matrix, and pairs in; one row a pair, or inner products of pairs, out.
-May touch: `errors`, `arrays`.
+May touch: `errors`, `arguments`, `arrays`.
 """
 
 from typing import Any
 
 import numpy as np
 
-from ranking.arrays import Array, as_dense, as_pairs, as_table
+from ranking.arguments import item_pairs
+from ranking.arrays import Array, as_dense, as_table
 from ranking.errors import DataError
 
 
@@ -19,7 +20,7 @@ def difference_features(X: Any, pairs: Any) -> Any:
     array([[ 1., -3.]])
     """
     features = as_table(X, "X")
-    i, j = as_pairs(pairs, features.shape[0]).T
+    i, j = item_pairs(pairs, features.shape[0]).T
     return features[i] - features[j]
 
 
@@ -53,7 +54,7 @@ def exterior_product_features(X: Any, pairs: Any) -> Array:
            [ 2.]])
     """
     dense = as_dense(as_table(X, "X"))
-    i, j = as_pairs(pairs, len(dense)).T
+    i, j = item_pairs(pairs, len(dense)).T
     a, b = np.triu_indices(dense.shape[1], k=1)
     return np.asarray(dense[np.ix_(i, a)] * dense[np.ix_(j, b)] - dense[np.ix_(i, b)] * dense[np.ix_(j, a)])
 
@@ -72,6 +73,6 @@ def exterior_kernel(K: Any, pairs: Any, other_pairs: Any = None) -> Array:
     gram = as_dense(as_table(K, "K"))
     if other_pairs is None and gram.shape[0] != gram.shape[1]:
         raise DataError(f"other_pairs must be given, since K is not square: got shape {gram.shape}")
-    others = as_pairs(pairs if other_pairs is None else other_pairs, gram.shape[1], "other_pairs")
-    (i, j), (k, m) = as_pairs(pairs, gram.shape[0]).T, others.T
+    others = item_pairs(pairs if other_pairs is None else other_pairs, gram.shape[1], "other_pairs")
+    (i, j), (k, m) = item_pairs(pairs, gram.shape[0]).T, others.T
     return np.asarray(gram[np.ix_(i, k)] * gram[np.ix_(j, m)] - gram[np.ix_(i, m)] * gram[np.ix_(j, k)])

@@ -1,7 +1,7 @@
 """Rankers: what every ranking estimator can do once it gives scores.
 
 Room: scores in; ranks, predicted preferences and a pairwise accuracy out. Fits nothing.
-May touch: `errors`, `arguments`, `data`, `metrics`.
+May touch: `errors`, `arguments`, `arrays`, `graph`, `kernels`, `data`, `metrics`, `representation`.
 """
 
 from abc import abstractmethod

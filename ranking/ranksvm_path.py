@@ -3,7 +3,8 @@ r"""RankSVM at every C: the exact regularisation path of the hinge loss, scores 
 In Zapien's letters :math:`\lambda = 1/C` and :math:`\alpha_Z = \lambda\alpha \in [0, 1]`; both are shown.
 
 Room: rows and preferences in, a fitted estimator that holds a `pqp` path in μ = C out.
-May touch: `errors`, `data`, `representation`, `ranker`, `ranksvm`, `selection`, and `pqp`.
+May touch: `errors`, `arguments`, `arrays`, `graph`, `kernels`, `data`, `representation`, `ranker`, `ranksvm`,
+`steps`, `selection`, and `pqp`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -17,6 +17,7 @@ import numpy as np
 import pqp
 from ranking.arrays import Array, incidence
 from ranking.data import Preferences
+from ranking.errors import DataError
 from ranking.kernels import Gamma, Kernel, gamma_of, kernel_matrix, kernel_name
 
 
@@ -56,7 +57,12 @@ class Representation:
         """Return D K Dᵀ, known by its factor if the kernel is linear: then it is convex exactly."""
         if self.is_linear:
             return pqp.Gram(incidence(preferences.pairs, preferences.n_items) @ self.X)
-        return pqp.PairGram(self.gram, preferences.pairs)
+        try:
+            return pqp.PairGram(self.gram, preferences.pairs)
+        except pqp.NotConvexError as error:
+            raise DataError(
+                f"kernel={self.kernel!r} gives a matrix K that is no Gram matrix: {error}"
+            ) from error
 
     def dual(self, preferences: Preferences) -> pqp.ParametricQP:
         r"""Return the dual of L1-loss RankSVM as a program in μ = C:

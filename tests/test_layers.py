@@ -16,13 +16,22 @@ LAYERS = """
     restoring files report terminal demo cli
 """
 ORDER = LAYERS.split()
+RANKING_LAYERS = """
+    errors hastie_record active_set hastie arguments arrays letor kernels pair_features newton graph data
+    concordance gains measures judgements metrics uncertainty steps selection representation ranker ranksvm
+    ranksvm_path crossvalidation
+"""
+RANKING = RANKING_LAYERS.split()
+# An independent path: it may share nothing with `pqp`, nor with the modules that use it.
+HASTIE = ("hastie_record", "active_set", "hastie")
+PACKAGES = ("pqp", "ranking")
 CHECKER = "reading lines tables convexity hessian problem states core solution optimality pieces covering"
 CERTIFICATE = CHECKER.split()
 ENTRANCES = {"__init__", "__main__"}
 
 
 def imported(module: Path) -> set[str]:
-    """Return the names of all `pqp` modules a file imports when it runs, also inside functions."""
+    """Return the names of our modules a file imports when it runs, also inside functions."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
     typing_only = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test)]
     skipped = {id(inner) for block in typing_only for inner in ast.walk(block)}
@@ -31,15 +40,11 @@ def imported(module: Path) -> set[str]:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = (
-                [f"{node.module}.{alias.name}" for alias in node.names]
-                if node.module == "pqp"
-                else [node.module]
-            )
-            found |= {name for name in names if name.startswith("pqp.")}
+            is_whole = node.module in PACKAGES
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} if is_whole else {node.module}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.split(".")[0] in ("pqp", "ranking")}
-    return found
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.split(".")[0] in PACKAGES}
 
 
 def modules(folder: Path) -> list[Path]:
@@ -52,8 +57,38 @@ def test_a_module_imports_only_from_its_left(module):
     assert {name.split(".")[1] for name in imported(module)} <= left
 
 
+@pytest.mark.parametrize("module", modules(ROOT / "ranking"), ids=lambda module: module.stem)
+def test_a_module_of_ranking_imports_only_from_its_left(module):
+    left = {f"ranking.{name}" for name in RANKING[: RANKING.index(module.stem)]}
+    assert imported(module) <= left | {"pqp"}
+
+
 def test_the_order_names_every_module():
     assert sorted([m.stem for m in modules(ROOT / "pqp")] + ["certificate"]) == sorted(ORDER)
+    assert sorted(m.stem for m in modules(ROOT / "ranking")) == sorted(RANKING)
+
+
+@pytest.mark.parametrize("name", HASTIE)
+def test_the_active_set_path_shares_no_code_with_pqp(name):
+    allowed = {f"ranking.{other}" for other in (*HASTIE, "errors")}
+    assert imported(ROOT / "ranking" / f"{name}.py") <= allowed
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("import pqp", {"pqp"}),
+        ("import pqp.lcp, numpy", {"pqp.lcp"}),
+        ("from pqp import lcp", {"pqp.lcp"}),
+        ("from ranking.data import take_qid", {"ranking.data"}),
+        ("def f():\n    from ranking import data", {"ranking.data"}),
+        ("if TYPE_CHECKING:\n    import pqp", set()),
+    ],
+)
+def test_imports_are_seen_however_they_are_written(tmp_path, line, wanted):
+    file = tmp_path / "module.py"
+    file.write_text(line, encoding="utf-8")
+    assert imported(file) == wanted
 
 
 @pytest.mark.parametrize("module", modules(ROOT / "pqp" / "certificate"), ids=lambda module: module.stem)

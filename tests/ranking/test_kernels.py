@@ -255,5 +255,5 @@ class TestPairFeatures:
         assert exterior_kernel(new @ old.T, pairs, others) == pytest.approx(expected, rel=1e-12)
         with pytest.raises(DataError, match="other_pairs must be given, since K is not square"):
             exterior_kernel(new @ old.T, pairs)
-        with pytest.raises(DataError, match=r"other_pairs\[0\] names item 6"):
+        with pytest.raises(DataError, match=r"other_pairs\[0\] is \(.*6.*\): item numbers"):
             exterior_kernel(new @ old.T, pairs, [(6, 0)])

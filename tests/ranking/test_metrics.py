@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from ranking.arrays import as_pairs, as_symmetric, as_vector
+from ranking.arguments import item_pairs
+from ranking.arrays import as_symmetric, as_vector
 from ranking.concordance import count_pairs
 from ranking.errors import DataError
 from ranking.gains import ndcg_curve
@@ -359,17 +360,17 @@ METRICS = [pairwise_accuracy, ndcg, mean_ndcg, kendall_tau, spearman, mean_avera
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 class TestBadInput:
     def test_a_missing_label_is_named(self, metric):
-        with pytest.raises(DataError, match=r"y\[1\] is nan: it must be finite"):
+        with pytest.raises(DataError, match=r"y\[1\] is missing"):
             metric([0, np.nan], [0, 1])
 
     def test_an_infinite_score_is_named(self, metric):
-        with pytest.raises(DataError, match=r"scores\[0\] is inf"):
+        with pytest.raises(DataError, match=r"scores\[0\] must be finite, got inf"):
             metric([0, 1], [np.inf, 1])
 
     def test_lengths_must_match(self, metric):
         with pytest.raises(DataError, match="scores must have 3 entries, got 2"):
             metric([0, 1, 2], [0, 1])
-        with pytest.raises(DataError, match="qid must have 2 entries, one an item of y, got 3"):
+        with pytest.raises(DataError, match=r"qid must hold one value for each of 2 items, got shape \(3,\)"):
             metric([0, 1], [0, 1], [1, 1, 1])
 
     def test_nothing_to_rank_is_refused(self, metric):
@@ -377,7 +378,7 @@ class TestBadInput:
             metric([], [])
 
     def test_an_item_without_a_query_is_named(self, metric):
-        with pytest.raises(DataError, match=r"qid\[1\] is .* every item needs a query"):
+        with pytest.raises(DataError, match=r"qid\[1\] is missing .* every item needs one"):
             metric([0, 1], [0, 1], ["a", None])
 
     @pytest.mark.parametrize(
@@ -405,8 +406,13 @@ def test_query_numbers_may_be_strings_numbers_or_a_series():
         assert pairwise_accuracy(y, scores, qid) == 0.5
 
 
+def test_queries_that_numpy_takes_for_one_are_two():
+    y, scores, qid = [1, 0, 1, 0, 0], [2, 1, 0, 1, 1], [1, 1, "1", "1", "1"]
+    assert pairwise_accuracy(y, scores, qid) == 0.5
+
+
 def test_a_table_of_query_numbers_is_refused():
-    with pytest.raises(DataError, match="qid must have one dimension"):
+    with pytest.raises(DataError, match="qid must be a vector of hashable values"):
         pairwise_accuracy([0, 1], [0, 1], [[1], [1]])
 
 
@@ -423,11 +429,11 @@ class TestArrays:
             as_vector([2**60, 2**60 + 1], "y")
 
     def test_masked_entries_are_refused(self):
-        with pytest.raises(DataError, match="y has masked entries"):
+        with pytest.raises(DataError, match=r"y\[0\] is missing \(NaN or masked\)"):
             as_vector(np.ma.array([1.0, 2.0], mask=[True, False]), "y")
 
     def test_ragged_lists_are_refused(self):
-        with pytest.raises(DataError, match="y must be an array of numbers"):
+        with pytest.raises(DataError, match="y must be a vector of numbers"):
             as_vector([[1, 2], [3]], "y")
 
     def test_the_worst_asymmetry_is_named(self):
@@ -437,17 +443,17 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("pairs", "message"),
         [
-            ([(0, 3)], r"pairs\[0\] names item 3, but items are numbered from 0 to 2"),
-            ([(1, 0), (-1, 0)], r"pairs\[1\] names item -1"),
-            ([(1, 1)], r"pairs\[0\] prefers item 1 to itself"),
-            ([(0.0, 1.0)], "whole numbers"),
-            ([], "at least one row and 2 columns"),
-            ([(0, 1, 2)], "2 columns"),
+            ([(0, 3)], r"pairs\[0\] is \(0, 3\): item numbers run from 0 to 2"),
+            ([(1, 0), (-1, 0)], r"pairs\[1\] is \(-1, 0\): item numbers"),
+            ([(1, 1)], r"pairs\[0\] is \(1, 1\): an item cannot be preferred to itself"),
+            ([(0.0, 1.0)], "pairs must hold integers"),
+            ([], "pairs is empty"),
+            ([(0, 1, 2)], "pairs must have two columns"),
         ],
     )
     def test_pairs_that_make_no_sense_are_refused(self, pairs, message):
         with pytest.raises(DataError, match=message):
-            as_pairs(pairs, 3)
+            item_pairs(pairs, 3)
 
 
 def test_the_curve_of_a_query_without_relevant_items_is_0():

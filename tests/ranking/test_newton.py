@@ -235,14 +235,14 @@ class TestRefusals:
         ("change", "message"),
         [
             ({"K": [[1.0, 0.0]]}, r"K must be square, got shape \(1, 2\)"),
-            ({"K": [[1.0, np.nan], [np.nan, 1.0]]}, r"K\[0, 1\] is nan"),
-            ({"pairs": [(0, 2)]}, r"pairs\[0\] names item 2"),
-            ({"pairs": np.zeros((0, 2), dtype=int)}, "at least one row"),
+            ({"K": [[1.0, np.nan], [np.nan, 1.0]]}, r"K\[0, 1\] is missing"),
+            ({"pairs": [(0, 2)]}, r"pairs\[0\] is \(0, 2\): item numbers run from 0 to 1"),
+            ({"pairs": np.zeros((0, 2), dtype=int)}, "pairs is empty"),
             ({"C": 0.0}, "C must be a positive finite number, got 0.0"),
             ({"C": np.inf}, "C must be a positive finite number, got inf"),
             ({"weights": [-1.0]}, r"weights\[0\] is -1.0: a weight must not be negative"),
             ({"weights": [1.0, 2.0]}, "weights must have 1 entries, got 2"),
-            ({"margins": [np.nan]}, r"margins\[0\] is nan"),
+            ({"margins": [np.nan]}, r"margins\[0\] is missing"),
             ({"tol": -1.0}, "tol must be a positive finite number"),
         ],
     )

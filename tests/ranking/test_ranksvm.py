@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import LinearSVC
 
 import pqp
-from ranking import RankSVM, difference_features, kernel_matrix
+from ranking import RankSVM, RankSVMPath, difference_features, kernel_matrix
 from ranking.errors import DataError
 from tests.ranking.rankings import TIED, gap, gaussian, violation, whole
 
@@ -85,3 +85,9 @@ def test_weights_of_features_are_forgotten_with_another_kernel():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(DataError, match=message):
         RankSVM(**parameters).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_matrix_that_is_no_gram_matrix_is_named():
+    for model in (RankSVM(kernel="precomputed"), RankSVMPath(kernel="precomputed")):
+        with pytest.raises(DataError, match="kernel='precomputed' gives a matrix K that is no Gram matrix"):
+            model.fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])
