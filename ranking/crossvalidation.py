@@ -4,7 +4,7 @@ Folds and kernel parameters are independent, so they go through joblib: `n_jobs=
 `with joblib.parallel_config(backend="dask"):` for a cluster.
 
 Room: rows and labels in; the mean curve of every candidate, the chosen C and a path refitted on all data out.
-May touch: `errors`, `arguments`, `arrays`, `data`, `steps`, `selection`, `ranker`, `ranksvm_path`, and joblib.
+May touch: `errors`, `arguments`, `arrays`, `data`, `steps`, `selection`, `ranker`, `ranksvm_path`; joblib.
 """
 
 from collections.abc import Callable, Mapping, Sequence

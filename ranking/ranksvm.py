@@ -6,8 +6,8 @@ r"""RankSVM at one C: a kernel model of preferences with the hinge or the square
 C multiplies the loss. Other conventions: :math:`\lambda = 1/C` (Zapien et al.).
 
 Room: rows and preferences in, a fitted estimator out.
-May touch: `errors`, `arguments`, `arrays`, `graph`, `kernels`, `data`, `newton`, `representation`, `ranker`, and
-`pqp`.
+May touch: `errors`, `arguments`, `arrays`, `graph`, `kernels`, `data`, `newton`, `representation`,
+`ranker`, and `pqp`.
 """
 
 from collections.abc import Mapping
