@@ -83,6 +83,22 @@ class TestEveryPoint:
             assert row["lambda_lo"] <= 1 / C <= row["lambda_hi"]
 
 
+class TestChecks:
+    """The conditions these tests rely on see what is wrong."""
+
+    def test_wrong_dual_variables_are_not_optimal(self, tied):
+        model, K, costs = tied
+        for C in costs[:4]:
+            alpha = model.alpha_at(C)
+            for wrong in (alpha + 1e-3 * C, alpha - 1e-3 * C, np.where(np.arange(len(alpha)), alpha, 2 * C)):
+                assert violation(model, K, wrong, C) > MISS * max(1, C)
+
+    def test_the_solution_at_another_C_has_a_gap(self, tied):
+        model, K, _ = tied
+        first = model.breakpoints_[0]
+        assert gap(model, K, model.alpha_at(first / 2), first) > GAP
+
+
 class TestProof:
     @pytest.mark.parametrize("features", [1, 3])
     def test_whole_features_and_a_linear_kernel_are_proved_exactly(self, features):
@@ -184,6 +200,10 @@ class TestReading:
         assert model.C_ == model.C_end_ < 1000
         with pytest.raises(DataError, match="where the path ends, got 999; it was stopped"):
             model.alpha_at(999)
+
+    def test_a_path_stopped_before_its_first_piece_is_none(self):
+        with pytest.raises(DataError, match=r"the path has no piece: .*; raise time_limit"):
+            RankSVMPath(time_limit=1e-12).fit(X, Y)
 
     @pytest.mark.parametrize(
         ("parameters", "message"),
