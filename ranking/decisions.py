@@ -145,7 +145,9 @@ def _draw_scores(axes: "Axes", plane: _Plane, across: Array, up: Array, scores: 
     levels = BANDS if high > low else [low - 0.5, low + 0.5]
     filled = axes.contourf(across, up, scores, levels=levels, cmap=shades)
     if high > low:
-        axes.contour(across, up, scores, levels=filled.levels, colors="0.45", linewidths=0.4)
+        axes.contour(
+            across, up, scores, levels=filled.levels, colors="0.45", linewidths=0.4, linestyles="solid"
+        )
     axes.figure.colorbar(filled, ax=axes, label="score f(x)", pad=0.02)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
 
