@@ -30,7 +30,7 @@ BEYOND = 0.15
 # The width of an axis on which nothing bends, as a ratio of its ends.
 EMPTY_WIDTH = 1000.0
 # Marks closer together than this share of the axis are drawn as one.
-MARK_GAP = 1e-3
+MARK_GAP = 4e-3
 # How high the marks are, in points, and where their middle is, as a share of the axes.
 MARK_SIZE, MARK_PLACE = 7.0, 0.016
 

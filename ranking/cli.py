@@ -9,14 +9,15 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import pqp
+from ranking import options
 from ranking.demo import mixture_items
 from ranking.errors import ConvergenceError, DataError, RankingError
-from ranking.files import read_scores, write_whole
+from ranking.files import write_whole
 from ranking.graph import Reduction
 from ranking.metrics import metric_table
 from ranking.opening import (
@@ -26,13 +27,14 @@ from ranking.opening import (
     number_or_word,
     open_items,
     open_preferences,
+    open_scores,
     require_output,
 )
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm_path import RankSVMPath
 from ranking.report import scores_csv, summary, write_report
-from ranking.study import Choice, Plan, Study, conduct
-from ranking.terminal import close_pipe, complain, lined_up, progress_line
+from ranking.study import Plan, Study, conduct
+from ranking.terminal import complain, lined_up, progress_line, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,19 +48,6 @@ CODES = (
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-KernelName = Literal["linear", "rbf", "poly", "tanimoto", "minmax"]
-MetricName = Literal[
-    "pairwise_accuracy", "ndcg", "mean_ndcg", "kendall_tau", "spearman", "mean_average_precision"
-]
-Train = Annotated[
-    Path, typer.Argument(metavar="TRAIN", help="Items to learn from: LETOR text or CSV.", show_default=False)
-]
-Label = Annotated[str, typer.Option(help="The column of labels of a CSV file; higher is preferred.")]
-Query = Annotated[str, typer.Option(help="The column of queries of a CSV file, if it is there.")]
-Ignore = Annotated[
-    list[str] | None, typer.Option(help="A column of a CSV file to leave out; may be repeated.")
-]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
@@ -71,8 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort):
         return complain("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        return close_pipe()
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
     except Exception as error:
@@ -128,35 +115,27 @@ def ranking(
 
 @app.command()
 def ranksvm(
-    train: Train,
-    validate: Annotated[Path | None, typer.Option(help="Items to choose C by; else folds of TRAIN.")] = None,
-    test: Annotated[Path | None, typer.Option(help="Items to measure the chosen model on.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a report, .html, pictures inside.")] = None,
-    scores: Annotated[
-        Path | None, typer.Option(help="Write scores and ranks of TEST, else VALIDATE, else TRAIN, .csv.")
-    ] = None,
-    kernel: Annotated[KernelName, typer.Option(help="How items are compared.")] = "linear",
-    gamma: Annotated[str, typer.Option(help="Of rbf and poly: a number, scale or auto.")] = "scale",
-    degree: Annotated[float, typer.Option(help="Of poly.")] = 3.0,
-    coef0: Annotated[float, typer.Option(help="Of poly.")] = 1.0,
-    reduction: Annotated[Reduction, typer.Option(help="Which pairs are used; see `ranking graph`.")] = "full",
-    c_max: Annotated[float, typer.Option(help="Where the path ends; inf for all of it.")] = 1000.0,
-    metric: Annotated[MetricName, typer.Option(help="What is maximised.")] = "pairwise_accuracy",
-    choice: Annotated[
-        Choice, typer.Option(help="The best C, or the most regularised one within a standard error.")
-    ] = "best",
-    folds: Annotated[int, typer.Option(min=2, help="Of cross-validation, where there is no --validate.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the folds, and of random choices.")] = 0,
-    label: Label = "y",
-    query: Query = "qid",
-    ignore: Ignore = None,
-    features: Annotated[
-        int | None, typer.Option(min=1, help="Features of LETOR files, where TRAIN lacks the last ones.")
-    ] = None,
-    max_pieces: Annotated[
-        int | None, typer.Option(min=1, help="Stop each path after so many pieces.")
-    ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Stop each path after so many seconds.")] = None,
+    train: options.Train,
+    validate: options.Validate = None,
+    test: options.Test = None,
+    report: options.Report = None,
+    scores: options.Scores = None,
+    kernel: options.Kernel = "linear",
+    gamma: options.Gamma = "scale",
+    degree: options.OfPoly = 3.0,
+    coef0: options.OfPoly = 1.0,
+    reduction: options.Pairs = "full",
+    c_max: options.CMax = 1000.0,
+    metric: options.Metric = "pairwise_accuracy",
+    choice: options.Rule = "best",
+    folds: options.Folds = 5,
+    seed: options.Seed = 0,
+    label: options.Label = "y",
+    query: options.Query = "qid",
+    ignore: options.Ignore = None,
+    features: options.Features = None,
+    max_pieces: options.MaxPieces = None,
+    time_limit: options.TimeLimit = None,
 ) -> None:
     """Learn a ranking support vector machine for every C, choose C, and measure it.
 
@@ -206,9 +185,9 @@ def graph(
     ],
     reduction: Annotated[Reduction, typer.Option(help="The one to draw.")] = "tree",
     plot: Annotated[Path | None, typer.Option(help="Draw the graph: .png, .pdf or .svg.")] = None,
-    label: Label = "y",
-    query: Query = "qid",
-    ignore: Ignore = None,
+    label: options.Label = "y",
+    query: options.Query = "qid",
+    ignore: options.Ignore = None,
 ) -> None:
     """Count the pairs that each reduction of the preference graph leaves, and find contradictions.
 
@@ -225,7 +204,7 @@ def graph(
     require_output(plot, PICTURES, "--plot", [train])
     preferences = open_preferences(train, "FILE", Columns(label, query, tuple(ignore or ()), None))
     drawn = None if plot is None else plot_preference_graph(preferences.graph(reduction))
-    typer.echo(lined_up(preferences.counts() | {"cycle": preferences.cycle() or "none"}))
+    say(lined_up(preferences.counts() | {"cycle": preferences.cycle() or "none"}))
     if drawn is not None and plot is not None:
         _draw(drawn, plot)
 
@@ -243,9 +222,9 @@ def metrics(
     ],
     k: Annotated[int, typer.Option(min=1, help="Of NDCG@k.")] = 10,
     threshold: Annotated[float, typer.Option(help="Items with higher labels are relevant.")] = 0.0,
-    label: Label = "y",
-    query: Query = "qid",
-    ignore: Ignore = None,
+    label: options.Label = "y",
+    query: options.Query = "qid",
+    ignore: options.Ignore = None,
 ) -> None:
     """Print how well scores order the items of a file, by every metric.
 
@@ -255,13 +234,11 @@ def metrics(
       ranking metrics test.svm scores.csv --k 5
     """
     items = open_items(file, "FILE", Columns(label, query, tuple(ignore or ()), None))
-    values = read_scores(scores)
-    if len(values) != len(items):
-        raise DataError(f"SCORES {scores} has {len(values)} scores, but {file} has {len(items)} items")
+    values = open_scores(scores, "SCORES", items)
     table = metric_table(items.y, values, items.qid, k, threshold=threshold)
-    typer.echo(table.drop(columns="definition").to_string(index=False, float_format=lambda x: f"{x:.6g}"))
-    typer.echo()
-    typer.echo(lined_up(dict(zip(table["metric"], table["definition"], strict=True))))
+    say(table.drop(columns="definition").to_string(index=False, float_format=lambda x: f"{x:.6g}"))
+    say()
+    say(lined_up(dict(zip(table["metric"], table["definition"], strict=True))))
 
 
 @app.command()
@@ -295,9 +272,9 @@ def _deliver(study: Study, report: Path | None, scores: Path | None) -> None:
         write_report(study, report)
     if scores:
         write_whole(scores, scores_csv(study).encode())
-    typer.echo(lined_up(summary(study)))
+    say(lined_up(summary(study)))
     for written in filter(None, (report, scores)):
-        typer.echo(f"Written: {written}")
+        say(f"Written: {written}")
     stopped = study.model.path_.stopped
     if stopped:
         code = INTERRUPTED if stopped.startswith("interrupted") else STOPPED
@@ -310,7 +287,7 @@ def _draw(axes: "Axes", file: Path) -> None:
     figure: Any = axes.figure
     figure.savefig(stream, format=file.suffix[1:])
     write_whole(file, stream.getvalue())
-    typer.echo(f"Written: {file}")
+    say(f"Written: {file}")
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ MOST_NAMED = 12
 MOST_CURVES = 1000
 # Points at which curves are evaluated: evenly on the axis, and at so many of their bends.
 EVEN_POINTS, MOST_CORNERS = 600, 2000
+# More steps than this are drawn column by column of a picture, of which there are so many.
+MOST_STEPS, PICTURE_COLUMNS = 5000, 1500
 # The sets of pairs as a legend names them, by their column in `pair_counts`.
 SETS = {
     "violated": r"$I_1$: margin violated",
@@ -195,14 +197,25 @@ def _set_title(axes: "Axes", text: str) -> None:
 
 def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
     """Draw the step function and the band of its standard errors, if it has any."""
-    edges = np.clip(curve.edges, window.lo, window.hi)
-    values, errors = (np.append(column, column[-1]) for column in (curve.values, curve.errors))
+    kept = _visible(curve, window)
+    edges = np.clip(np.append(curve.edges[kept], curve.edges[-1]), window.lo, window.hi)
+    values, errors = (np.append(column[kept], column[-1]) for column in (curve.values, curve.errors))
     axes.plot(
         edges, values, drawstyle="steps-post", color=COLOURS[0], linewidth=1.4, label="value", zorder=2.5
     )
     if np.isfinite(errors).any():
         band: dict[str, Any] = {"step": "post", "color": COLOURS[0], "alpha": 0.15, "linewidth": 0}
         axes.fill_between(edges, values - errors, values + errors, label="± 1 standard error", **band)
+
+
+def _visible(curve: SelectionCurve, window: Window) -> Array:
+    """Return the steps to draw: all, or of every column of a picture the first, last, lowest, highest."""
+    if len(curve.values) <= MOST_STEPS:
+        return np.arange(len(curve.values))
+    starts = np.clip(curve.edges[:-1], window.lo, window.hi)
+    groups = pd.Series(curve.values).groupby((window.share(starts) * PICTURE_COLUMNS).astype(int))
+    ends = [np.asarray(part.index) for part in (groups.head(1), groups.tail(1))]
+    return np.unique(np.concatenate([groups.idxmin(), groups.idxmax(), *ends]))
 
 
 def _draw_best(axes: "Axes", curve: SelectionCurve, window: Window) -> None:

@@ -3,7 +3,8 @@
 Zapien et al. (2009), Fig. 4, show four such pictures along a path.
 
 Room: a fitted model and two-dimensional items in, axes out. Opens no window, prints nothing.
-May touch: `errors`, `arrays`, `canvas`, and matplotlib, which is imported only to draw.
+May touch: `errors`, `arguments`, `data`, `canvas`, `ranksvm_path`, `crossvalidation`, and matplotlib,
+which is imported only to draw.
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 from ranking.arguments import numbers
 from ranking.arrays import Array
 from ranking.canvas import COLOURS, fitted_path, new_figure, plain
+from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import take_qid
 from ranking.errors import DataError
-from ranking.ranker import Ranker
+from ranking.ranksvm_path import RankSVMPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +115,7 @@ def _plane(model: Any, X: Any, y: Any) -> _Plane:
     return _Plane(points, labels, (plain(str(names[0])), plain(str(names[1]))))
 
 
-def _scores(model: Ranker, plane: _Plane, C: float | None, grid: int) -> tuple[Array, Array, Array]:
+def _scores(model: Any, plane: _Plane, C: float | None, grid: int) -> tuple[Array, Array, Array]:
     """Return the two coordinates and the score of every point of a grid around the items."""
     if grid < 2:
         raise DataError(f"grid must be at least 2 points a side, got {grid}")
@@ -124,14 +126,10 @@ def _scores(model: Ranker, plane: _Plane, C: float | None, grid: int) -> tuple[A
     rows: Any = np.column_stack([across.ravel(), up.ravel()])
     if hasattr(model, "feature_names_in_"):
         rows = pd.DataFrame(rows, columns=model.feature_names_in_)
-    if C is None:
-        scores = model.decision_function(rows)
-    elif hasattr(model, "C_") and not hasattr(model, "alpha_"):
-        scores = fitted_path(model).decision_function(rows, C=C)
-    else:
-        raise DataError(
-            f"C is for models with a whole path, but {type(model).__name__} has one C; leave it out"
-        )
+    if C is not None and not isinstance(model, RankSVMPath | RankSVMPathCV):
+        found = f"{type(model).__name__} has one C"
+        raise DataError(f"C is for models with a whole path, but {found}; leave it out")
+    scores = model.decision_function(rows) if C is None else fitted_path(model).decision_function(rows, C=C)
     return across, up, scores.reshape(across.shape)
 
 

@@ -119,7 +119,7 @@ def _draw_edges(axes: "Axes", graph: Any, levels: dict[Any, int], places: dict[A
 def _finish(axes: "Axes", graph: Any, ticks: list[str], centres: dict[Any, float]) -> None:
     """Name levels and queries."""
     axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
-    axes.set_ylabel("label y, the higher the more preferred" if any(ticks) else "more preferred →")
+    axes.set_ylabel("label y (higher is preferred)" if any(ticks) else "more preferred →")
     axes.set_yticks(range(len(ticks)), ticks)
     axes.tick_params(left=False, bottom=False, labelleft=any(ticks), labelbottom=len(centres) > 1)
     if len(centres) > 1:

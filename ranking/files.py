@@ -161,7 +161,7 @@ def _column(table: pd.DataFrame, name: Any, source: str) -> Array:
     is_wrong = ~np.isfinite(values)
     if is_wrong.any():
         row = int(is_wrong.argmax())
-        found = "is empty" if pd.isna(given.iloc[row]) else f"is {given.iloc[row]!r}"
+        found = "is empty" if pd.isna(given.iloc[row]) else f"is {given.tolist()[row]!r}"
         remedy = "correct it, drop the row, or ignore the column"
         raise DataError(
             f"{source}: column {str(name)!r}, row {row + 1} {found}, not a finite number; {remedy}"

@@ -13,8 +13,18 @@ from typing import Any, Protocol, get_args
 import networkx as nx
 
 from ranking.arguments import Integers
+from ranking.arrays import Array
 from ranking.errors import DataError
-from ranking.files import PAIR, Items, is_table, read_items, read_pairs, read_table, same_features
+from ranking.files import (
+    PAIR,
+    Items,
+    is_table,
+    read_items,
+    read_pairs,
+    read_scores,
+    read_table,
+    same_features,
+)
 from ranking.graph import (
     Reduction,
     essential_pairs,
@@ -112,6 +122,15 @@ def open_preferences(file: Path, argument: str, columns: Columns) -> Preferences
             if set(PAIR) <= set(table.columns):
                 return Listed(*read_pairs(table, str(file)))
     return Labelled(open_items(file, argument, columns))
+
+
+def open_scores(file: Path, argument: str, items: Items) -> Array:
+    """Return the scores in a file, one for each of some items."""
+    with _named(argument, file):
+        scores = read_scores(file)
+        if len(scores) != len(items):
+            raise DataError(f"{file} has {len(scores)} scores, but {items.source} has {len(items)} items")
+        return scores
 
 
 def require_output(file: Path | None, suffixes: Sequence[str], option: str, inputs: Sequence[Path]) -> None:

@@ -18,6 +18,14 @@ PIPE_CLOSED = 141
 REFRESH = 0.1
 
 
+def say(text: str = "") -> None:
+    """Print a line at once; a reader who has left ends the program quietly."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise SystemExit(close_pipe()) from None
+
+
 def close_pipe() -> int:
     """Return the exit code after silencing stdout: whoever read it has seen enough."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
