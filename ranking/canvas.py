@@ -1,0 +1,165 @@
+"""The canvas: axes over C on a logarithmic scale, colours everybody can tell apart, names beside curves.
+
+Room: a fitted path in, the stretch of C to draw and prepared axes out. Draws no curve.
+May touch: `errors`, `ranksvm_path`, `crossvalidation`, and matplotlib, which is imported only to draw.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranking.arrays import Array
+from ranking.crossvalidation import RankSVMPathCV
+from ranking.errors import DataError
+from ranking.ranksvm_path import RankSVMPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008): told apart with every kind of colour vision; their yellow is too pale for lines.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Once the colours are used up they come again in another style.
+STYLES = ("-", "--", ":")
+GREY, PALE = "0.35", "0.78"
+# How far a path without end is drawn beyond its last bend, as a share of the axis before it.
+BEYOND = 0.15
+# The width of an axis on which nothing bends, as a ratio of its ends.
+EMPTY_WIDTH = 1000.0
+# Marks closer together than this share of the axis are drawn as one.
+MARK_GAP = 4e-3
+# How high the marks are, in points, and where their middle is, as a share of the axes.
+MARK_SIZE, MARK_PLACE = 7.0, 0.016
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of the C axis that is drawn."""
+
+    lo: float
+    hi: float
+
+    def share(self, C: Array) -> Array:
+        """Return where C lies: 0 at the left end and 1 at the right one.
+
+        >>> Window(1, 100).share(np.array([10.0]))
+        array([0.5])
+        """
+        return np.asarray(np.log(C / self.lo) / np.log(self.hi / self.lo))
+
+    def inside(self, C: Array) -> Array:
+        """Return those of ascending C that are drawn."""
+        first, last = np.searchsorted(C, (self.lo, np.nextafter(self.hi, np.inf)))
+        return C[first:last]
+
+
+def fitted_path(model: Any) -> RankSVMPath:
+    """Return the fitted path of an estimator that has one."""
+    if not isinstance(model, RankSVMPath | RankSVMPathCV):
+        wanted = "a RankSVMPath or a RankSVMPathCV"
+        raise DataError(f"path_model must be {wanted}, which know every C, got {type(model).__name__}")
+    check_is_fitted(model)
+    return model if isinstance(model, RankSVMPath) else model.best_estimator_
+
+
+def window_of(bends: Array, end: float) -> Window:
+    """Return the C to draw of a path that begins at 0: from its first bend to its end, or beyond the last.
+
+    >>> window_of(np.array([0.5, 2.0]), 10)
+    Window(lo=0.5, hi=10.0)
+    """
+    if not len(bends):
+        last = end if np.isfinite(end) else 1.0
+        return Window(last / EMPTY_WIDTH, float(last))
+    first, last = float(bends[0]), float(bends[-1])
+    return Window(first, float(end) if np.isfinite(end) else last * max(last / first, 10.0) ** BEYOND)
+
+
+def new_figure(width: float = 8.0, height: float = 4.5) -> "Figure":
+    """Return a figure of its own, unknown to pyplot."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def draw_C_axis(axes: "Axes", window: Window) -> None:
+    """Make the horizontal axis logarithmic in C, with λ = 1/C along the top."""
+    axes.set_xscale("log")
+    axes.set_xlim(window.lo, window.hi)
+    axes.set_xlabel("C, cost of a violated preference (logarithmic)")
+    top = axes.secondary_xaxis("top", functions=(_reciprocal, _reciprocal))
+    top.set_xlabel("λ = 1/C")
+    axes.spines["right"].set_visible(False)
+    axes.grid(axis="y", color="0.92", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def draw_bends(axes: "Axes", bends: Array, window: Window) -> None:
+    """Mark where a path bends by ticks above the axis; thousands of them merge where they would touch."""
+    seen = window.inside(bends)
+    _, first = np.unique((window.share(seen) / MARK_GAP).round(), return_index=True)
+    place: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "zorder": 1, "linestyle": "none"}
+    mark: dict[str, Any] = {"marker": "|", "markersize": MARK_SIZE, "markeredgewidth": 0.5, "color": GREY}
+    axes.plot(seen[first], np.full(len(first), MARK_PLACE), label="breakpoints", **place, **mark)
+
+
+def style_of(number: int) -> dict[str, Any]:
+    """Return colour and style of a curve: as many differ as there are colours times styles."""
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "linestyle": STYLES[number // len(COLOURS) % len(STYLES)],
+    }
+
+
+def place_legend(axes: "Axes", is_own: bool, beside: bool = False, columns: int = 3) -> None:
+    """Name what was drawn: below or beside axes of our own, where nothing is covered; else where it fits."""
+    handles, labels = axes.get_legend_handles_labels()
+    if not is_own:
+        axes.legend(handles, labels, fontsize="small", loc="best")
+    elif beside:
+        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        axes.legend(handles, labels, fontsize="small", frameon=False, **place)
+    else:
+        below: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16)}
+        axes.legend(handles, labels, fontsize="small", frameon=False, ncols=columns, **below)
+
+
+def names_of(names: Sequence[str] | None, count: int, argument: str, default: str) -> list[str]:
+    """Return one name for each of some curves, numbered from 1 if there are none."""
+    if names is None:
+        return [f"{default} {k + 1}" for k in range(count)]
+    listed = [str(name) for name in names]
+    if len(listed) != count:
+        raise DataError(f"{argument} must hold one name for each of {count} curves, got {len(listed)}")
+    return listed
+
+
+def plain(name: str) -> str:
+    """Return a name as matplotlib shows it letter by letter: "$" starts no formula, "_" hides nothing.
+
+    >>> plain("_price in $")
+    ' _price in \\\\$'
+    """
+    text = name.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number and its word.
+
+    >>> counted(1, "piece"), counted(24365, "piece"), counted(2, "query")
+    ('1 piece', '24 365 pieces', '2 queries')
+    """
+    several = f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
+    return f"{number:,} {word if number == 1 else several}".replace(",", " ")
+
+
+def _reciprocal(values: Any) -> Array:
+    with np.errstate(divide="ignore"):
+        return 1 / np.asarray(values, dtype=float)

@@ -1,0 +1,114 @@
+"""Pages: plain semantic HTML in one file, pictures inside it, readable without them.
+
+Room: headings, facts, tables and axes in, text out. Every text from outside is escaped. Knows no model.
+May touch: nothing, and matplotlib only through the axes handed in.
+"""
+
+import base64
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Dots an inch: sharp in print at the width of a column.
+RESOLUTION = 160
+STYLE = """
+:root { color-scheme: light; }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1c1c1c; max-width: 60rem; }
+body { margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #ddd; }
+table { border-collapse: collapse; margin: 0.8rem 0; display: block; overflow-x: auto; }
+caption { text-align: left; font-weight: 600; padding: 0.2rem 0; }
+th, td { padding: 0.25rem 0.9rem 0.25rem 0; text-align: left; vertical-align: top; }
+tr { border-bottom: 1px solid #eee; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+figure { margin: 1.2rem 0; } img { max-width: 100%; height: auto; }
+figcaption { color: #555; font-size: 0.9rem; }
+p.note { color: #555; }
+"""
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """Return a whole page that needs nothing else."""
+    head = f'<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
+    view = '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    body = "\n".join([f"<h1>{escape(title)}</h1>", *parts])
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}{view}<style>{STYLE}</style>\n</head>\n'
+        f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
+    )
+
+
+def section(title: str, parts: Iterable[str]) -> str:
+    """Return parts under a heading."""
+    inside = "\n".join(part for part in parts if part)
+    return f"<section>\n<h2>{escape(title)}</h2>\n{inside}\n</section>"
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """Return a paragraph.
+
+    >>> paragraph("1 < 2")
+    '<p>1 &lt; 2</p>'
+    """
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def facts(rows: Mapping[str, Any], caption: str = "") -> str:
+    """Return a table of two columns: what, and how much."""
+    lines = [
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(shown(value))}</td></tr>'
+        for name, value in rows.items()
+    ]
+    return _table(caption, "", lines)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """Return a table; numbers are shown with six digits and aligned to the right."""
+    listed = [list(row) for row in rows]
+    numeric = [bool(listed) and all(_is_number(row[k]) for row in listed) for k in range(len(header))]
+    kinds = [' class="number"' if is_number else "" for is_number in numeric]
+    titles = "".join(
+        f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(header, kinds, strict=True)
+    )
+    lines = [f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in listed]
+    return _table(caption, f"<thead><tr>{titles}</tr></thead>", lines)
+
+
+def picture(axes: "Axes", alternative: str, caption: str) -> str:
+    """Return a picture inside the page, with words for those who do not see it."""
+    stream = io.BytesIO()
+    figure: Any = axes.figure
+    figure.savefig(stream, format="png", dpi=RESOLUTION)
+    data = base64.b64encode(stream.getvalue()).decode()
+    image = f'<img alt="{escape(alternative)}" src="data:image/png;base64,{data}">'
+    return f"<figure>\n{image}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
+
+
+def shown(value: Any) -> str:
+    """Return a number with six digits, anything else as it is.
+
+    >>> shown(1 / 3), shown(10**6), shown(float("nan")), shown("a")
+    ('0.333333', '1000000', 'not defined', 'a')
+    """
+    if isinstance(value, float):
+        return "not defined" if value != value else f"{value:.6g}"
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    kind = ' class="number"' if _is_number(value) else ""
+    return f"<td{kind}>{escape(shown(value))}</td>"
+
+
+def _table(caption: str, head: str, lines: Sequence[str]) -> str:
+    title = f"<caption>{escape(caption)}</caption>\n" if caption else ""
+    body = "\n".join(lines)
+    return f"<table>\n{title}{head}<tbody>\n{body}\n</tbody>\n</table>"

@@ -1,0 +1,141 @@
+"""A study: a path fitted to training items, C chosen on validation items or by folds, scores measured.
+
+Room: an estimator and items in, one record of the fitted model, its selection curve and tables out.
+May touch: `errors`, `data`, `files`, `metrics`, `selection`, `ranksvm_path`, `crossvalidation`.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ranking.crossvalidation import RankSVMPathCV
+from ranking.errors import DataError
+from ranking.files import Items, same_features
+from ranking.metrics import metric_table
+from ranking.ranksvm_path import RankSVMPath
+from ranking.selection import METRICS, SelectionCurve
+
+Choice = Literal["best", "one-standard-error"]
+# What hears, in words, how far the work is.
+Watch = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How C is chosen: by which metric, which rule, and into how many folds rows are split if need be."""
+
+    metric: str = "pairwise_accuracy"
+    choice: Choice = "best"
+    folds: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A fitted path with the chosen C in use, and the items it was fitted to, chosen by and measured on."""
+
+    model: RankSVMPath
+    curve: SelectionCurve
+    plan: Plan
+    train: Items
+    validation: Items | None
+    test: Items | None
+    seconds: float
+
+    @property
+    def C(self) -> float:
+        """The chosen C."""
+        return float(self.model.C_)
+
+    @property
+    def parts(self) -> dict[str, Items]:
+        """The items by their part in the study."""
+        found = {"training": self.train, "validation": self.validation, "test": self.test}
+        return {name: items for name, items in found.items() if items is not None}
+
+    @property
+    def how_chosen(self) -> str:
+        """What the metric was taken of, in words."""
+        if self.validation is not None:
+            return "the validation items"
+        return f"{self.plan.folds} folds of the training items"
+
+    def measure(self, items: Items) -> float:
+        """Return the metric of the plan at the chosen C."""
+        return float(METRICS[self.plan.metric](items.y, self.model.decision_function(items.X), items.qid))
+
+    def table(self, items: Items) -> pd.DataFrame:
+        """Return every metric at the chosen C; see `ranking.metrics.metric_table`."""
+        return metric_table(items.y, self.model.decision_function(items.X), items.qid)
+
+
+def conduct(
+    model: RankSVMPath,
+    train: Items,
+    validation: Items | None = None,
+    test: Items | None = None,
+    plan: Plan | None = None,
+    watch: Watch | None = None,
+) -> Study:
+    """Return a study of a path that is not fitted yet; without validation items C is chosen by folds."""
+    chosen = Plan() if plan is None else plan
+    _require_plan(chosen)
+    validation, test = (None if x is None else same_features(x, train) for x in (validation, test))
+    for items in (train, validation, test):
+        if items is not None:
+            _require_measurable(items, chosen.metric)
+    begin = time.perf_counter()
+    if validation is None:
+        fitted, curve = _by_folds(model, train, chosen, watch)
+    else:
+        fitted, curve = _by_validation(model, train, validation, chosen, watch)
+    return Study(fitted, curve, chosen, train, validation, test, time.perf_counter() - begin)
+
+
+def _by_validation(
+    model: RankSVMPath, train: Items, validation: Items, plan: Plan, watch: Watch | None
+) -> tuple[RankSVMPath, SelectionCurve]:
+    model.fit(train.X, train.y, train.qid, progress=None if watch is None else _told_pieces(watch))
+    if watch is not None:
+        watch(f"{len(model.path_.segments)} pieces traced, choosing C")
+    curve = model.select(validation.X, validation.y, validation.qid, plan.metric)
+    model.C_ = curve.C_best if plan.choice == "best" else curve.C_one_standard_error
+    return model, curve
+
+
+def _by_folds(
+    model: RankSVMPath, train: Items, plan: Plan, watch: Watch | None
+) -> tuple[RankSVMPath, SelectionCurve]:
+    search = RankSVMPathCV(
+        model,
+        cv=plan.folds,
+        metric=plan.metric,
+        choice=plan.choice.replace("-", "_"),
+        random_state=plan.seed,
+    )
+    told = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
+    search.fit(train.X, train.y, train.qid, progress=told)
+    return search.best_estimator_, search.curve_
+
+
+def _told_pieces(watch: Watch) -> Callable[[Any], None]:
+    return lambda progress: watch(f"C = {float(progress.mu):.4g}: {progress.pieces} pieces")
+
+
+def _require_plan(plan: Plan) -> None:
+    if plan.metric not in METRICS:
+        raise DataError(f"metric must be one of {', '.join(METRICS)}, got {plan.metric!r}")
+    if plan.choice not in ("best", "one-standard-error"):
+        raise DataError(f"choice must be 'best' or 'one-standard-error', got {plan.choice!r}")
+
+
+def _require_measurable(items: Items, metric: str) -> None:
+    """Raise before any work if these labels do not allow the metric."""
+    try:
+        METRICS[metric](items.y, np.zeros(len(items)), items.qid)
+    except DataError as error:
+        raise DataError(f"{items.source} cannot be measured by {metric}: {error}") from None
