@@ -18,7 +18,7 @@ from pqp.rescue import ExactPiece, Rescuer
 from pqp.revised import NO_CHANGES, Changes, Line
 from pqp.tableau import Stretch
 from pqp.translation import Translation
-from pqp.verification import misses, place_on
+from pqp.verification import misses, misses_again, place_on
 from pqp.walk import Walk
 
 
@@ -45,11 +45,12 @@ class Repair:
 
     def repaired(self, leg: Leg) -> Leg:
         """Return the leg, lines that miss the optimality conditions replaced by exact ones."""
-        wrong = np.flatnonzero(~(misses(leg, self.scene.setting) <= ACCURATE))
+        known = misses(leg, self.scene.setting)
+        wrong = np.flatnonzero(~(known <= ACCURATE))
         if not len(wrong):
             return leg
         leg = self._recomputed(leg, wrong)
-        left = misses(leg, self.scene.setting)
+        left = misses_again(leg, self.scene.setting, known, wrong)
         if self.rescuer.is_able:
             return self._replaced(leg, set(np.flatnonzero(~(left <= ACCURATE)).tolist()))
         worst = int(np.argmax(left))
