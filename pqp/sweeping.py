@@ -38,6 +38,11 @@ class Stand(NamedTuple):
     solved: Array
     end: Array
 
+    @property
+    def held(self) -> Array:
+        """What is held outside R, constants and slopes, as the last block left it."""
+        return self.lines[HELD : HELD + 2]
+
 
 class Points(NamedTuple):
     """Points to check: the number of their line, mu, Rᵀv, and the largest number that goes into them.
@@ -87,15 +92,6 @@ def _stand_on(tables: Tables, item: int, step: int, lines: Array) -> None:
     for part in range(2):
         lines[HELD + part] = tables.held[step, item, part]
         lines[LO + part], lines[HI + part] = tables.lo[step, item, part], tables.hi[step, item, part]
-
-
-@compiled
-def base_of(part: Part, tables: Tables, steps: Array, base: Array) -> None:
-    """Write Rᵀ times what is held, as lines, computed from the data."""
-    base[:] = 0.0
-    for i in range(len(steps)):
-        for k in range(2):
-            _add_row(part, i, outside(tables, i, steps[i], k), base[k])
 
 
 @compiled

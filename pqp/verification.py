@@ -13,9 +13,9 @@ import numpy as np
 from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.kernels import DENSE, FACTORED, NOTHING, Part
+from pqp.kernels import DENSE, NOTHING, is_thin, thin_part
 from pqp.revised import NO_CHANGES, Line
-from pqp.sweeping import base_of, fill_points, first_points, new_points, new_stand, swept_misses
+from pqp.sweeping import fill_points, first_points, new_points, new_stand, swept_misses
 from pqp.walk import Setting
 
 # Numbers checked together, few enough to stay in the cache, and points at the least and at the most, enough
@@ -36,8 +36,8 @@ def misses(leg: Leg, setting: Setting) -> Array:
 
     Lines are checked at their ends, and at their starts where they do not continue the line before.
     """
-    part = _thin_part(setting)
-    return _missed_in_full(leg, setting) if part is None else _missed_by_sweeps(leg, setting, part)
+    is_swept = is_thin(setting.form, setting.system.size)
+    return _missed_by_sweeps(leg, setting) if is_swept else _missed_in_full(leg, setting)
 
 
 def misses_again(leg: Leg, setting: Setting, known: Array, renewed: Array) -> Array:
@@ -59,23 +59,16 @@ def misses_again(leg: Leg, setting: Setting, known: Array, renewed: Array) -> Ar
     return result
 
 
-def _thin_part(setting: Setting) -> Part | None:
-    """Return M if it is one product of two thin factors, in the units of the problem."""
-    form = setting.form
-    is_one = form.G.kind == NOTHING and form.size == setting.system.size
-    part = form.H if is_one else form.G if form.size == 0 else None
-    return part if part is not None and part.kind == FACTORED and not len(form.units) else None
-
-
-def _missed_by_sweeps(leg: Leg, setting: Setting, part: Part) -> Array:
+def _missed_by_sweeps(leg: Leg, setting: Setting) -> Array:
     """Return the misses of all lines, many points at a time on a few items."""
-    result, tables, columns = np.zeros(len(leg.lines)), setting.tables, part.right.shape[1]
+    result, tables, part = np.zeros(len(leg.lines)), setting.tables, thin_part(setting.form)
+    columns = part.right.shape[1]
     stand = new_stand(tables, leg.first.astype(np.int8), columns)
     data = np.ascontiguousarray(setting.q.T), np.max(np.abs(setting.q), axis=0, initial=0.0)
     for begin in range(0, len(leg.lines), CHUNK):
         packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
         points = new_points(TOGETHER, columns, packed)
-        base_of(part, tables, stand.steps, stand.base)
+        stand.base[:] = stand.held @ part.right
         while number < len(packed.ends):
             number, count = fill_points(part, tables, packed, number, stand, points)
             filled = first_points(points, count)
