@@ -17,6 +17,15 @@ CORRECTIONS = 3
 
 
 @compiled
+def start_afresh(form: Form, q: Array, track: Track) -> None:
+    """Compute all g from v and the data."""
+    mu, g = track.numbers[MU], track.lines.g
+    for i in range(len(q)):
+        g[0, i], g[1, i] = q[i, 0] + mu * q[i, 1], q[i, 1]
+    add_products(form, np.arange(len(q)), track.lines.v, g)
+
+
+@compiled
 def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
     """Move v on R so that g meets what is held there, after the v of some other items have moved."""
     lines, mu = track.lines, track.numbers[MU]

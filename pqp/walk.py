@@ -29,8 +29,8 @@ from pqp.field import (
     Array,
 )
 from pqp.inverse import Inverse
-from pqp.kernels import NO_PART, Form, add_products, column_of, frozen, is_thin
-from pqp.refinement import correct
+from pqp.kernels import NO_PART, Form, column_of, frozen, is_thin
+from pqp.refinement import correct, start_afresh
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
 from pqp.system import System
@@ -175,12 +175,11 @@ class Walk:
 
     def _compute_g(self) -> None:
         lines, system, form = self._track.lines, self.setting.system, self.setting.form
-        lines.g[:] = self._centred(self.setting.q).T
         if is_thin(form, system.size):
-            add_products(form, np.arange(system.size), lines.v, lines.g)
+            start_afresh(form, self.setting.q, self.track)
         else:
-            for v, g in zip(lines.v, lines.g, strict=True):
-                g += system.times(v[:, None])[:, 0]
+            for part, q in enumerate(self._centred(self.setting.q).T):
+                lines.g[part] = q + system.times(lines.v[part][:, None])[:, 0]
         self._track.numbers[TURBULENCE] = 0.0
 
     def symmetric_block(self, items: Array) -> Array:
