@@ -197,25 +197,30 @@ def add_product(form: Form, items: Array, values: Array, out: Array) -> None:
             out[i] += form.units[i] * target[i]
 
 
-@compiled
-def is_thin(form: Form, size: int) -> bool:
-    """Tell whether all of M is one product of factors, whose rows then are all it takes to multiply."""
-    part, is_one = thin_part(form), form.size == 0 or (form.G.kind == NOTHING and form.size == size)
-    return is_one and part.kind == FACTORED and not len(form.units)
-
-
-@compiled
 def thin_part(form: Form) -> Part:
     """Return all of M if it is one symmetric part."""
     return form.H if form.size else form.G
+
+
+_thin_part = compiled(thin_part)
+
+
+def is_thin(form: Form, size: int) -> bool:
+    """Tell whether all of M is one product of factors, whose rows then are all it takes to multiply."""
+    kind = form.H.kind if form.size else form.G.kind
+    is_one = form.size == 0 or (form.G.kind == NOTHING and form.size == size)
+    return is_one and kind == FACTORED and len(form.units) == 0
+
+
+_is_thin = compiled(is_thin)
 
 
 @compiled
 def add_products(form: Form, items: Array, values: Array, out: Array) -> None:
     """Add M[:, items] times two vectors to two others, both in one pass over factors."""
     is_moved = np.any(values[0]), np.any(values[1])
-    if is_moved[0] and is_moved[1] and is_thin(form, out.shape[1]):
-        part = thin_part(form)
+    if is_moved[0] and is_moved[1] and _is_thin(form, out.shape[1]):
+        part = _thin_part(form)
         _add_two_products(part.left, _two_sums(part.right, items, values), out)
         for side in range(2):
             _add_diagonal(part, items, values[side], out[side])
