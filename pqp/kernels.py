@@ -21,6 +21,10 @@ from pqp.matrices import MatrixData, is_sparse
 compiled = njit(cache=True, error_model="numpy")
 # The same for sums and maxima, whose order may change so that several are taken at once.
 compiled_in_any_order = njit(cache=True, error_model="numpy", fastmath=True)
+# The same for sums of numbers that need not be finite.
+summed_in_any_order = njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
+# Rows summed up by themselves: sums of many have less round-off, and no more passes, than one sum.
+SUMMED = 512
 NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED = range(6)
 
 
@@ -193,6 +197,85 @@ def add_product(form: Form, items: Array, values: Array, out: Array) -> None:
             out[i] += form.units[i] * target[i]
 
 
+def thin_part(form: Form) -> Part:
+    """Return all of M if it is one symmetric part."""
+    return form.H if form.size else form.G
+
+
+_thin_part = compiled(thin_part)
+
+
+def is_thin(form: Form, size: int) -> bool:
+    """Tell whether all of M is one product of factors, whose rows then are all it takes to multiply."""
+    kind = form.H.kind if form.size else form.G.kind
+    is_one = form.size == 0 or (form.G.kind == NOTHING and form.size == size)
+    return is_one and kind == FACTORED and len(form.units) == 0
+
+
+_is_thin = compiled(is_thin)
+
+
+@compiled
+def add_products(form: Form, items: Array, values: Array, out: Array) -> None:
+    """Add M[:, items] times two vectors to two others, both in one pass over factors."""
+    is_moved = np.any(values[0]), np.any(values[1])
+    if is_moved[0] and is_moved[1] and _is_thin(form, out.shape[1]):
+        part = _thin_part(form)
+        _add_two_products(part.left, _two_sums(part.right, items, values), out)
+        for side in range(2):
+            _add_diagonal(part, items, values[side], out[side])
+        return
+    for side in range(2):
+        if is_moved[side]:
+            add_product(form, items, values[side], out[side])
+
+
+@compiled
+def _two_sums(matrix: Array, items: Array, values: Array) -> Array:
+    """Return the sums of some rows of a matrix with two weights each."""
+    result = np.zeros((2, matrix.shape[1]))
+    for begin in range(0, len(items), SUMMED):
+        some = np.zeros((2, matrix.shape[1]))
+        first, second = some[0], some[1]
+        for k in range(begin, min(begin + SUMMED, len(items))):
+            row, one, other = matrix[items[k]], values[0, k], values[1, k]
+            for j in range(len(row)):
+                first[j] += one * row[j]
+                second[j] += other * row[j]
+        result += some
+    return result
+
+
+@summed_in_any_order
+def _add_two_products(matrix: Array, inner: Array, out: Array) -> None:
+    """Add a matrix times two vectors to two others."""
+    first, second, out_first, out_second = inner[0], inner[1], out[0], out[1]
+    for i in range(len(matrix)):
+        row, one, other = matrix[i], 0.0, 0.0
+        for j in range(len(row)):
+            one += row[j] * first[j]
+            other += row[j] * second[j]
+        out_first[i] += one
+        out_second[i] += other
+
+
+@summed_in_any_order
+def _add_one_product(matrix: Array, inner: Array, out: Array) -> None:
+    """Add a matrix times a vector to another one."""
+    for i in range(len(matrix)):
+        row, one = matrix[i], 0.0
+        for j in range(len(row)):
+            one += row[j] * inner[j]
+        out[i] += one
+
+
+@compiled
+def _add_diagonal(part: Part, items: Array, values: Array, out: Array) -> None:
+    if len(part.added):
+        for k in range(len(items)):
+            out[items[k]] += part.added[items[k]] * values[k]
+
+
 @compiled
 def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
     """Add the columns of one symmetric part, times values, to a vector."""
@@ -203,16 +286,14 @@ def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
     elif part.kind == FACTORED:
         inner = np.zeros(part.right.shape[1])
         _add_rows(part.right, items, values, inner)
-        out += np.dot(part.left, inner)
+        _add_one_product(part.left, inner, out)
     elif part.kind == PAIRED:
         _add_paired(part, items, values, out)
     elif part.kind == SPARSE:
         _add_sparse_rows(part.rows, items, values, out)
     else:
         _add_sparse_factored(part, items, values, out)
-    if len(part.added):
-        for k in range(len(items)):
-            out[items[k]] += part.added[items[k]] * values[k]
+    _add_diagonal(part, items, values, out)
 
 
 @compiled

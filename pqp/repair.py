@@ -22,7 +22,7 @@ from pqp.rescue import ExactPiece, Rescuer
 from pqp.revised import NO_CHANGES, Changes, Line
 from pqp.tableau import Stretch
 from pqp.translation import Translation
-from pqp.verification import misses, place_on
+from pqp.verification import misses, misses_again, place_on
 from pqp.walk import Walk
 
 # Items this close to an end, beside the largest number of a basis, are in an excerpt from the beginning.
@@ -113,16 +113,17 @@ class Repair:
 
         A line that moves when it is solved for anew stands on a wrong basis, however little it misses then.
         """
-        found = np.flatnonzero(~(misses(leg, self.scene.setting) <= ACCURATE)).tolist()
-        if not found:
+        known = misses(leg, self.scene.setting)
+        found = np.flatnonzero(~(known <= ACCURATE))
+        if not len(found):
             return leg
         lines = list(leg.lines)
-        for number in found:
+        for number in found.tolist():
             lines[number] = self._solved_anew(leg, number)
-        moved = {number for number in found if self._differ(leg.lines[number], lines[number])}
+        moved = {number for number in found.tolist() if self._differ(leg.lines[number], lines[number])}
         leg = Leg(leg.first, tuple(lines))
-        left = misses(leg, self.scene.setting)
-        wrong = {n: float(left[n]) for n in found if n in moved or not left[n] <= ACCURATE}
+        left = misses_again(leg, self.scene.setting, known, found)
+        wrong = {n: float(left[n]) for n in found.tolist() if n in moved or not left[n] <= ACCURATE}
         if len(wrong) <= MENDED or self.rescuer.is_able:
             return self._replaced(leg, wrong)
         worst = int(np.argmax(left))

@@ -29,8 +29,8 @@ from pqp.field import (
     Array,
 )
 from pqp.inverse import Inverse
-from pqp.kernels import NO_PART, Form, column_of, frozen
-from pqp.refinement import correct
+from pqp.kernels import NO_PART, Form, column_of, frozen, is_thin
+from pqp.refinement import correct, start_afresh
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
 from pqp.system import System
@@ -174,9 +174,12 @@ class Walk:
         return np.column_stack([lines[:, 0] + self.mu * lines[:, 1], lines[:, 1]])
 
     def _compute_g(self) -> None:
-        lines, times = self._track.lines, self.setting.system.times
-        for part, q in enumerate(self._centred(self.setting.q).T):
-            lines.g[part] = q + times(lines.v[part][:, None])[:, 0]
+        lines, system, form = self._track.lines, self.setting.system, self.setting.form
+        if is_thin(form, system.size):
+            start_afresh(form, self.setting.q, self.track)
+        else:
+            for part, q in enumerate(self._centred(self.setting.q).T):
+                lines.g[part] = q + system.times(lines.v[part][:, None])[:, 0]
         self._track.numbers[TURBULENCE] = 0.0
 
     def symmetric_block(self, items: Array) -> Array:
