@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import pqp
 from pqp import mu, starting
 from pqp.equilibration import Scene
+from pqp.errors import ProblemError
 from pqp.journey import Journey
 from pqp.revised import Tracer
 from pqp.starting import Blocked, find_start
@@ -31,6 +32,10 @@ def is_optimal(scene: Scene, steps, at):
 
 def has_its_widths(problem, at):
     """Whether no limits have crossed and no penalty is negative: that is decided before a start is sought."""
+    try:
+        problem.require_uncrossed_soft_rows(at, at)
+    except ProblemError:
+        return False
     return Journey(problem).widths.violated(at) is None
 
 
