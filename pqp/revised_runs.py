@@ -1,7 +1,8 @@
 """Runs of the revised engine: its lines and stretches, gathered into segments that share a compact trail.
 
 Room: a problem and two ends in, a filled `Run` out.
-May touch: `errors`, `field`, `compact`, `segment`, `revised`, `journey`, `collecting`, `limits`, `runs`.
+May touch: `errors`, `field`, `compact`, `segment`, `revised`, `instance`, `journey`, `collecting`, `limits`,
+`runs`.
 """
 
 import sys
@@ -17,6 +18,7 @@ from pqp.collecting import Leg, ascending, glue, segments_of
 from pqp.compact import States
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.field import FLOAT, KKT_RESIDUAL, RATIONAL, Array, Number, is_infinite, shown
+from pqp.instance import all_limits_meet, is_crowded
 from pqp.journey import Event, Journey
 from pqp.limits import Limits, Watch
 from pqp.log import Crossing, Pivot
@@ -110,8 +112,8 @@ class RevisedRunner:
     ) -> None:
         """Trace from a finite place towards one end or both.
 
-        Where many limits meet, as those of an SVM at C = 0, all items tie, and where a penalty vanishes, as
-        that of a lasso, bases may be singular: then a start elsewhere costs less.
+        Where many limits meet, as those of an unbalanced SVM at C = 0, all items tie, and where a penalty
+        vanishes, as that of a lasso, bases may be singular: then a start elsewhere costs less.
         """
         begin, stop = ends
         known = start is not None and not is_infinite(begin)
@@ -120,12 +122,19 @@ class RevisedRunner:
             states = codes_of(start) if known and start is not None else None
             self._both_ways(ways, ends, origin, states, watch, part)
             return
+        if is_crowded(self.journey.scene, float(begin)) and self._is_valid(self._inside(*ends)):
+            self._from_inside(ways, ends, watch, part, CrowdedError())
+            return
         try:
             self._go(self._new(ways), ends, None, watch, part, CROWD)
         except (CrowdedError, NumericalTroubleError) as trouble:
-            if ways[-1].lines or ways[-1].before:
+            stretches = ways[-1].before
+            if ways[-1].lines or (stretches and isinstance(trouble, NumericalTroubleError)):
                 raise
-            ways.clear()
+            if stretches:  # the crowd is where they end
+                ends = stretches[-1].exact[1], stop
+            else:
+                ways.clear()
             part.pivots.clear()
             self._from_inside(ways, ends, watch, part, trouble)
 
@@ -154,9 +163,23 @@ class RevisedRunner:
         if origin != begin:
             way = self._new(ways)
             self._go(way, (origin, begin), states, watch, part)
+            self._sharpen(way, begin)
             states = way.first_states(self.journey.translation)
         if origin != stop or origin == begin:
             self._go(self._new(ways), (origin, stop), states, watch, part)
+
+    def _sharpen(self, way: Way, end: Number) -> None:
+        """Solve anew, at its end, for the last line of a way to where all limits meet.
+
+        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be round-off.
+        """
+        scene, mu = self.journey.scene, float(end)
+        if not way.lines or way.lines[-1].end != mu or not all_limits_meet(scene, mu):
+            return
+        walk = Walk(scene.setting, way.steps(), mu)
+        walk.polish()
+        items = walk.inverse.items.copy()
+        way.lines[-1] = replace(way.lines[-1], unknowns=items, values=walk.unknown_lines())
 
     def _new(self, ways: list[Way]) -> Way:
         ways.append(Way())
@@ -178,9 +201,11 @@ class RevisedRunner:
         return near if is_infinite(begin) else begin
 
     def _is_obvious(self, mu: Number) -> bool:
-        if self.journey.widths.violated(RATIONAL.number(mu)) is not None:
-            return False
-        return is_obvious(self.journey.scene, float(mu))
+        return self._is_valid(mu) and is_obvious(self.journey.scene, float(mu))
+
+    def _is_valid(self, mu: Number) -> bool:
+        """Tell whether no limits have crossed at mu, and no penalty is negative."""
+        return self.journey.widths.violated(RATIONAL.number(mu)) is None
 
     def _inside(self, begin: Number, stop: Number) -> Number:
         """Return a place inside an interval, close to its beginning."""

@@ -11,9 +11,9 @@ LAYERS = """
     terms model lcp place dictionary log crisscross proofs confirmation complementarity residuals accuracy
     uniqueness compact segment compilation reading tableau stretches stairs inverse scanning system tracks
     refinement stepping walk responses ties revised elimination reduction translation equilibration
-    starting deadends widths journey collecting checking sweeping verification rescue excerpt repair packing
-    documents certificate queries plot path limits runs tableau_runs revised_runs solving decoding restoring
-    files report terminal demo cli
+    instance proposal starting deadends widths journey collecting checking sweeping verification rescue
+    excerpt repair packing documents certificate queries plot path limits runs tableau_runs revised_runs
+    solving decoding restoring files report terminal demo cli
 """
 ORDER = LAYERS.split()
 CHECKER = "reading lines tables convexity hessian problem states core solution optimality pieces covering"
