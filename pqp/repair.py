@@ -133,10 +133,23 @@ class Repair:
 
     def _solved_anew(self, leg: Leg, number: int) -> Line:
         """Return a line, its numbers computed from its basis and the data."""
-        walk = Walk(self.scene.setting, _steps_on(leg, number), place_on(leg.lines[number]))
+        line = leg.lines[number]
+        return replace(self.solved_at(_steps_on(leg, number), line, place_on(line)), end=line.end)
+
+    def solved_at(self, steps: Array, line: Line, mu: float) -> Line:
+        """Return a line that ends at mu, its numbers computed there from its basis and the data."""
+        walk = Walk(self.scene.setting, steps, mu)
         walk.polish()
         items = walk.inverse.items.copy()
-        return replace(leg.lines[number], unknowns=items, values=walk.unknown_lines())
+        return replace(line, end=mu, unknowns=items, values=walk.unknown_lines())
+
+    def reaches(self, steps: Array, line: Line, mu: float) -> bool:
+        """Tell whether the basis of a line is optimal where it starts and at mu."""
+        try:
+            carried = self.solved_at(steps, replace(line, steps=None, changes=NO_CHANGES), mu)
+        except NumericalTroubleError:
+            return False
+        return bool(misses(Leg(steps, (carried,)), self.scene.setting)[0] <= ACCURATE)
 
     def _differ(self, one: Line, other: Line) -> bool:
         """Tell whether two lines begin at different points, in the units of the problem."""

@@ -7,7 +7,7 @@ May touch: `errors`, `field`, `compact`, `segment`, `revised`, `instance`, `jour
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
 
@@ -17,68 +17,31 @@ from joblib import Parallel, delayed
 from pqp.collecting import Leg, ascending, glue, segments_of
 from pqp.compact import States
 from pqp.errors import NumericalTroubleError, ProblemError
-from pqp.field import FLOAT, KKT_RESIDUAL, RATIONAL, Array, Number, is_infinite, shown
+from pqp.field import FLOAT, KKT_RESIDUAL, RATIONAL, Number, is_infinite, shown
 from pqp.instance import all_limits_meet, is_crowded
 from pqp.journey import Event, Journey
 from pqp.limits import Limits, Watch
 from pqp.log import Crossing, Pivot
 from pqp.problem import ParametricQP
-from pqp.repair import Repair, changes_between
+from pqp.repair import Repair
 from pqp.rescue import Rescuer, codes_of
 from pqp.revised import CrowdedError, Line, point_on
 from pqp.runs import Run, in_order, seamless
 from pqp.segment import Basis, Segment
 from pqp.starting import is_obvious
 from pqp.stretches import explain
-from pqp.tableau import Stretch
-from pqp.translation import Translation
 from pqp.verification import misses
 from pqp.walk import Walk
+from pqp.ways import Way
 
 # A tie at the beginning of an interval that takes more pivots is left alone, and the start is inside.
 CROWD = 4
 # How far inside it is, beside the length of the interval.
 CLOSE = 1e-3
+# A way that ends this close to its goal, beside its length, may have arrived.
+SHORT = 1e-4
 # How far out an obvious solution is looked for where an interval has no end.
 POWERS = range(0, 7, 2)
-
-
-@dataclass
-class Way:
-    """One direction of a run: stretches before the lines, the lines, stretches behind them."""
-
-    before: list[Stretch] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-    behind: list[Stretch] = field(default_factory=list)
-
-    def add(self, event: Line | Stretch) -> None:
-        """Add a line, its changes told from the line before, or a stretch."""
-        if isinstance(event, Stretch):
-            (self.behind if self.lines else self.before).append(event)
-        elif self.lines and event.steps is not None:
-            self.lines.append(replace(event, steps=None, changes=changes_between(self.steps(), event.steps)))
-        else:
-            self.lines.append(event)
-
-    def steps(self) -> Array:
-        """Return the steps on the last line."""
-        assert self.lines[0].steps is not None
-        return Leg(self.lines[0].steps, tuple(self.lines)).last()
-
-    def first_states(self, translation: Translation) -> States | None:
-        """Return the states where the way begins, if it begins with a line."""
-        if self.before or not self.lines or self.lines[0].steps is None:
-            return None
-        return translation.all_states(self.lines[0].steps)
-
-    def aligned(self) -> list[Line]:
-        """Return the lines, the outer ones ending where the proofs of their unsolvable neighbours do."""
-        lines = self.lines.copy()
-        if self.before:
-            lines[0] = replace(lines[0], start=float(self.before[-1].end))
-        if self.behind:
-            lines[-1] = replace(lines[-1], end=float(self.behind[0].start))
-        return lines
 
 
 @dataclass(frozen=True)
@@ -173,13 +136,24 @@ class RevisedRunner:
 
         What is 0 there was a sum of larger numbers elsewhere, so that all of it would be round-off.
         """
-        scene, mu = self.journey.scene, float(end)
-        if not way.lines or way.lines[-1].end != mu or not all_limits_meet(scene, mu):
-            return
-        walk = Walk(scene.setting, way.steps(), mu)
-        walk.polish()
-        items = walk.inverse.items.copy()
-        way.lines[-1] = replace(way.lines[-1], unknowns=items, values=walk.unknown_lines())
+        mu = float(end)
+        if way.lines and way.lines[-1].end == mu and all_limits_meet(self.journey.scene, mu):
+            way.lines[-1] = self.repair.solved_at(way.steps(), way.lines[-1], mu)
+
+    def _has_arrived(self, way: Way, ends: tuple[Number, Number]) -> bool:
+        """Tell whether a way ends so close to its goal that its last line of any length can be carried on.
+
+        Where all limits meet, all items tie before; what is optimal at both ends of a line is so between.
+        """
+        end, short = float(ends[1]), SHORT * abs(float(ends[0]) - float(ends[1]))
+        if not way.lines or not abs(way.lines[-1].end - end) <= short:
+            return False
+        trimmed = way.trimmed(end, short)
+        if trimmed is None or not self.repair.reaches(trimmed.steps(), trimmed.lines[-1], end):
+            return False
+        trimmed.lines[-1] = self.repair.solved_at(trimmed.steps(), trimmed.lines[-1], end)
+        way.lines[:] = trimmed.lines
+        return True
 
     def _new(self, ways: list[Way]) -> Way:
         ways.append(Way())
@@ -250,6 +224,8 @@ class RevisedRunner:
                 return
             except NumericalTroubleError as trouble:
                 reached = float(way.lines[-1].end if way.lines else at)
+                if self._has_arrived(way, ends):
+                    return
                 try:
                     passed = self._rescued(way, ends, patience, watch)
                 except NumericalTroubleError:

@@ -12,8 +12,8 @@ LAYERS = """
     uniqueness compact segment compilation reading tableau stretches stairs inverse scanning system tracks
     refinement stepping walk responses ties revised elimination reduction translation equilibration
     instance proposal starting deadends widths journey collecting checking sweeping verification rescue
-    excerpt repair packing documents certificate queries plot path limits runs tableau_runs revised_runs
-    solving decoding restoring files report terminal demo cli
+    excerpt repair ways packing documents certificate queries plot path limits runs tableau_runs
+    revised_runs solving decoding restoring files report terminal demo cli
 """
 ORDER = LAYERS.split()
 CHECKER = "reading lines tables convexity hessian problem states core solution optimality pieces covering"
