@@ -1,7 +1,7 @@
 """Checking: the loops behind the verification of lines, compiled.
 
 Room: packed lines, steps and products in, what they miss out.
-May touch: `field`, `kernels`, `stairs`, `scanning`, `tracks`.
+May touch: `field`, `forms`, `kernels`, `stairs`, `scanning`, `tracks`.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import ACCURATE, ROUNDING, Array
-from pqp.kernels import Form, add_product, column_of, compiled
+from pqp.forms import Form, compiled
+from pqp.kernels import add_product, column_of
 from pqp.scanning import first_row, top_of
 from pqp.stairs import PINNED
 from pqp.tracks import Tables

@@ -9,7 +9,7 @@ with which it gains most,
 What comes out is a proposal and no more: nothing relies on it being right.
 
 Room: a system, its q and its limits in; values v out, or nothing. Knows no basis and no parameter.
-May touch: `field`, `kernels`, `stairs`, `system`.
+May touch: `field`, `forms`, `kernels`, `stairs`, `system`.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import REFINED, Array
-from pqp.kernels import Form, add_product, compiled, frozen
+from pqp.forms import Form, compiled, frozen
+from pqp.kernels import add_product
 from pqp.stairs import Limits
 from pqp.system import System
 

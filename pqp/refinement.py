@@ -1,14 +1,15 @@
 """Refinement: v on R and all g after a change, corrected until no more than round-off is left over.
 
 Room: the arrays of a walk in, the same arrays corrected out. Decides no step.
-May touch: `field`, `kernels`, `inverse`, `scanning`, `tracks`.
+May touch: `field`, `forms`, `kernels`, `inverse`, `scanning`, `tracks`.
 """
 
 import numpy as np
 
 from pqp.field import REFINED, ROUNDING, TIE, Array
+from pqp.forms import Form, compiled
 from pqp.inverse import solve
-from pqp.kernels import Form, add_products, column_of, compiled
+from pqp.kernels import add_products, column_of
 from pqp.scanning import terms_of
 from pqp.tracks import HEIGHT, MU, TURBULENCE, Tables, Track, top_slope
 

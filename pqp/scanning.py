@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import TIE, Array
-from pqp.kernels import compiled, compiled_in_any_order
+from pqp.forms import compiled, compiled_in_any_order
 
 # Items asked about together: many enough to pay, few enough to look at one by one where the answer is yes.
 STRETCH = 128

@@ -7,7 +7,7 @@ that differ from item to item, and the shift is taken back along θ from 0 to 1.
 that could not be solved for begin with a cap, or a width, that shrinks to nothing.
 
 Room: a scene and a mu in; steps that are optimal there, or a dead end that proves there are none, out.
-May touch: `field`, `stairs`, `inverse`, `kernels`, `walk`, `revised`, `equilibration`,
+May touch: `field`, `stairs`, `inverse`, `forms`, `walk`, `revised`, `equilibration`,
 `instance`, `proposal`.
 """
 
@@ -18,9 +18,9 @@ import numpy as np
 
 from pqp.equilibration import Scene
 from pqp.field import ARRIVED, TIE, TRUSTED_PIVOT, Array
+from pqp.forms import compiled
 from pqp.instance import at, instance_of, is_idle, is_pinched
 from pqp.inverse import Core, Inverse, enter, solve
-from pqp.kernels import compiled
 from pqp.proposal import propose
 from pqp.revised import DeadEnd, Tracer
 from pqp.stairs import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, PINNED, UPPER, Limits, Stairs, build_stairs

@@ -4,7 +4,7 @@ A point enters M v by Rᵀv alone, a few numbers that follow from those of the p
 checked on a few hundred items at a time, which stay in the cache together with their part of L.
 
 Room: packed lines, steps and factors in, what they miss out.
-May touch: `field`, `kernels`, `stairs`, `tracks`, `checking`.
+May touch: `field`, `forms`, `stairs`, `tracks`, `checking`.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 
 from pqp.checking import Packed, miss_beside, outside, range_miss
 from pqp.field import ACCURATE, Array
-from pqp.kernels import Part, compiled, compiled_in_any_order
+from pqp.forms import Part, compiled, compiled_in_any_order
 from pqp.stairs import PINNED
 from pqp.tracks import Tables
 

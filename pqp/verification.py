@@ -1,7 +1,7 @@
 """Verification: every line of a trace against the optimality conditions, from the data, in blocks.
 
 Room: a leg and its setting in; by how much every line misses the conditions out.
-May touch: `field`, `stairs`, `kernels`, `checking`, `sweeping`, `walk`, `revised`,
+May touch: `field`, `stairs`, `forms`, `checking`, `sweeping`, `walk`, `revised`,
 `collecting`.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.kernels import DENSE, NOTHING, is_thin, thin_part
+from pqp.forms import DENSE, NOTHING, is_thin, thin_part
 from pqp.revised import NO_CHANGES, Line
 from pqp.sweeping import fill_points, first_points, new_points, new_stand, swept_misses
 from pqp.walk import Setting

@@ -7,7 +7,7 @@ slopes alone, but for round-off and jumps, so that values stay as good as they w
 step of iterative refinement, and everything is computed anew after `REBUILD_EVERY` changes.
 
 Room: states in; lines, gaps and the local dictionary out. Decides no step.
-May touch: `errors`, `field`, `stairs`, `kernels`, `scanning`, `inverse`, `system`, `tracks`,
+May touch: `errors`, `field`, `stairs`, `forms`, `kernels`, `scanning`, `inverse`, `system`, `tracks`,
 `refinement`.
 """
 
@@ -28,8 +28,9 @@ from pqp.field import (
     TRUSTED_PIVOT,
     Array,
 )
+from pqp.forms import NO_PART, Form, frozen, is_thin
 from pqp.inverse import Inverse
-from pqp.kernels import NO_PART, Form, column_of, frozen, is_thin
+from pqp.kernels import column_of
 from pqp.refinement import correct, start_afresh
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
+from pqp.forms import NO_PART, factored_part, form_of, is_thin, restricted
 from pqp.hessian import Matrix
-from pqp.kernels import NO_PART, add_products, factored_part, form_of, is_thin, product_of, restricted
+from pqp.kernels import add_products, product_of
 from tests.walking import FEW, SEEDS, positive
 
 SIZE = 6

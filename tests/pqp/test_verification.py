@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import pqp
 from pqp.collecting import ascending
 from pqp.field import ACCURATE
+from pqp.forms import FACTORED
 from pqp.journey import Journey
-from pqp.kernels import FACTORED
 from pqp.repair import Repair
 from pqp.rescue import Rescuer
 from pqp.revised import Line
