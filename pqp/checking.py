@@ -1,7 +1,7 @@
 """Checking: the loops behind the verification of lines, compiled.
 
 Room: packed lines, steps and products in, what they miss out.
-May touch: `field`, `kernels`, `stairs`, `scanning`, `tracks`.
+May touch: `field`, `forms`, `kernels`, `stairs`, `scanning`, `tracks`.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import ACCURATE, ROUNDING, Array
-from pqp.kernels import Form, add_product, column_of, compiled
+from pqp.forms import Form, compiled
+from pqp.kernels import add_product, column_of
 from pqp.scanning import first_row, top_of
 from pqp.stairs import PINNED
 from pqp.tracks import Tables
@@ -85,14 +86,14 @@ def _advance(form: Form, tables: Tables, packed: Packed, number: int, state: Pas
         state.steps[item] = step
         for part in range(2):
             if state.base.shape[1]:
-                moved = _outside(tables, item, step, part) - _outside(tables, item, old, part)
+                moved = outside(tables, item, step, part) - outside(tables, item, old, part)
                 if moved != 0.0:
                     add_product(form, np.full(1, item), np.full(1, moved), state.base[part])
             state.held[item, part] = tables.held[step, item, part]
 
 
 @compiled
-def _outside(tables: Tables, item: int, step: int, part: int) -> float:
+def outside(tables: Tables, item: int, step: int, part: int) -> float:
     """Return the constant, or the slope, of the v of an item outside R, 0 if it is in R."""
     return 0.0 if PINNED[step] == tables.is_row[item] else tables.held[step, item, part]
 
@@ -150,16 +151,12 @@ def largest_misses(
             is_unknown = PINNED[step] == tables.is_row[i]
             g = products[b, i] + (q[i, 0] + mu * q[i, 1])
             dependent, size = (v[i], height[kind, 0]) if is_unknown else (g, height[kind, 1])
-            lo, hi = tables.lo[step, i, 0], tables.hi[step, i, 0]
-            lo_moved, hi_moved = mu * tables.lo[step, i, 1], mu * tables.hi[step, i, 1]
-            if not lo + lo_moved <= dependent <= hi + hi_moved:
-                below = _beside(lo + lo_moved - dependent, abs(lo) + abs(lo_moved), dependent, size)
-                above = _beside(dependent - hi - hi_moved, abs(hi) + abs(hi_moved), dependent, size)
-                result[b] = max(result[b], below, above)
+            miss = range_miss(tables.lo[step, i], tables.hi[step, i], mu, dependent, size)
+            result[b] = max(result[b], miss)
             if is_unknown:
                 held, moved = tables.held[step, i, 0], mu * tables.held[step, i, 1]
                 miss, limit = abs(g - held - moved), abs(held) + abs(moved)
-                rest = _beside(miss, limit, g, height[kind, 1])
+                rest = miss_beside(miss, limit, g, height[kind, 1])
                 if ROUNDING < rest <= ACCURATE:
                     rest = miss / (limit + abs(q[i, 0]) + abs(mu * q[i, 1]) + _terms(form, v, i))
                 result[b] = max(result[b], rest)
@@ -177,7 +174,18 @@ def _terms(form: Form, v: Array, item: int) -> float:
 
 
 @compiled
-def _beside(miss: float, limit: float, value: float, height: float) -> float:
+def range_miss(lo: Array, hi: Array, mu: float, value: float, height: float) -> float:
+    """Return by how much a value misses the range between two lines at mu, beside the numbers involved."""
+    lo_moved, hi_moved = mu * lo[1], mu * hi[1]
+    if lo[0] + lo_moved <= value <= hi[0] + hi_moved:
+        return 0.0
+    below = miss_beside(lo[0] + lo_moved - value, abs(lo[0]) + abs(lo_moved), value, height)
+    above = miss_beside(value - hi[0] - hi_moved, abs(hi[0]) + abs(hi_moved), value, height)
+    return max(below, above)
+
+
+@compiled
+def miss_beside(miss: float, limit: float, value: float, height: float) -> float:
     """Return a miss beside the numbers involved; what is no number misses everything."""
     if miss <= 0.0:
         return 0.0

@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from pqp.field import Array
-from pqp.kernels import Part, factored_part, part_of, product_of, sparse_factored_part
+from pqp.forms import Part, factored_part, part_of, sparse_factored_part
+from pqp.kernels import product_of
 from pqp.matrices import MatrixData, block_of, dense_matrix, is_sparse
 
 

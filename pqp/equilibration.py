@@ -12,8 +12,9 @@ from scipy.sparse import coo_array
 
 from pqp.errors import NumericalTroubleError
 from pqp.field import DELICATE, FLOAT, Array
+from pqp.forms import Part, restricted
 from pqp.hessian import Hessian
-from pqp.kernels import Part, product_of, restricted
+from pqp.kernels import product_of
 from pqp.matrices import MatrixData, is_sparse
 from pqp.reduction import Reduction
 from pqp.stairs import Limits, build_stairs

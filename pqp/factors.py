@@ -13,14 +13,8 @@ import numpy as np
 from pqp.convexity import as_convex, is_decided_exactly, require_convex
 from pqp.errors import ProblemError
 from pqp.field import FLOAT, Array, Field, as_numbers, exact_array, exact_product, float_array, infinite
-from pqp.kernels import (
-    Part,
-    factored_part,
-    paired_part,
-    part_of,
-    product_of,
-    sparse_factored_part,
-)
+from pqp.forms import Part, factored_part, paired_part, part_of, sparse_factored_part
+from pqp.kernels import product_of
 from pqp.matrices import (
     MatrixData,
     as_matrix,

@@ -14,7 +14,8 @@ from typing import Any
 from pqp.convexity import as_convex, is_decided_exactly, is_diagonal, require_convex
 from pqp.factors import Gram, PairGram
 from pqp.field import FLOAT, Array, Field, float_array
-from pqp.kernels import Part, part_of, product_of
+from pqp.forms import Part, part_of
+from pqp.kernels import product_of
 from pqp.matrices import (
     MatrixData,
     block_of,

@@ -4,7 +4,7 @@ Scores of a ranking model, part-worths, the exposure of a portfolio to its facto
 matrix B. On a trail only few items change from piece to piece, and of the others the contribution is kept.
 
 Room: segments and a matrix in, one line a piece and row of B out.
-May touch: `errors`, `field`, `kernels`, `matrices`, `compact`, `segment`.
+May touch: `errors`, `field`, `forms`, `matrices`, `compact`, `segment`.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from pqp.compact import CODES, Trail
 from pqp.errors import ProblemError
 from pqp.field import FLOAT, Array, float_array
-from pqp.kernels import compiled
+from pqp.forms import compiled
 from pqp.matrices import MatrixData, as_matrix
 from pqp.segment import Segment
 

@@ -18,7 +18,7 @@ from numpy.linalg import LinAlgError, inv
 
 from pqp.errors import NumericalTroubleError
 from pqp.field import Array
-from pqp.kernels import compiled
+from pqp.forms import compiled
 
 # How much room the arrays have beyond what is needed when they must grow.
 GROWTH = 2

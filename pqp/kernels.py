@@ -1,152 +1,34 @@
 r"""Kernels: products and columns of M, compiled, for every structure a system can have.
 
-A `Form` says by plain arrays what M is: two symmetric parts H and G and the rows B that couple them, each in
-the structure it came with. Compiled code takes one as an argument and never forms M.
-
-Room: arrays of a structure in, products and columns out. Knows no staircase and no parameter.
-May touch: `field`, `matrices`.
+Room: a form in, products and columns out. Knows no staircase and no parameter.
+May touch: `field`, `forms`.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from scipy.sparse import csr_array
 
 from pqp.field import Array
-from pqp.matrices import MatrixData, is_sparse
+from pqp.forms import (
+    DENSE,
+    FACTORED,
+    NOTHING,
+    PAIRED,
+    SPARSE,
+    SPARSE_FACTORED,
+    Form,
+    Part,
+    Rows,
+    compiled,
+    is_thin,
+    summed_in_any_order,
+    thin_part,
+)
 
-# Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy.
-compiled = njit(cache=True, error_model="numpy")
-# The same for sums and maxima, whose order may change so that several are taken at once.
-compiled_in_any_order = njit(cache=True, error_model="numpy", fastmath=True)
-NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED = range(6)
-
-
-def frozen(values: Array) -> Array:
-    """Return an array as compiled code takes it: in one piece, and read-only, so that one kind suffices."""
-    view = np.ascontiguousarray(values).view()
-    view.flags.writeable = False
-    return view
-
-
-NO_MATRIX, NO_VECTOR = frozen(np.empty((0, 0))), frozen(np.empty(0))
-NO_INDICES = frozen(np.empty(0, dtype=np.int64))
-
-
-class Rows(NamedTuple):
-    """A sparse matrix by its rows."""
-
-    data: Array
-    indices: Array
-    indptr: Array
-
-
-NO_ROWS = Rows(NO_VECTOR, NO_INDICES, frozen(np.zeros(1, dtype=np.int64)))
-
-
-class Part(NamedTuple):
-    """A symmetric matrix: L, L Rᵀ + diag, differences of L over pairs, or S, S diag(weights) Sᵀ + diag.
-
-    Which one it is `kind` tells; L is `left`, R `right`, S `rows`, and diag `added`.
-    """
-
-    kind: int
-    left: Array = NO_MATRIX
-    right: Array = NO_MATRIX
-    rows: Rows = NO_ROWS
-    weights: Array = NO_VECTOR
-    added: Array = NO_VECTOR
-    first: Array = NO_INDICES
-    second: Array = NO_INDICES
-
-
-NO_PART = Part(NOTHING)
-
-
-class Form(NamedTuple):
-    """M by its parts; items below `size` belong to H. B is dense or sparse, each by rows and by columns."""
-
-    size: int
-    H: Part
-    G: Part
-    B: tuple[Array, Array]
-    sparse: tuple[Rows, Rows]
-    units: Array
-
-
-def rows_of(matrix: MatrixData) -> Rows:
-    """Return a sparse matrix by its rows."""
-    by_rows = csr_array(matrix).sorted_indices()
-    return Rows(_floats(by_rows.data), _integers(by_rows.indices), _integers(by_rows.indptr))
-
-
-def part_of(matrix: MatrixData) -> Part:
-    """Return a symmetric matrix given by its entries as a part."""
-    return Part(SPARSE, rows=rows_of(matrix)) if is_sparse(matrix) else Part(DENSE, left=_floats(matrix))
-
-
-def factored_part(left: MatrixData, right: MatrixData, added: Array) -> Part:
-    """Return left rightᵀ + diag(added), both factors dense, as a part."""
-    return Part(FACTORED, left=_floats(left), right=_floats(right), added=_floats(added))
-
-
-def sparse_factored_part(factor: MatrixData, weights: Array, added: Array) -> Part:
-    """Return factor diag(weights) factorᵀ + diag(added) as a part."""
-    return Part(SPARSE_FACTORED, rows=rows_of(factor), weights=_floats(weights), added=_floats(added))
-
-
-def paired_part(K: Array, first: Array, second: Array) -> Part:
-    """Return the differences of K over pairs of its items as a part."""
-    return Part(PAIRED, left=_floats(K), first=_integers(first), second=_integers(second))
-
-
-def form_of(size: int, H: Part, G: Part, B: MatrixData | None) -> Form:
-    """Return the form of a system without units."""
-    dense, rows = (NO_MATRIX, NO_MATRIX), (NO_ROWS, NO_ROWS)
-    if B is not None and is_sparse(B):
-        rows = (rows_of(B), rows_of(B.T))
-    elif B is not None:
-        dense = (_floats(B), _floats(B.T))
-    return Form(size, H, G, dense, rows, NO_VECTOR)
-
-
-def restricted(part: Part, items: Array) -> Part:
-    """Return the block of a symmetric part that belongs to some items."""
-    left, right = part.left, part.right
-    if part.kind in (DENSE, FACTORED):
-        left = left[items][:, items] if part.kind == DENSE else left[items]
-    return part._replace(
-        left=_floats(left),
-        right=_floats(right[items]) if len(right) else right,
-        rows=_restricted_rows(part, items),
-        added=_floats(part.added[items]) if len(part.added) else part.added,
-        first=_integers(part.first[items]) if len(part.first) else part.first,
-        second=_integers(part.second[items]) if len(part.second) else part.second,
-    )
-
-
-def _restricted_rows(part: Part, items: Array) -> Rows:
-    if part.kind not in (SPARSE, SPARSE_FACTORED):
-        return part.rows
-    count = len(part.rows.indptr) - 1
-    columns = count if part.kind == SPARSE else len(part.weights)
-    kept = csr_array(tuple(part.rows), shape=(count, columns))[items]
-    return rows_of(kept[:, items] if part.kind == SPARSE else kept)
-
-
-def with_units(form: Form, units: Array) -> Form:
-    """Return d M d for the units d."""
-    return form._replace(units=_floats(units))
-
-
-def _floats(values: Array) -> Array:
-    return frozen(np.asarray(values, dtype=float))
-
-
-def _integers(values: Array) -> Array:
-    return frozen(np.asarray(values, dtype=np.int64))
+# Rows summed up by themselves: sums of many have less round-off, and no more passes, than one sum.
+SUMMED = 512
+# Compiled code asks too; plain Python would have to load it for that.
+_is_thin, _thin_part = compiled(is_thin), compiled(thin_part)
 
 
 def product_of(part: Part, size: int, items: Array, values: Array) -> Array:
@@ -194,6 +76,67 @@ def add_product(form: Form, items: Array, values: Array, out: Array) -> None:
 
 
 @compiled
+def add_products(form: Form, items: Array, values: Array, out: Array) -> None:
+    """Add M[:, items] times two vectors to two others, both in one pass over factors."""
+    is_moved = np.any(values[0]), np.any(values[1])
+    if is_moved[0] and is_moved[1] and _is_thin(form, out.shape[1]):
+        part = _thin_part(form)
+        _add_two_products(part.left, _two_sums(part.right, items, values), out)
+        for side in range(2):
+            _add_diagonal(part, items, values[side], out[side])
+        return
+    for side in range(2):
+        if is_moved[side]:
+            add_product(form, items, values[side], out[side])
+
+
+@compiled
+def _two_sums(matrix: Array, items: Array, values: Array) -> Array:
+    """Return the sums of some rows of a matrix with two weights each."""
+    result = np.zeros((2, matrix.shape[1]))
+    for begin in range(0, len(items), SUMMED):
+        some = np.zeros((2, matrix.shape[1]))
+        first, second = some[0], some[1]
+        for k in range(begin, min(begin + SUMMED, len(items))):
+            row, one, other = matrix[items[k]], values[0, k], values[1, k]
+            for j in range(len(row)):
+                first[j] += one * row[j]
+                second[j] += other * row[j]
+        result += some
+    return result
+
+
+@summed_in_any_order
+def _add_two_products(matrix: Array, inner: Array, out: Array) -> None:
+    """Add a matrix times two vectors to two others."""
+    first, second, out_first, out_second = inner[0], inner[1], out[0], out[1]
+    for i in range(len(matrix)):
+        row, one, other = matrix[i], 0.0, 0.0
+        for j in range(len(row)):
+            one += row[j] * first[j]
+            other += row[j] * second[j]
+        out_first[i] += one
+        out_second[i] += other
+
+
+@summed_in_any_order
+def _add_one_product(matrix: Array, inner: Array, out: Array) -> None:
+    """Add a matrix times a vector to another one."""
+    for i in range(len(matrix)):
+        row, one = matrix[i], 0.0
+        for j in range(len(row)):
+            one += row[j] * inner[j]
+        out[i] += one
+
+
+@compiled
+def _add_diagonal(part: Part, items: Array, values: Array, out: Array) -> None:
+    if len(part.added):
+        for k in range(len(items)):
+            out[items[k]] += part.added[items[k]] * values[k]
+
+
+@compiled
 def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
     """Add the columns of one symmetric part, times values, to a vector."""
     if not len(items) or part.kind == NOTHING:
@@ -203,16 +146,14 @@ def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
     elif part.kind == FACTORED:
         inner = np.zeros(part.right.shape[1])
         _add_rows(part.right, items, values, inner)
-        out += np.dot(part.left, inner)
+        _add_one_product(part.left, inner, out)
     elif part.kind == PAIRED:
         _add_paired(part, items, values, out)
     elif part.kind == SPARSE:
         _add_sparse_rows(part.rows, items, values, out)
     else:
         _add_sparse_factored(part, items, values, out)
-    if len(part.added):
-        for k in range(len(items)):
-            out[items[k]] += part.added[items[k]] * values[k]
+    _add_diagonal(part, items, values, out)
 
 
 @compiled

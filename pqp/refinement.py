@@ -1,19 +1,29 @@
 """Refinement: v on R and all g after a change, corrected until no more than round-off is left over.
 
 Room: the arrays of a walk in, the same arrays corrected out. Decides no step.
-May touch: `field`, `kernels`, `inverse`, `scanning`, `tracks`.
+May touch: `field`, `forms`, `kernels`, `inverse`, `scanning`, `tracks`.
 """
 
 import numpy as np
 
 from pqp.field import REFINED, ROUNDING, TIE, Array
+from pqp.forms import Form, compiled
 from pqp.inverse import solve
-from pqp.kernels import Form, add_product, column_of, compiled
+from pqp.kernels import add_products, column_of
 from pqp.scanning import terms_of
 from pqp.tracks import HEIGHT, MU, TURBULENCE, Tables, Track, top_slope
 
 # Steps of iterative refinement a change is given: an inverse with four good digits needs three.
 CORRECTIONS = 3
+
+
+@compiled
+def start_afresh(form: Form, q: Array, track: Track) -> None:
+    """Compute all g from v and the data."""
+    mu, g = track.numbers[MU], track.lines.g
+    for i in range(len(q)):
+        g[0, i], g[1, i] = q[i, 0] + mu * q[i, 1], q[i, 1]
+    add_products(form, np.arange(len(q)), track.lines.v, g)
 
 
 @compiled
@@ -31,42 +41,42 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
         kind = 1 if tables.is_row[item] else 0
         height[kind] = max(height[kind], abs(lines.v[0, item]))
     slope = top_slope(track, 0.0) + _top(by[1])
-    for part in range(2):  # numba would compile a call with the number 0 and one with 1 separately
-        terms = (slope, slope) if part else terms_of((height[0], height[1]), tables.is_plain)
-        _refine(form, tables, track, part, moved, by[part], terms)
+    terms = np.empty((2, 2))
+    terms[0], terms[1] = terms_of((height[0], height[1]), tables.is_plain), slope
+    _refine(form, tables, track, moved, by, terms)
 
 
 @compiled
-def _refine(
-    form: Form,
-    tables: Tables,
-    track: Track,
-    part: int,
-    moved: Array,
-    by: Array,
-    terms: tuple[float, float],
-) -> None:
-    """Correct the values, or the slopes, until no more than round-off of their terms is left over.
+def _refine(form: Form, tables: Tables, track: Track, moved: Array, by: Array, terms: Array) -> None:
+    """Correct values and slopes until no more than round-off of their terms is left over.
 
     If the steps of iterative refinement that are given to it are not enough, all is stale.
     """
-    nothing = moved[:0]
+    is_open = np.ones(2, dtype=np.bool_)
     for attempt in range(CORRECTIONS):
-        rest, gone = _left_over(track, part), moved if attempt == 0 else nothing
-        is_moved = attempt == 0 and _top(by) > ROUNDING * terms[0]
-        if not is_moved and _share(tables, track, rest, terms) <= ROUNDING:
+        if attempt:
+            moved, by = moved[:0], by[:, :0]
+        count, steps = track.core.used[0], np.zeros((2, track.core.used[0] + len(moved)))
+        for part in range(2):
+            rest = _left_over(track, part)
+            is_moved = _top(by[part]) > ROUNDING * terms[part, 0]
+            is_open[part] &= is_moved or not _share(tables, track, rest, terms[part]) <= ROUNDING
+            if is_open[part]:
+                steps[part, count:] = by[part]
+                is_open[part] = _find_step(form, tables, track, part, rest, moved, steps[part], terms[part])
+        everything = np.concatenate((track.core.items[:count], moved))
+        add_products(form, everything, steps, track.lines.g)
+        if not np.any(is_open):
             return
-        if not _apply(form, tables, track, part, rest, gone, by, terms):
-            return
-        if part == 1:
-            top = max(terms[0], top_slope(track, 0.0))
-            terms = (top, top)
-    if not _share(tables, track, _left_over(track, part), terms) <= REFINED:
-        track.numbers[TURBULENCE] = np.inf
+        terms[1] = max(terms[1, 0], top_slope(track, 0.0))
+    for part in range(2):
+        share = _share(tables, track, _left_over(track, part), terms[part])
+        if is_open[part] and not share <= REFINED:
+            track.numbers[TURBULENCE] = np.inf
 
 
 @compiled
-def _share(tables: Tables, track: Track, rest: Array, terms: tuple[float, float]) -> float:
+def _share(tables: Tables, track: Track, rest: Array, terms: Array) -> float:
     """Return what is left over on R, beside the terms of its kind."""
     share = 0.0
     for k in range(len(rest)):
@@ -89,35 +99,33 @@ def _left_over(track: Track, part: int) -> Array:
 
 
 @compiled
-def _apply(
+def _find_step(
     form: Form,
     tables: Tables,
     track: Track,
     part: int,
     rest: Array,
     moved: Array,
-    by: Array,
-    terms: tuple[float, float],
+    step: Array,
+    terms: Array,
 ) -> bool:
-    """Move v on R by what removes the rest, as far as the inverse knows, and let g follow; tell if it did.
+    """Move v on R by what removes the rest, as far as the inverse knows, and write that; tell if it did.
 
     Values stay where they are if g is right but for round-off and v is not: it would only be amplified.
     """
     lines, core = track.lines, track.core
     R = core.items[: core.used[0]]
     for k in range(len(moved)):
-        rest -= column_of(form, R, moved[k]) * by[k]
-    step = solve(core, tables.signs[R] * rest)
-    is_noise = part == 0 and _top(step) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE
-    if is_noise:
-        step[:] = 0.0
+        rest -= column_of(form, R, moved[k]) * step[len(R) + k]
+    found = solve(core, tables.signs[R] * rest)
+    if part == 0 and _top(found) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE:
+        return False
     for k in range(len(R)):
-        lines.v[part, R[k]] += step[k]
+        step[k] = found[k]
+        lines.v[part, R[k]] += found[k]
     if part == 1:
-        track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], _top(step))
-    everything = np.concatenate((R, moved))
-    add_product(form, everything, np.concatenate((step, by[: len(moved)])), lines.g[part])
-    return not is_noise
+        track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], _top(found))
+    return True
 
 
 @compiled

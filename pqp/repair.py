@@ -22,7 +22,7 @@ from pqp.rescue import ExactPiece, Rescuer
 from pqp.revised import NO_CHANGES, Changes, Line
 from pqp.tableau import Stretch
 from pqp.translation import Translation
-from pqp.verification import misses, place_on
+from pqp.verification import misses, misses_again, place_on
 from pqp.walk import Walk
 
 # Items this close to an end, beside the largest number of a basis, are in an excerpt from the beginning.
@@ -113,16 +113,17 @@ class Repair:
 
         A line that moves when it is solved for anew stands on a wrong basis, however little it misses then.
         """
-        found = np.flatnonzero(~(misses(leg, self.scene.setting) <= ACCURATE)).tolist()
-        if not found:
+        known = misses(leg, self.scene.setting)
+        found = np.flatnonzero(~(known <= ACCURATE))
+        if not len(found):
             return leg
         lines = list(leg.lines)
-        for number in found:
+        for number in found.tolist():
             lines[number] = self._solved_anew(leg, number)
-        moved = {number for number in found if self._differ(leg.lines[number], lines[number])}
+        moved = {number for number in found.tolist() if self._differ(leg.lines[number], lines[number])}
         leg = Leg(leg.first, tuple(lines))
-        left = misses(leg, self.scene.setting)
-        wrong = {n: float(left[n]) for n in found if n in moved or not left[n] <= ACCURATE}
+        left = misses_again(leg, self.scene.setting, known, found)
+        wrong = {n: float(left[n]) for n in found.tolist() if n in moved or not left[n] <= ACCURATE}
         if len(wrong) <= MENDED or self.rescuer.is_able:
             return self._replaced(leg, wrong)
         worst = int(np.argmax(left))
@@ -132,10 +133,23 @@ class Repair:
 
     def _solved_anew(self, leg: Leg, number: int) -> Line:
         """Return a line, its numbers computed from its basis and the data."""
-        walk = Walk(self.scene.setting, _steps_on(leg, number), place_on(leg.lines[number]))
+        line = leg.lines[number]
+        return replace(self.solved_at(_steps_on(leg, number), line, place_on(line)), end=line.end)
+
+    def solved_at(self, steps: Array, line: Line, mu: float) -> Line:
+        """Return a line that ends at mu, its numbers computed there from its basis and the data."""
+        walk = Walk(self.scene.setting, steps, mu)
         walk.polish()
         items = walk.inverse.items.copy()
-        return replace(leg.lines[number], unknowns=items, values=walk.unknown_lines())
+        return replace(line, end=mu, unknowns=items, values=walk.unknown_lines())
+
+    def reaches(self, steps: Array, line: Line, mu: float) -> bool:
+        """Tell whether the basis of a line is optimal where it starts and at mu."""
+        try:
+            carried = self.solved_at(steps, replace(line, steps=None, changes=NO_CHANGES), mu)
+        except NumericalTroubleError:
+            return False
+        return bool(misses(Leg(steps, (carried,)), self.scene.setting)[0] <= ACCURATE)
 
     def _differ(self, one: Line, other: Line) -> bool:
         """Tell whether two lines begin at different points, in the units of the problem."""

@@ -1,12 +1,13 @@
 """Runs of the revised engine: its lines and stretches, gathered into segments that share a compact trail.
 
 Room: a problem and two ends in, a filled `Run` out.
-May touch: `errors`, `field`, `compact`, `segment`, `revised`, `journey`, `collecting`, `limits`, `runs`.
+May touch: `errors`, `field`, `compact`, `segment`, `revised`, `instance`, `journey`, `collecting`, `limits`,
+`runs`.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import pairwise
 
@@ -16,67 +17,31 @@ from joblib import Parallel, delayed
 from pqp.collecting import Leg, ascending, glue, segments_of
 from pqp.compact import States
 from pqp.errors import NumericalTroubleError, ProblemError
-from pqp.field import FLOAT, KKT_RESIDUAL, RATIONAL, Array, Number, is_infinite, shown
+from pqp.field import FLOAT, KKT_RESIDUAL, RATIONAL, Number, is_infinite, shown
+from pqp.instance import all_limits_meet, is_crowded
 from pqp.journey import Event, Journey
 from pqp.limits import Limits, Watch
 from pqp.log import Crossing, Pivot
 from pqp.problem import ParametricQP
-from pqp.repair import Repair, changes_between
+from pqp.repair import Repair
 from pqp.rescue import Rescuer, codes_of
 from pqp.revised import CrowdedError, Line, point_on
 from pqp.runs import Run, in_order, seamless
 from pqp.segment import Basis, Segment
 from pqp.starting import is_obvious
 from pqp.stretches import explain
-from pqp.tableau import Stretch
-from pqp.translation import Translation
 from pqp.verification import misses
 from pqp.walk import Walk
+from pqp.ways import Way
 
 # A tie at the beginning of an interval that takes more pivots is left alone, and the start is inside.
 CROWD = 4
 # How far inside it is, beside the length of the interval.
 CLOSE = 1e-3
+# A way that ends this close to its goal, beside its length, may have arrived.
+SHORT = 1e-4
 # How far out an obvious solution is looked for where an interval has no end.
 POWERS = range(0, 7, 2)
-
-
-@dataclass
-class Way:
-    """One direction of a run: stretches before the lines, the lines, stretches behind them."""
-
-    before: list[Stretch] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
-    behind: list[Stretch] = field(default_factory=list)
-
-    def add(self, event: Line | Stretch) -> None:
-        """Add a line, its changes told from the line before, or a stretch."""
-        if isinstance(event, Stretch):
-            (self.behind if self.lines else self.before).append(event)
-        elif self.lines and event.steps is not None:
-            self.lines.append(replace(event, steps=None, changes=changes_between(self.steps(), event.steps)))
-        else:
-            self.lines.append(event)
-
-    def steps(self) -> Array:
-        """Return the steps on the last line."""
-        assert self.lines[0].steps is not None
-        return Leg(self.lines[0].steps, tuple(self.lines)).last()
-
-    def first_states(self, translation: Translation) -> States | None:
-        """Return the states where the way begins, if it begins with a line."""
-        if self.before or not self.lines or self.lines[0].steps is None:
-            return None
-        return translation.all_states(self.lines[0].steps)
-
-    def aligned(self) -> list[Line]:
-        """Return the lines, the outer ones ending where the proofs of their unsolvable neighbours do."""
-        lines = self.lines.copy()
-        if self.before:
-            lines[0] = replace(lines[0], start=float(self.before[-1].end))
-        if self.behind:
-            lines[-1] = replace(lines[-1], end=float(self.behind[0].start))
-        return lines
 
 
 @dataclass(frozen=True)
@@ -110,8 +75,8 @@ class RevisedRunner:
     ) -> None:
         """Trace from a finite place towards one end or both.
 
-        Where many limits meet, as those of an SVM at C = 0, all items tie, and where a penalty vanishes, as
-        that of a lasso, bases may be singular: then a start elsewhere costs less.
+        Where many limits meet, as those of an unbalanced SVM at C = 0, all items tie, and where a penalty
+        vanishes, as that of a lasso, bases may be singular: then a start elsewhere costs less.
         """
         begin, stop = ends
         known = start is not None and not is_infinite(begin)
@@ -120,12 +85,19 @@ class RevisedRunner:
             states = codes_of(start) if known and start is not None else None
             self._both_ways(ways, ends, origin, states, watch, part)
             return
+        if is_crowded(self.journey.scene, float(begin)) and self._is_valid(self._inside(*ends)):
+            self._from_inside(ways, ends, watch, part, CrowdedError())
+            return
         try:
             self._go(self._new(ways), ends, None, watch, part, CROWD)
         except (CrowdedError, NumericalTroubleError) as trouble:
-            if ways[-1].lines or ways[-1].before:
+            stretches = ways[-1].before
+            if ways[-1].lines or (stretches and isinstance(trouble, NumericalTroubleError)):
                 raise
-            ways.clear()
+            if stretches:  # the crowd is where they end
+                ends = stretches[-1].exact[1], stop
+            else:
+                ways.clear()
             part.pivots.clear()
             self._from_inside(ways, ends, watch, part, trouble)
 
@@ -154,9 +126,34 @@ class RevisedRunner:
         if origin != begin:
             way = self._new(ways)
             self._go(way, (origin, begin), states, watch, part)
+            self._sharpen(way, begin)
             states = way.first_states(self.journey.translation)
         if origin != stop or origin == begin:
             self._go(self._new(ways), (origin, stop), states, watch, part)
+
+    def _sharpen(self, way: Way, end: Number) -> None:
+        """Solve anew, at its end, for the last line of a way to where all limits meet.
+
+        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be round-off.
+        """
+        mu = float(end)
+        if way.lines and way.lines[-1].end == mu and all_limits_meet(self.journey.scene, mu):
+            way.lines[-1] = self.repair.solved_at(way.steps(), way.lines[-1], mu)
+
+    def _has_arrived(self, way: Way, ends: tuple[Number, Number]) -> bool:
+        """Tell whether a way ends so close to its goal that its last line of any length can be carried on.
+
+        Where all limits meet, all items tie before; what is optimal at both ends of a line is so between.
+        """
+        end, short = float(ends[1]), SHORT * abs(float(ends[0]) - float(ends[1]))
+        if not way.lines or not abs(way.lines[-1].end - end) <= short:
+            return False
+        trimmed = way.trimmed(end, short)
+        if trimmed is None or not self.repair.reaches(trimmed.steps(), trimmed.lines[-1], end):
+            return False
+        trimmed.lines[-1] = self.repair.solved_at(trimmed.steps(), trimmed.lines[-1], end)
+        way.lines[:] = trimmed.lines
+        return True
 
     def _new(self, ways: list[Way]) -> Way:
         ways.append(Way())
@@ -178,9 +175,11 @@ class RevisedRunner:
         return near if is_infinite(begin) else begin
 
     def _is_obvious(self, mu: Number) -> bool:
-        if self.journey.widths.violated(RATIONAL.number(mu)) is not None:
-            return False
-        return is_obvious(self.journey.scene, float(mu))
+        return self._is_valid(mu) and is_obvious(self.journey.scene, float(mu))
+
+    def _is_valid(self, mu: Number) -> bool:
+        """Tell whether no limits have crossed at mu, and no penalty is negative."""
+        return self.journey.widths.violated(RATIONAL.number(mu)) is None
 
     def _inside(self, begin: Number, stop: Number) -> Number:
         """Return a place inside an interval, close to its beginning."""
@@ -225,6 +224,8 @@ class RevisedRunner:
                 return
             except NumericalTroubleError as trouble:
                 reached = float(way.lines[-1].end if way.lines else at)
+                if self._has_arrived(way, ends):
+                    return
                 try:
                     passed = self._rescued(way, ends, patience, watch)
                 except NumericalTroubleError:

@@ -2,7 +2,8 @@
 
 One pass over all items finds the first end on the way, another one all ends that are reached. numpy needs
 some twenty passes with temporary arrays for the same, which was half of the time an event took
-(docs/benchmarks.md).
+(docs/benchmarks.md). Both ask first whether a stretch of items holds anything of interest, several items at a
+time: which way a line goes is as good as random, and a processor that guesses wrong waits.
 
 Lines are centred: their first column is the value at the mu of the walk, their second one the slope.
 
@@ -15,7 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import TIE, Array
-from pqp.kernels import compiled, compiled_in_any_order
+from pqp.forms import compiled, compiled_in_any_order
+
+# Items asked about together: many enough to pay, few enough to look at one by one where the answer is yes.
+STRETCH = 128
 
 
 class Lines(NamedTuple):
@@ -35,9 +39,57 @@ def first_end(lines: Lines, place: Array, mu: float, direction: float, flat: flo
 
     Ends on which a verdict binds are passed over, and gaps that close more slowly than `flat`.
     """
-    v, g, lo, hi, settled = lines.v, lines.g, lines.lo, lines.hi, lines.settled
     size, best, which = len(place), np.inf, -1
-    for i in range(size):
+    for begin in range(0, size, STRETCH):
+        end = min(begin + STRETCH, size)
+        if _is_any_nearer(lines, place, (begin, end), mu, direction, flat, best):
+            best, which = _nearest(lines, place, (begin, end), mu, direction, flat, (best, which))
+    return best, which
+
+
+@compiled
+def _is_any_nearer(
+    lines: Lines, place: Array, ends: tuple[int, int], mu: float, direction: float, flat: float, best: float
+) -> bool:
+    """Tell whether any end of some items is reached before a distance, settled or not."""
+    begin, end = ends
+    v, v_slope, g, g_slope = (
+        lines.v[0, begin:end],
+        lines.v[1, begin:end],
+        lines.g[0, begin:end],
+        lines.g[1, begin:end],
+    )
+    lo, lo_slope, hi, hi_slope = (
+        lines.lo[0, begin:end],
+        lines.lo[1, begin:end],
+        lines.hi[0, begin:end],
+        lines.hi[1, begin:end],
+    )
+    inside, hits = place[begin:end], 0
+    for i in range(end - begin):
+        value, slope, v_value, v_rate = g[i], g_slope[i], v[i], v_slope[i]
+        value, slope = (v_value if inside[i] >= 0 else value), (v_rate if inside[i] >= 0 else slope)
+        fall, gap = (lo_slope[i] - slope) * direction, value - (lo[i] + mu * lo_slope[i])
+        hits += int((fall > flat) & (gap < best * fall))
+        fall, gap = (slope - hi_slope[i]) * direction, hi[i] + mu * hi_slope[i] - value
+        hits += int((fall > flat) & (gap < best * fall))
+    return hits > 0
+
+
+@compiled
+def _nearest(
+    lines: Lines,
+    place: Array,
+    ends: tuple[int, int],
+    mu: float,
+    direction: float,
+    flat: float,
+    found: tuple[float, int],
+) -> tuple[float, int]:
+    """Return the first end among some items if it is reached before the one found, which is returned else."""
+    v, g, lo, hi, settled = lines.v, lines.g, lines.lo, lines.hi, lines.settled
+    best, which = found
+    for i in range(ends[0], ends[1]):
         value, slope = (v[0, i], v[1, i]) if place[i] >= 0 else (g[0, i], g[1, i])
         fall = (lo[1, i] - slope) * direction
         if fall > flat and not settled[0, i]:
@@ -48,7 +100,7 @@ def first_end(lines: Lines, place: Array, mu: float, direction: float, flat: flo
         if fall > flat and not settled[1, i]:
             gap = hi[0, i] + mu * hi[1, i] - value
             if gap < best * fall:
-                best, which = gap / fall, size + i
+                best, which = gap / fall, len(place) + i
     return best, which
 
 
@@ -102,20 +154,55 @@ def reached_ends(
     that share of the largest number of its kind, `height`, is allowed for; for what follows by one product,
     `noise` times the largest number that goes into it, `terms`.
     """
+    size, first, count = len(place), first_row(is_row), 0
+    for kind, begin, end in ((0, 0, first), (1, first, size)):
+        outside = noise * terms[kind]
+        allowed = outside, max(TIE * height[kind], outside)
+        for start in range(begin, end, STRETCH):
+            ends = start, min(start + STRETCH, end)
+            if _is_any_reached(lines, place, ends, allowed, mu):
+                count = _write_reached(lines, place, ends, allowed, mu, found, count)
+    return count
+
+
+@compiled
+def _is_any_reached(
+    lines: Lines, place: Array, ends: tuple[int, int], allowed: tuple[float, float], mu: float
+) -> bool:
+    """Tell whether any end of some items is reached; `allowed` is for what follows and for v."""
+    begin, end = ends
+    v, g, inside, hits = lines.v[0, begin:end], lines.g[0, begin:end], place[begin:end], 0
+    lo, lo_slope = lines.lo[0, begin:end], lines.lo[1, begin:end]
+    hi, hi_slope = lines.hi[0, begin:end], lines.hi[1, begin:end]
+    for i in range(end - begin):
+        value, v_value = g[i], v[i]
+        value, room = (v_value if inside[i] >= 0 else value), allowed[1] if inside[i] >= 0 else allowed[0]
+        low, high = mu * lo_slope[i], mu * hi_slope[i]
+        hits += int(abs(value - (lo[i] + low)) <= room + TIE * (abs(value) + abs(low)))
+        hits += int(abs(hi[i] + high - value) <= room + TIE * (abs(value) + abs(high)))
+    return hits > 0
+
+
+@compiled
+def _write_reached(
+    lines: Lines,
+    place: Array,
+    ends: tuple[int, int],
+    allowed: tuple[float, float],
+    mu: float,
+    found: Array,
+    count: int,
+) -> int:
+    """Write the ends of some items that are reached behind those found; return how many they are then."""
     v, g, lo, hi = lines.v, lines.g, lines.lo, lines.hi
-    size, count = len(place), 0
-    for i in range(size):
-        kind = 1 if is_row[i] else 0
-        if place[i] >= 0:
-            value, allowed = v[0, i], max(TIE * height[kind], noise * terms[kind])
-        else:
-            value, allowed = g[0, i], noise * terms[kind]
+    for i in range(ends[0], ends[1]):
+        value, room = (v[0, i], allowed[1]) if place[i] >= 0 else (g[0, i], allowed[0])
         low, high = lo[0, i] + mu * lo[1, i], hi[0, i] + mu * hi[1, i]
-        if abs(value - low) <= allowed + TIE * (abs(value) + abs(mu * lo[1, i])):
+        if abs(value - low) <= room + TIE * (abs(value) + abs(mu * lo[1, i])):
             found[count] = i
             count += 1
-        if abs(high - value) <= allowed + TIE * (abs(value) + abs(mu * hi[1, i])):
-            found[count] = size + i
+        if abs(high - value) <= room + TIE * (abs(value) + abs(mu * hi[1, i])):
+            found[count] = len(place) + i
             count += 1
     return count
 

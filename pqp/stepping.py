@@ -6,7 +6,7 @@ happens (an untrusted pivot, a large tie, no room, time to compute everything an
 
 Room: the arrays of a walk in; the same arrays some events later, records of the lines passed, and why it
 stopped out.
-May touch: `field`, `kernels`, `inverse`, `scanning`, `tracks`, `refinement`.
+May touch: `field`, `forms`, `kernels`, `inverse`, `scanning`, `tracks`, `refinement`.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import FLAT, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
+from pqp.forms import Form, compiled
 from pqp.inverse import Core, enter, leave, solve
-from pqp.kernels import Form, column_of, compiled
+from pqp.kernels import column_of
 from pqp.refinement import correct
 from pqp.scanning import advance, fall_of, first_end, heights, reached_ends, terms_of
 from pqp.tracks import (

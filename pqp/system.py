@@ -19,7 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from pqp.field import Array
-from pqp.kernels import DENSE, NO_PART, Form, Part, form_of, product_of, with_units
+from pqp.forms import DENSE, NO_PART, Form, Part, form_of, with_units
+from pqp.kernels import product_of
 from pqp.matrices import MatrixData, dense_matrix, is_sparse
 
 

@@ -1,7 +1,7 @@
 """Tracks: the arrays a walk is made of, as compiled code takes them, and the smallest things done to them.
 
 Room: staircases and steps in, records of arrays out. Decides nothing.
-May touch: `field`, `inverse`, `kernels`, `scanning`.
+May touch: `field`, `inverse`, `forms`, `scanning`.
 """
 
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import REBUILD_EVERY, Array
+from pqp.forms import compiled
 from pqp.inverse import Core
-from pqp.kernels import compiled
 from pqp.scanning import Lines
 
 # Places of whole numbers that change: changes since everything was computed anew, pivots since the last line,

@@ -1,23 +1,30 @@
 """Verification: every line of a trace against the optimality conditions, from the data, in blocks.
 
 Room: a leg and its setting in; by how much every line misses the conditions out.
-May touch: `field`, `stairs`, `kernels`, `checking`, `system`, `walk`, `revised`, `collecting`.
+May touch: `field`, `stairs`, `forms`, `checking`, `sweeping`, `walk`, `revised`,
+`collecting`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.kernels import DENSE, NOTHING
-from pqp.revised import Line
+from pqp.forms import DENSE, NOTHING, is_thin, thin_part
+from pqp.revised import NO_CHANGES, Line
+from pqp.sweeping import fill_points, first_points, new_points, new_stand, swept_misses
 from pqp.walk import Setting
 
 # Numbers checked together, few enough to stay in the cache, and points at the least and at the most, enough
 # for products of blocks to pay.
 BLOCK, LEAST, MOST = 2**17, 16, 64
+# Points swept over together.
+TOGETHER = 32
+# Beginning anew costs about as much as checking this many lines.
+BEGINNING = 16
 # Lines packed at a time.
 CHUNK = 256
 # A line without end is checked this many times farther out than it starts.
@@ -29,6 +36,49 @@ def misses(leg: Leg, setting: Setting) -> Array:
 
     Lines are checked at their ends, and at their starts where they do not continue the line before.
     """
+    is_swept = is_thin(setting.form, setting.system.size)
+    return _missed_by_sweeps(leg, setting) if is_swept else _missed_in_full(leg, setting)
+
+
+def misses_again(leg: Leg, setting: Setting, known: Array, renewed: Array) -> Array:
+    """Return the misses of a leg of which some lines, given by their numbers, have been renewed.
+
+    Only these and the lines behind them, which may no longer continue them, are looked at.
+    """
+    numbers = np.union1d(renewed, renewed + 1)
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    if BEGINNING * len(runs) > len(leg.lines):
+        return misses(leg, setting)
+    result, steps, done = known.copy(), leg.first.copy(), 0
+    for run in runs:
+        for line in leg.lines[done : run[0] + 1]:
+            steps[line.changes.items] = line.changes.after
+        done, (first, *others) = run[0] + 1, leg.lines[run[0] : run[-1] + 1]
+        part = Leg(steps, (replace(first, changes=NO_CHANGES), *others))
+        result[run[0] : run[-1] + 1] = misses(part, setting)
+    return result
+
+
+def _missed_by_sweeps(leg: Leg, setting: Setting) -> Array:
+    """Return the misses of all lines, many points at a time on a few items."""
+    result, tables, part = np.zeros(len(leg.lines)), setting.tables, thin_part(setting.form)
+    columns = part.right.shape[1]
+    stand = new_stand(tables, leg.first.astype(np.int8), columns)
+    data = np.ascontiguousarray(setting.q.T), np.max(np.abs(setting.q), axis=0, initial=0.0)
+    for begin in range(0, len(leg.lines), CHUNK):
+        packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
+        points = new_points(TOGETHER, columns, packed)
+        stand.base[:] = stand.held @ part.right
+        while number < len(packed.ends):
+            number, count = fill_points(part, tables, packed, number, stand, points)
+            filled = first_points(points, count)
+            found = swept_misses(part, tables, data, packed, stand, filled)
+            np.maximum.at(result, begin + filled.numbers, found)
+    return result
+
+
+def _missed_in_full(leg: Leg, setting: Setting) -> Array:
+    """Return the misses of all lines, from M v of every point."""
     result = np.zeros(len(leg.lines))
     size = setting.system.size
     steps = leg.first.astype(np.int8)

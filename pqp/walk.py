@@ -7,7 +7,7 @@ slopes alone, but for round-off and jumps, so that values stay as good as they w
 step of iterative refinement, and everything is computed anew after `REBUILD_EVERY` changes.
 
 Room: states in; lines, gaps and the local dictionary out. Decides no step.
-May touch: `errors`, `field`, `stairs`, `kernels`, `scanning`, `inverse`, `system`, `tracks`,
+May touch: `errors`, `field`, `stairs`, `forms`, `kernels`, `scanning`, `inverse`, `system`, `tracks`,
 `refinement`.
 """
 
@@ -28,9 +28,10 @@ from pqp.field import (
     TRUSTED_PIVOT,
     Array,
 )
+from pqp.forms import NO_PART, Form, frozen, is_thin
 from pqp.inverse import Inverse
-from pqp.kernels import NO_PART, Form, column_of, frozen
-from pqp.refinement import correct
+from pqp.kernels import column_of
+from pqp.refinement import correct, start_afresh
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
 from pqp.system import System
@@ -174,9 +175,12 @@ class Walk:
         return np.column_stack([lines[:, 0] + self.mu * lines[:, 1], lines[:, 1]])
 
     def _compute_g(self) -> None:
-        lines, times = self._track.lines, self.setting.system.times
-        for part, q in enumerate(self._centred(self.setting.q).T):
-            lines.g[part] = q + times(lines.v[part][:, None])[:, 0]
+        lines, system, form = self._track.lines, self.setting.system, self.setting.form
+        if is_thin(form, system.size):
+            start_afresh(form, self.setting.q, self.track)
+        else:
+            for part, q in enumerate(self._centred(self.setting.q).T):
+                lines.g[part] = q + system.times(lines.v[part][:, None])[:, 0]
         self._track.numbers[TURBULENCE] = 0.0
 
     def symmetric_block(self, items: Array) -> Array:

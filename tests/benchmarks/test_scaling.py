@@ -42,6 +42,7 @@ def first_pieces(choices):
     rows = choice_rows(choices, 0, NOISE)
     problem = pqp.catalog.choice(rows)
     warm_up()
+    trace(pqp.catalog.choice(choice_rows(60, 0, NOISE)), (0, math.inf))  # loads what thin factors take
     seconds, path = cpu_seconds(lambda: trace(problem, (0, math.inf), max_pieces=PIECES))
     numbers = {"seconds": seconds, "pieces": len(path.segments), "peak": peak_megabytes()}
     return {**numbers, "gap": largest_gap(path, rows, 20), "bytes": kept_bytes(problem, max_pieces=PIECES)}

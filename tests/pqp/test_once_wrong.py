@@ -11,6 +11,8 @@ import pqp
 from pqp import cli, mu
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.files import save_problem
+from tests.benchmarks.problems import mixture
+from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
 
 
@@ -144,3 +146,17 @@ def test_path_that_begins_at_infinity_went_on_with_a_basis_that_holds_nowhere_el
         extended = pqp.solve_path(problem, tuple(ends)).extend(target)
         assert [part.status for part in extended.intervals] == [part.status for part in whole.intervals]
         extended.certify()
+
+
+@pytest.mark.parametrize("stop", [1e-3, 0.1, 10.0])
+@pytest.mark.parametrize(("first", "second"), [(60, 140), (10, 190)])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_an_unbalanced_svm_is_traced_from_zero_over_any_interval(first, second, kernel, stop):
+    """All items tie before C = 0, where a false dead end was met on short intervals."""
+    X, y = mixture(first, second)
+    problem = pqp.catalog.svm(X, y, kernel=kernel)
+    path, longer = (pqp.solve_path(problem, (0, end)) for end in (stop, 1000 * stop))
+    assert [tuple(interval) for interval in path.intervals] == [(0.0, stop, "optimal")]
+    assert max(point.residuals().largest for point in optimal_points(path)) <= 1e-9
+    for C in np.geomspace(stop / 1000, stop, 7):
+        assert path(C).objective == pytest.approx(longer(C).objective, rel=1e-9)

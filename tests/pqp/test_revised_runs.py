@@ -197,6 +197,7 @@ class TestCrowdedBeginning:
 
     def test_start_inside_gives_the_same_path(self, machine, monkeypatch):
         values = []
+        monkeypatch.setattr(revised_runs, "is_crowded", lambda scene, mu: False)
         for crowd in (0, 10_000):
             monkeypatch.setattr(revised_runs, "CROWD", crowd)
             path = pqp.solve_path(machine, (0, 10))
@@ -208,3 +209,42 @@ class TestCrowdedBeginning:
         events = Journey(machine).events(0, 10, crowd=0)
         with pytest.raises(CrowdedError):
             list(events)
+
+    def test_crowd_is_seen_before_its_tie_is_tried(self, machine, monkeypatch):
+        monkeypatch.setattr(revised_runs, "CROWD", -1)  # a tie would raise
+        begins = []
+        events = Journey.events
+
+        def noted(self, begin, *others):
+            begins.append(begin)
+            return events(self, begin, *others)
+
+        monkeypatch.setattr(Journey, "events", noted)
+        pqp.solve_path(machine, (0, 10)).certify()
+        assert 0 not in begins
+
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_crowd_behind_a_stretch_without_solution_is_no_obstacle(self, machine, direction):
+        path = pqp.solve_path(machine, (-1, 10), direction=direction)
+        path.certify()
+        assert [path(C).status for C in (-1, -0.5, 0, 5)] == [
+            "infeasible",
+            "infeasible",
+            "optimal",
+            "optimal",
+        ]
+        whole = pqp.solve_path(machine, (0, 10))
+        at = np.linspace(0, 10, 41)
+        assert np.allclose(
+            [path(C).objective for C in at], [whole(C).objective for C in at], rtol=1e-9, atol=1e-12
+        )
+
+    def test_trace_that_leaves_a_crowd_into_nothing_says_so(self, machine):
+        path = pqp.solve_path(machine, (-1, 0), direction="right-to-left")
+        assert (path(-1).status, path(0).status) == ("infeasible", "optimal")
+
+    def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine, monkeypatch):
+        """Its values there are 0; sums of larger numbers would leave round-off, which repair has to mend."""
+        monkeypatch.setattr(repair.Repair, "_recomputed", None)  # not called
+        path = pqp.solve_path(machine, (0, 10))
+        assert np.abs(path(1e-12).x).max() <= 1e-12

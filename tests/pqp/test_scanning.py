@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqp.scanning import Lines, advance, fall_of, first_end, heights, reached_ends, terms_of
+from pqp.scanning import STRETCH, Lines, advance, fall_of, first_end, heights, reached_ends, terms_of
 from tests.walking import FEW, INFINITY, SEEDS
 
 SIZE = 6
@@ -12,18 +12,18 @@ TIE, FLAT = 1e-11, 1e-11
 MU = 1.0
 
 
-def situation(seed):
+def situation(seed, count=SIZE):
     """Lines centred at mu = 1, places, and gaps of small integers; some ends missing, all items inside."""
     random = np.random.default_rng(seed)
-    v, g = random.integers(-2, 3, (2, 2, SIZE)).astype(float)
-    place = np.where(random.random(SIZE) < 0.5, -1, np.arange(SIZE))
+    v, g = random.integers(-2, 3, (2, 2, count)).astype(float)
+    place = np.where(random.random(count) < 0.5, -1, np.arange(count))
     dependent = np.where(place >= 0, v, g)
-    lo, hi = (np.stack([np.zeros(SIZE), random.integers(-2, 3, SIZE)]).astype(float) for _ in range(2))
-    lo[0] = dependent[0] - random.integers(0, 3, SIZE) - MU * lo[1]
-    hi[0] = dependent[0] + random.integers(0, 3, SIZE) - MU * hi[1]
+    lo, hi = (np.stack([np.zeros(count), random.integers(-2, 3, count)]).astype(float) for _ in range(2))
+    lo[0] = dependent[0] - random.integers(0, 3, count) - MU * lo[1]
+    hi[0] = dependent[0] + random.integers(0, 3, count) - MU * hi[1]
     for limit, far in ((lo, -INFINITY), (hi, INFINITY)):
-        limit[:, random.random(SIZE) < 0.2] = [[far], [0.0]]
-    lines = Lines(v, g, np.zeros((2, SIZE)), lo, hi, np.zeros((2, SIZE), dtype=bool))
+        limit[:, random.random(count) < 0.2] = [[far], [0.0]]
+    lines = Lines(v, g, np.zeros((2, count)), lo, hi, np.zeros((2, count), dtype=bool))
     rooms = np.stack([dependent[0] - lo[0] - MU * lo[1], hi[0] + MU * hi[1] - dependent[0]])
     return lines, place, rooms, np.stack([dependent[1] - lo[1], hi[1] - dependent[1]])
 
@@ -51,6 +51,23 @@ def test_first_end_is_the_nearest_one_that_no_verdict_binds(seed, direction, dat
     distance, which = first_end(lines, place, MU, direction, FLAT)
     assert distance == known.min()
     assert which == -1 if np.isinf(distance) else known.flat[which] == distance
+
+
+@FEW
+@given(seed=SEEDS, size=st.integers(1, 3 * STRETCH), direction=st.sampled_from((1.0, -1.0)))
+def test_no_stretch_of_items_is_left_out(seed, size, direction):
+    lines, place, rooms, rates = situation(seed, size)
+    more = np.random.default_rng(seed).integers(0, 8, rooms.shape) * 2.0**-6
+    rooms += more
+    lines.lo[0] -= more[0]
+    lines.hi[0] += more[1]
+    distance, which = first_end(lines, place, MU, direction, FLAT)
+    known = distances(rooms, rates, direction)
+    assert distance == known.min()
+    assert which == -1 if np.isinf(distance) else known.flat[which] == distance
+    found = np.empty(2 * size + 1, dtype=np.int64)
+    count = reached_in(lines, place, MU, found)
+    assert sorted(found[:count]) == np.flatnonzero(rooms.ravel() == 0).tolist()
 
 
 @FEW

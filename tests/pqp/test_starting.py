@@ -6,9 +6,11 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
-from pqp import mu
+from pqp import mu, starting
 from pqp.equilibration import Scene
+from pqp.errors import ProblemError
 from pqp.journey import Journey
+from pqp.revised import Tracer
 from pqp.starting import Blocked, find_start
 from pqp.walk import Walk
 from tests.engines import EXACT
@@ -30,6 +32,10 @@ def is_optimal(scene: Scene, steps, at):
 
 def has_its_widths(problem, at):
     """Whether no limits have crossed and no penalty is negative: that is decided before a start is sought."""
+    try:
+        problem.require_uncrossed_soft_rows(at, at)
+    except ProblemError:
+        return False
     return Journey(problem).widths.violated(at) is None
 
 
@@ -41,6 +47,43 @@ def test_start_is_optimal_where_there_is_a_solution_and_blocked_where_there_is_n
     assert isinstance(found, Blocked) == (EXACT.solve(problem, at).status != "optimal")
     if not isinstance(found, Blocked):
         assert is_optimal(scene, found, at)
+
+
+def anywhere(seed):
+    """What proposes values from a list of random ones, within limits and caps, without looking further."""
+
+    def propose(system, q, limits, is_row):
+        random = np.random.default_rng(seed)
+        v = random.choice([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 9.0, -9.0], len(q))
+        lower, upper, cap = (part[:, 0] for part in (limits.lower, limits.upper, limits.cap))
+        down, up = np.where(np.isfinite(upper), -cap, 0.0), np.where(np.isfinite(lower), cap, 0.0)
+        return np.clip(v, np.where(is_row, down, lower), np.where(is_row, up, upper))
+
+    return propose
+
+
+@for_all(problem=problems(), at=MUS, seed=st.integers(0, 1000))
+def test_start_is_right_whatever_is_proposed(problem, at, seed):
+    """A proposal changes how far there is to go, and nothing else."""
+    assume(has_its_widths(problem, at))
+    scene = scene_of(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starting, "FEW", -1)
+        patch.setattr(starting, "propose", anywhere(seed))
+        found = find_start(scene, at)
+    assert isinstance(found, Blocked) == (EXACT.solve(problem, at).status != "optimal")
+    assert isinstance(found, Blocked) or is_optimal(scene, found, at)
+
+
+@for_all(problem=problems(), at=MUS)
+def test_start_from_a_proposal_is_as_right_as_any(problem, at):
+    assume(has_its_widths(problem, at))
+    scene = scene_of(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starting, "FEW", -1)
+        found = find_start(scene, at)
+    assert isinstance(found, Blocked) == (EXACT.solve(problem, at).status != "optimal")
+    assert isinstance(found, Blocked) or is_optimal(scene, found, at)
 
 
 STARTS = {
@@ -80,3 +123,62 @@ def test_start_is_found_however_the_problem_begins(name, at):
 )
 def test_start_is_blocked_where_there_is_no_solution(problem):
     assert isinstance(find_start(scene_of(problem), 0.0), Blocked)
+
+
+def machine(kernel):
+    """An unbalanced SVM: a hundred samples of two classes that overlap."""
+    y = np.repeat([-1, 1], (25, 75))
+    X = np.random.default_rng(5).normal(size=(100, 2)) + 0.5 * y[:, None]
+    return pqp.catalog.svm(X, y, kernel=kernel)
+
+
+def counting(lines):
+    """A tracer that writes down what it passes."""
+
+    class Counting(Tracer):
+        def trace(self, *ends):
+            for step in super().trace(*ends):
+                lines.append(step)
+                yield step
+
+    return Counting
+
+
+@pytest.mark.parametrize("at", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_proposal_shortens_the_way_to_the_start_of_a_machine(monkeypatch, kernel, at):
+    scene, counts = scene_of(machine(kernel)), []
+    for few in (starting.FEW, 1000):
+        monkeypatch.setattr(starting, "FEW", few)
+        lines = []
+        monkeypatch.setattr(starting, "Tracer", counting(lines))
+        assert is_optimal(scene, find_start(scene, at), at)
+        counts.append(len(lines))
+    assert counts[0] <= counts[1] / 2
+
+
+def test_equality_out_of_reach_is_blocked_with_many_variables_too():
+    problem = pqp.ParametricQP(
+        np.eye(99), -np.ones(99), A=np.ones((1, 99)), row_lower=100, row_upper=100, lower=0, upper=1
+    )
+    assert isinstance(find_start(scene_of(problem), 0.0), Blocked)
+
+
+def test_fall_without_end_is_blocked_with_many_variables_too():
+    P = np.diag(np.r_[0, np.ones(98)])
+    assert isinstance(find_start(scene_of(pqp.ParametricQP(P, -np.ones(99), lower=0)), 0.0), Blocked)
+
+
+def test_proposal_that_would_have_to_be_rounded_is_dropped(monkeypatch):
+    """Of eighty variables inside their limits one can be solved for: there is one direction that curves."""
+    problem = pqp.ParametricQP(np.ones((80, 80)), -np.ones(80), lower=0, upper=1)
+    scene, walks = scene_of(problem), []
+    monkeypatch.setattr(starting, "propose", lambda system, q, limits, is_row: np.full(80, 0.5))
+    improved = starting._Opening.improved
+    monkeypatch.setattr(
+        starting._Opening,
+        "improved",
+        lambda opening, walk: walks.append(improved(opening, walk) is walk) or walk,
+    )
+    assert is_optimal(scene, find_start(scene, 0.0), 0.0)
+    assert walks == [True]

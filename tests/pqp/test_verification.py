@@ -6,15 +6,17 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import pqp
 from pqp.collecting import ascending
 from pqp.field import ACCURATE
+from pqp.forms import FACTORED
 from pqp.journey import Journey
 from pqp.repair import Repair
 from pqp.rescue import Rescuer
 from pqp.revised import Line
-from pqp.verification import misses
+from pqp.verification import misses, misses_again
 from tests.strategies import instances
-from tests.walking import FEW
+from tests.walking import FEW, SEEDS
 
 
 def leg_of(problem, interval):
@@ -25,6 +27,71 @@ def leg_of(problem, interval):
     lines = [event for event in journey.events(begin, stop) if isinstance(event, Line)]
     assume(lines)
     return ascending(lines), journey
+
+
+def thin_leg(seed):
+    """The lines of a trace whose matrix is known by two columns, with or without a diagonal."""
+    random, size = np.random.default_rng(seed), 12
+    diagonal = random.integers(1, 3, size) if seed % 2 else None
+    problem = pqp.ParametricQP(
+        P=pqp.Gram(random.integers(-2, 3, (size, 2)), diagonal),
+        c=random.integers(-9, 10, size) + pqp.mu * random.integers(-5, 6, size),
+        lower=np.zeros(size),
+        upper=np.ones(size) + pqp.mu * random.integers(0, 2, size),
+    )
+    leg, journey = leg_of(problem, (0, 3))
+    assert journey.scene.setting.form.H.kind == FACTORED
+    return leg, journey.scene.setting
+
+
+def bent_at(leg, number, by):
+    """The leg with one line moved."""
+    line = leg.lines[number]
+    moved = replace(line, values=line.values + by)
+    return replace(leg, lines=(*leg.lines[:number], moved, *leg.lines[number + 1 :]))
+
+
+@FEW
+@given(seed=SEEDS)
+def test_lines_over_thin_factors_pass(seed):
+    leg, setting = thin_leg(seed)
+    assert (misses(leg, setting) <= ACCURATE).all()
+
+
+@FEW
+@given(seed=SEEDS, data=st.data())
+def test_wrong_number_over_thin_factors_is_found_alone(seed, data):
+    leg, setting = thin_leg(seed)
+    numbers = [k for k, line in enumerate(leg.lines) if len(line.unknowns)]
+    assume(numbers)
+    wrong = data.draw(st.sampled_from(numbers))
+    bent = bent_at(leg, wrong, [0.25, 0.0])
+    assert np.flatnonzero(misses(bent, setting) > ACCURATE).tolist() == [wrong]
+
+
+@FEW
+@given(seed=SEEDS, data=st.data())
+def test_wrong_step_over_thin_factors_is_found(seed, data):
+    """What is solved for must be what the steps leave unknown."""
+    leg, setting = thin_leg(seed)
+    assume(len(leg.lines) > 1)
+    late = data.draw(st.integers(1, len(leg.lines) - 1))
+    lines = (*leg.lines[:late], replace(leg.lines[late], changes=leg.lines[0].changes))
+    assert misses(replace(leg, lines=lines), setting)[late] > ACCURATE
+
+
+@FEW
+@given(seed=SEEDS, data=st.data())
+def test_renewed_lines_are_judged_as_all_lines_are(seed, data):
+    leg, setting = thin_leg(seed)
+    numbers = [k for k, line in enumerate(leg.lines) if len(line.unknowns)]
+    assume(numbers)
+    wrong = data.draw(st.sampled_from(numbers))
+    long = replace(leg, lines=leg.lines + 40 * (replace(leg.lines[-1], changes=leg.lines[0].changes),))
+    bent = bent_at(long, wrong, [0.25, 0.0])
+    again = misses_again(bent, setting, misses(long, setting), np.array([wrong]))
+    assert ((again > ACCURATE) == (misses(bent, setting) > ACCURATE)).all()
+    assert again[wrong] > ACCURATE
 
 
 @FEW
