@@ -123,6 +123,8 @@ def forbid_crossing_within(low: Affine, high: Affine, rows: Array, interval: tup
     """Raise if the limits of one of the rows exclude each other somewhere in an interval."""
     both = ~infinite(low.constant[rows]) & ~infinite(high.constant[rows])
     rows = rows[both & (low.slope[rows] != high.slope[rows])]
+    if not len(rows):
+        return
     doubtful = [_may_have_crossed(low[rows], high[rows], RATIONAL.number(mu)) for mu in interval]
     for i in rows[doubtful[0] | doubtful[1]]:
         gap, slope = (

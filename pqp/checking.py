@@ -139,12 +139,13 @@ def largest_misses(
     """Return by how much every point misses the optimality conditions, beside the numbers it is made of.
 
     `scales` are which kinds (variables, rows) enter which g, and the largest constants and slopes of q for
-    both kinds; `products` are M v. An equation with more than round-off left over is judged by its own terms.
+    both kinds; `products` are M v. Where variables and rows differ in size, the worst equation is also judged
+    beside its own terms.
     """
     couples, tops = scales
-    result = np.zeros(len(products))
+    result, is_mixed = np.zeros(len(products)), 0 < first_row(tables.is_row) < len(tables.is_row)
     for b in range(len(products)):
-        mu, v = block.mus[b], block.v[b]
+        mu, v, worst, largest = block.mus[b], block.v[b], -1, 0.0
         height = _heights(tables, couples, v, products[b], tops[:, 0] + abs(mu) * tops[:, 1])
         for i in range(len(v)):
             step, kind = block.steps[b, i], 1 if tables.is_row[i] else 0
@@ -155,22 +156,24 @@ def largest_misses(
             result[b] = max(result[b], miss)
             if is_unknown:
                 held, moved = tables.held[step, i, 0], mu * tables.held[step, i, 1]
-                miss, limit = abs(g - held - moved), abs(held) + abs(moved)
-                rest = miss_beside(miss, limit, g, height[kind, 1])
-                if ROUNDING < rest <= ACCURATE:
-                    rest = miss / (limit + abs(q[i, 0]) + abs(mu * q[i, 1]) + _terms(form, v, i))
+                rest = miss_beside(abs(g - held - moved), abs(held) + abs(moved), g, height[kind, 1])
                 result[b] = max(result[b], rest)
+                if rest > largest:
+                    worst, largest = i, rest
+        if is_mixed and ROUNDING < largest <= ACCURATE:
+            line = tables.held[block.steps[b, worst], worst]
+            result[b] = max(result[b], _own_miss(form, q[worst], line, mu, v, products[b], worst))
     return result
 
 
 @compiled
-def _terms(form: Form, v: Array, item: int) -> float:
-    """Return the sum of the sizes of the terms that one row of M v is made of."""
+def _own_miss(form: Form, q: Array, held: Array, mu: float, v: Array, products: Array, item: int) -> float:
+    """Return what is left over of one equation beside the sum of its own terms."""
     column = column_of(form, np.arange(len(v)), item)
-    total = 0.0
+    total = abs(q[0]) + abs(mu * q[1]) + abs(held[0]) + abs(mu * held[1])
     for j in range(len(v)):
         total += abs(column[j] * v[j])
-    return total
+    return abs(products[item] + (q[0] + mu * q[1]) - held[0] - mu * held[1]) / total
 
 
 @compiled

@@ -40,7 +40,7 @@ def ascending(lines: Sequence[Line]) -> Leg:
     if joined[-1].end >= joined[0].start:
         return leg
     turned = [
-        replace(line, start=line.end, end=line.start, steps=None, changes=_undone(later))
+        Line(line.end, line.start, None, _undone(later), line.unknowns, line.values, line.pivots)
         for line, later in zip(joined, [*joined[1:], None], strict=True)
     ]
     return Leg(leg.last(), tuple(reversed(turned)))

@@ -97,13 +97,17 @@ TURNS = 4
 class Tracer:
     """Follows a walk in one direction: simple events at once, all others one by one.
 
-    With names, every event is one by one, so that it can be told in a log.
+    With names, every event is one by one, so that it can be told in a log. Without `tells_lines` the walk is
+    moved, and dead ends are told, but no lines.
     """
 
-    def __init__(self, walk: Walk, direction: int, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, walk: Walk, direction: int, names: Sequence[str] | None = None, tells_lines: bool = True
+    ) -> None:
         self.walk = walk
         self.direction = direction
         self.names = names
+        self.tells_lines = tells_lines
         self.responses = Responses(walk)
         self._is_first = True
 
@@ -121,7 +125,8 @@ class Tracer:
         while dead is None and walk.mu != stop:
             records = self._emptied(records)
             outcome = run(setting.form, setting.tables, walk.track, course, records)
-            yield from self._lines(records)
+            if self.tells_lines:
+                yield from self._lines(records)
             if outcome == ARRIVED:
                 return
             if outcome == LOST:

@@ -52,7 +52,7 @@ def find_start(scene: Scene, mu: float) -> Array | Blocked:
         return opening.restored(walk)
     homotopy, relaxed = opening.homotopy(walk)
     walk = Walk(homotopy, relaxed)
-    for step in Tracer(walk, 1).trace(0.0, 1.0):
+    for step in Tracer(walk, 1, tells_lines=False).trace(0.0, 1.0):
         if isinstance(step, DeadEnd) and step.mu < 1.0 - ARRIVED:
             return Blocked(opening.restored(walk), step)
     return opening.restored(walk)

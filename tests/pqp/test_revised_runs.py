@@ -168,7 +168,8 @@ class TestTroubleBeyondRepair:
         monkeypatch.setattr(rescue, "LARGEST", 0)
 
     def test_piece_that_misses_the_conditions_is_named_with_its_condition(self, monkeypatch):
-        monkeypatch.setattr(repair, "misses", lambda leg, setting: np.full(len(leg.lines), 0.5))
+        for check in ("misses", "misses_again"):
+            monkeypatch.setattr(repair, check, lambda leg, *others: np.full(len(leg.lines), 0.5))
         problem = pqp.ParametricQP([[2]], [-mu], lower=0)
         with pytest.raises(
             NumericalTroubleError, match=r"by 5.0e-01, the basis has condition 1e\+00"
@@ -245,6 +246,6 @@ class TestCrowdedBeginning:
 
     def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine, monkeypatch):
         """Its values there are 0; sums of larger numbers would leave round-off, which repair has to mend."""
-        monkeypatch.setattr(repair.Repair, "_recomputed", None)  # not called
+        monkeypatch.setattr(repair.Repair, "_solved_anew", None)  # not called
         path = pqp.solve_path(machine, (0, 10))
         assert np.abs(path(1e-12).x).max() <= 1e-12
