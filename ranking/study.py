@@ -12,16 +12,21 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ranking import metrics
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.errors import DataError
 from ranking.files import Items, same_features
 from ranking.metrics import metric_table
 from ranking.ranksvm_path import RankSVMPath
-from ranking.selection import METRICS, SelectionCurve
+from ranking.selection import SelectionCurve
+from ranking.steps import NAMES
 
 Choice = Literal["best", "one-standard-error"]
 # What hears, in words, how far the work is.
 Watch = Callable[[str], None]
+
+# The metrics C can be chosen by.
+METRICS: dict[str, Callable[..., float]] = {name: getattr(metrics, name) for name in NAMES}
 
 
 @dataclass(frozen=True)

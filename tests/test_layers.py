@@ -12,14 +12,15 @@ LAYERS = """
     accuracy uniqueness compact segment compilation reading tableau stretches stairs inverse scanning system
     tracks refinement stepping walk responses ties revised elimination reduction translation equilibration
     instance proposal starting deadends widths journey collecting checking sweeping verification rescue
-    excerpt repair ways packing documents certificate images tallies queries plot path limits runs tableau_runs
-    revised_runs solving decoding restoring files report terminal demo cli
+    excerpt repair ways packing documents certificate images tallies queries plot path limits runs
+    tableau_runs revised_runs solving decoding restoring files report terminal demo cli
 """
 ORDER = LAYERS.split()
 RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays letor kernels pair_features newton graph data
     concordance gains measures judgements metrics uncertainty steps selection representation ranker ranksvm
-    ranksvm_path crossvalidation
+    ranksvm_path crossvalidation files study canvas curves decisions drawing plot page report options opening
+    terminal demo cli
 """
 RANKING = RANKING_LAYERS.split()
 # An independent path: it may share nothing with `pqp`, nor with the modules that use it.

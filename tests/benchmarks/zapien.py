@@ -23,7 +23,7 @@ from tests.ranking_data import zapien
 
 NAMES = ("mixture", "auto", "diabetes", "cancer")
 SPLITS = 10
-# Tables 1 and 3 of the paper: all pairs and reduced pairs; error, λ*, size of A and seconds, means of 10 runs.
+# Tables 1 and 3 of the paper: all pairs and reduced ones; error, λ*, size of A, seconds, means of 10 runs.
 PAPER_PAIRS = {
     "mixture": (10_000, 199),
     "auto": (75_245, 656),
