@@ -1,10 +1,10 @@
-r"""Sweeping: the verification of lines for M = L Rᵀ + diag, without M v of any point in full, compiled.
+r"""Sweeping: the verification of lines where M is a thin part, without M v of any point in full, compiled.
 
-A point enters M v by Rᵀv alone, a few numbers that follow from those of the point before. So many points are
-checked on a few hundred items at a time, which stay in the cache together with their part of L.
+A point enters M v by Rᵀv, or Dᵀv, alone, a few numbers that follow from those of the point before. So many
+points are checked on a few hundred items at a time, which stay in the cache together with their part of L.
 
 Room: packed lines, steps and factors in, what they miss out.
-May touch: `field`, `forms`, `stairs`, `tracks`, `checking`.
+May touch: `field`, `forms`, `thin`, `stairs`, `tracks`, `checking`.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from pqp.checking import Packed, miss_beside, outside, range_miss
 from pqp.field import ACCURATE, Array
 from pqp.forms import Part, compiled, compiled_in_any_order
 from pqp.stairs import PINNED
+from pqp.thin import add_row, row_product, tile_products
 from pqp.tracks import Tables
 
 # Items swept over together.
@@ -46,6 +47,8 @@ class Stand(NamedTuple):
 
 class Points(NamedTuple):
     """Points to check: the number of their line, mu, Rᵀv, and the largest number that goes into them.
+
+    In place of Dᵀv stands K Dᵀv where entries of M v are read from it.
 
     `steps` are those of the unknowns of all lines that are packed.
     """
@@ -92,13 +95,6 @@ def _stand_on(tables: Tables, item: int, step: int, lines: Array) -> None:
     for part in range(2):
         lines[HELD + part] = tables.held[step, item, part]
         lines[LO + part], lines[HI + part] = tables.lo[step, item, part], tables.hi[step, item, part]
-
-
-@compiled
-def _add_row(part: Part, item: int, value: float, inner: Array) -> None:
-    if value != 0.0:
-        for j in range(len(inner)):
-            inner[j] += value * part.right[item, j]
 
 
 @compiled
@@ -155,7 +151,7 @@ def _advance(part: Part, tables: Tables, packed: Packed, number: int, stand: Sta
         item, step, old = packed.items[k], packed.after[k], stand.steps[packed.items[k]]
         for side in range(2):
             moved = outside(tables, item, step, side) - outside(tables, item, old, side)
-            _add_row(part, item, moved, stand.base[side])
+            add_row(part, item, moved, stand.base[side])
         is_row = tables.is_row[item]
         stand.inside[0] += int(PINNED[step] == is_row) - int(PINNED[old] == is_row)
         stand.steps[item] = step
@@ -175,7 +171,7 @@ def _write(
         item = packed.unknowns[k]
         strangers += int(PINNED[stand.steps[item]] != tables.is_row[item])
         value = packed.values[k, 0] + mu * packed.values[k, 1]
-        _add_row(part, packed.unknowns[k], value, inner)
+        add_row(part, packed.unknowns[k], value, inner)
         height = max(height, abs(value))
     points.heights[at] = height
     if strangers:
@@ -253,8 +249,7 @@ def _missed_on_R(part: Part, tables: Tables, q: Array, packed: Packed, points: P
     for k in range(packed.unknown_ends[number], packed.unknown_ends[number + 1]):
         i, step = packed.unknowns[k], points.steps[k]
         v, g = packed.values[k, 0] + mu * packed.values[k, 1], q[0, i] + mu * q[1, i]
-        for j in range(part.left.shape[1]):
-            g += part.left[i, j] * points.inner[p, j]
+        g += row_product(part, i, points.inner[p])
         if len(part.added):
             g += part.added[i] * v
         held, moved = tables.held[step, i, 0], mu * tables.held[step, i, 1]
@@ -276,7 +271,7 @@ def _sweep(
 ) -> None:
     """Raise the misses of every point to those on a tile, and leave its lines as the last point has them."""
     number, end = points.numbers[0] - 1, begin + tile.shape[1]
-    products = np.dot(points.inner, part.left[begin:end].T)
+    products = tile_products(part, begin, end, points.inner)
     for p in range(len(points.mus)):
         number = _replay(tables, packed, number, points.numbers[p], begin, tile)
         mu, g = points.mus[p], products[p]

@@ -1,7 +1,7 @@
 """Verification: every line of a trace against the optimality conditions, from the data, in blocks.
 
 Room: a leg and its setting in; by how much every line misses the conditions out.
-May touch: `field`, `stairs`, `forms`, `checking`, `sweeping`, `walk`, `revised`,
+May touch: `field`, `stairs`, `forms`, `thin`, `checking`, `sweeping`, `walk`, `revised`,
 `collecting`.
 """
 
@@ -13,9 +13,10 @@ import numpy as np
 from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.forms import DENSE, NOTHING, is_thin, thin_part
+from pqp.forms import DENSE, NOTHING, thin_part
 from pqp.revised import NO_CHANGES, Line
 from pqp.sweeping import fill_points, first_points, new_points, new_stand, swept_misses
+from pqp.thin import can_sweep, entering, passing, width_of
 from pqp.walk import Setting
 
 # Numbers checked together, few enough to stay in the cache, and points at the least and at the most, enough
@@ -36,7 +37,7 @@ def misses(leg: Leg, setting: Setting) -> Array:
 
     Lines are checked at their ends, and at their starts where they do not continue the line before.
     """
-    is_swept = is_thin(setting.form, setting.system.size)
+    is_swept = can_sweep(setting.form, setting.system.size)
     return _missed_by_sweeps(leg, setting) if is_swept else _missed_in_full(leg, setting)
 
 
@@ -62,16 +63,17 @@ def misses_again(leg: Leg, setting: Setting, known: Array, renewed: Array) -> Ar
 def _missed_by_sweeps(leg: Leg, setting: Setting) -> Array:
     """Return the misses of all lines, many points at a time on a few items."""
     result, tables, part = np.zeros(len(leg.lines)), setting.tables, thin_part(setting.form)
-    columns = part.right.shape[1]
+    columns = width_of(part)
     stand = new_stand(tables, leg.first.astype(np.int8), columns)
     data = np.ascontiguousarray(setting.q.T), np.max(np.abs(setting.q), axis=0, initial=0.0)
     for begin in range(0, len(leg.lines), CHUNK):
         packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
         points = new_points(TOGETHER, columns, packed)
-        stand.base[:] = stand.held @ part.right
+        stand.base[:] = entering(part, stand.held)
         while number < len(packed.ends):
             number, count = fill_points(part, tables, packed, number, stand, points)
             filled = first_points(points, count)
+            filled = filled._replace(inner=passing(part, filled.inner))
             found = swept_misses(part, tables, data, packed, stand, filled)
             np.maximum.at(result, begin + filled.numbers, found)
     return result
