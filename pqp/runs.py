@@ -87,13 +87,12 @@ def _just_inside(lo: Number, hi: Number) -> tuple[Place, Place]:
 
 
 def _joined(left: Segment, right: Segment) -> Segment | None:
-    """Return one segment for two unsolvable neighbours if the proof of either holds on both."""
+    """Return one segment for two unsolvable neighbours if the proof of either holds on the other too."""
     if left.status != right.status or left.status == "optimal" or left.hi != right.lo:
         return None
-    for one in (left, right):
-        whole = replace(one, lo=left.lo, hi=right.hi)
-        if left.status == "infeasible" and _proves(whole, left.lo, right.hi):
-            return whole
+    for one, other in ((left, right), (right, left)):
+        if left.status == "infeasible" and _proves(one, other.lo, other.hi):
+            return replace(one, lo=left.lo, hi=right.hi)
     return None
 
 

@@ -160,3 +160,11 @@ def test_an_unbalanced_svm_is_traced_from_zero_over_any_interval(first, second, 
     assert max(point.residuals().largest for point in optimal_points(path)) <= 1e-9
     for C in np.geomspace(stop / 1000, stop, 7):
         assert path(C).objective == pytest.approx(longer(C).objective, rel=1e-9)
+
+
+def test_one_proof_serves_both_sides_of_where_the_trace_began_though_its_end_was_rounded():
+    """x ≥ 2/3 and x ≤ mu − 1 contradict each other below mu = 5/3, which is no float."""
+    problem = pqp.ParametricQP([[0]], [0], lower=[Fraction(2, 3)], upper=mu - 1)
+    path = pqp.solve_path(problem, (-math.inf, math.inf))
+    assert [segment.status for segment in path.segments] == ["infeasible", "optimal"]
+    path.certify()
