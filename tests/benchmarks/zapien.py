@@ -122,7 +122,7 @@ def _main(arguments: list[str]) -> None:
     if arguments[:1] == ["whole"]:
         print(json.dumps(in_a_process(whole, arguments[1], float(arguments[2]))))
         return
-    print(pair_counts().to_markdown())
+    print(pair_counts().to_string())
     print(
         table("full" if arguments[:1] == ["all-pairs"] else "tree", *map(int, arguments[1:2])).to_markdown()
     )
