@@ -1,4 +1,4 @@
-"""Retention orders of molecules in three systems: the whole path against a grid of C and conditional gradients.
+"""Retention orders of molecules: the whole path against a grid of C and against conditional gradients.
 
 `python -m tests.benchmarks.retention` prints one row a fold: molecules are kept together, pairs are formed
 within a system only, the kernel is MinMax on substructure counts (Bach et al. 2018).
@@ -66,7 +66,7 @@ def by_grid(train: Ranked, validation: Ranked, grid: Any) -> dict[str, float]:
 def conditional_gradient(train: Ranked, C: float) -> dict[str, float]:
     r"""Return where ROSVM's Algorithm 1 with line search stops at one C, by its own rule.
 
-    Its step goes from α towards s = C where 1 − D K Dᵀα > 0 and 0 elsewhere, as far as (5) of Bach (2020) says,
+    A step goes from α towards s, C where 1 − D K Dᵀα > 0 and 0 elsewhere, as far as (5) of Bach (2020) says,
     until h(α) = ⟨1 − D K Dᵀα, s − α⟩ is below 0.005 of what it was at the first step; α begins at 0.
     """
     pairs = preferences_from_labels(train.y, train.qid).pairs
