@@ -24,7 +24,7 @@ FOLDS = 5
 GRID = 2.0 ** np.arange(-16, 4)
 # ROSVM stops when the duality gap has fallen to this part of what it was at the first step.
 THRESHOLD = 0.005
-MOST_STEPS = 1000
+MOST_STEPS = 100_000
 
 
 def folds(data: Ranked, seed: int = 0) -> list[tuple[Any, Any]]:
