@@ -316,7 +316,9 @@ class TestPreferenceGraph:
             plot_preference_graph(preference_graph(y))
         assert plot_preference_graph(preference_graph(y, reduction="tree"))
 
-    @pytest.mark.parametrize("graph", [nx.Graph([(0, 1)]), [(0, 1)], nx.DiGraph()], ids=["undirected", "pairs", "empty"])
+    @pytest.mark.parametrize(
+        "graph", [nx.Graph([(0, 1)]), [(0, 1)], nx.DiGraph()], ids=["undirected", "pairs", "empty"]
+    )
     def test_anything_else_is_refused(self, graph):
         with pytest.raises(DataError, match="graph"):
             plot_preference_graph(graph)
