@@ -179,10 +179,12 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
         raise DataError(f"cv must be at least 2 folds, got {cv}")
     if codes.max() > 0:
         if codes.max() + 1 < cv:
-            raise DataError(f"cv is {cv}, but there are only {codes.max() + 1} queries to keep together")
+            raise DataError(
+                f"cv is {cv} folds, but there are only {codes.max() + 1} queries to keep together"
+            )
         return list(GroupKFold(cv, shuffle=True, random_state=random_state).split(rows, groups=codes))
     if len(y) < 2 * cv:
-        raise DataError(f"cv is {cv}, but {len(y)} rows are too few: every fold needs two to compare")
+        raise DataError(f"cv is {cv} folds, but {len(y)} rows are too few: every fold needs two to compare")
     return _dealt(y, int(cv), np.random.default_rng(random_state))
 
 

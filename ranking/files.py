@@ -138,11 +138,14 @@ def write_whole(file: Path, content: bytes) -> None:
 
 
 def _from_table(table: pd.DataFrame, source: str, label: str, query: str, ignore: Sequence[str]) -> Items:
-    for name, option in [(label, "label"), *((name, "ignore") for name in ignore)]:
+    named = [(label, "label"), *((name, "ignore") for name in ignore)]
+    # files without queries are common, so only a column that was asked for by name has to be there
+    for name, option in named if query == QUERY else [*named, (query, "query")]:
         if name not in table.columns:
             known = values_shown([str(column) for column in table.columns], most=10)
             raise DataError(f"{source} has no column {name!r} ({option}); its columns are {known}")
-    qid = table[query].to_numpy() if query in table.columns else None
+    has_queries = query in table.columns and query not in ignore
+    qid = table[query].to_numpy() if has_queries else None
     if qid is not None and table[query].isna().any():
         row = int(table[query].isna().to_numpy().argmax()) + 1
         raise DataError(f"{source}: column {query!r}, row {row} is empty; every row needs a query")
@@ -162,7 +165,7 @@ def _column(table: pd.DataFrame, name: Any, source: str) -> Array:
     if is_wrong.any():
         row = int(is_wrong.argmax())
         found = "is empty" if pd.isna(given.iloc[row]) else f"is {given.tolist()[row]!r}"
-        remedy = "correct it, drop the row, or ignore the column"
+        remedy = f"correct it, drop the row, or leave the column out, --ignore {str(name)!r}"
         raise DataError(
             f"{source}: column {str(name)!r}, row {row + 1} {found}, not a finite number; {remedy}"
         )

@@ -39,7 +39,7 @@ Rule = Annotated[
 Folds = Annotated[int, typer.Option(min=2, help="Of cross-validation, where there is no --validate.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the folds, and of random choices.")]
 Label = Annotated[str, typer.Option(help="The column of labels of a CSV file; higher is preferred.")]
-Query = Annotated[str, typer.Option(help="The column of queries of a CSV file, if it is there.")]
+Query = Annotated[str, typer.Option(help="The column of queries of a CSV file; a file may lack qid.")]
 Ignore = Annotated[
     list[str] | None, typer.Option(help="A column of a CSV file to leave out; may be repeated.")
 ]

@@ -14,6 +14,8 @@ from rich.console import Console
 
 # The exit code of a program whose reader went away, as shells report it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
+# What is shown until the first piece of a path is there; compiled code is kept on disk from then on.
+STARTING = "starting; the first run after installing compiles for about a minute"
 # Seconds between two updates of the progress line.
 REFRESH = 0.1
 
@@ -53,7 +55,7 @@ def progress_line() -> Iterator[Callable[[str], None] | None]:
             status.update(text)
 
     console = Console(stderr=True, markup=False, emoji=False, highlight=False)
-    with console.status("starting") as status:
+    with console.status(STARTING) as status:
         yield report
 
 

@@ -128,10 +128,8 @@ class TestRankSVM:
         write_letor("short.svm", data.X[:, :3], data.y, data.qid)
         assert run("ranksvm train.svm --validate short.svm --c-max 1")[0] == 0
 
-    def test_columns_can_be_left_out_and_queries_named(self, run):
-        code, out, _ = run(
-            "ranksvm train.csv --label label --ignore price --query none --ignore qid --c-max 1"
-        )
+    def test_columns_can_be_left_out_and_queries_with_them(self, run):
+        code, out, _ = run("ranksvm train.csv --label label --ignore price --ignore qid --c-max 1")
         assert code == 0
         assert lines(out)["training"] == "15 rows, 3 features, from train.csv"
 
@@ -248,8 +246,12 @@ WRONG = {
     "file is a folder": ("ranksvm folder.svm", "TRAIN folder.svm: Is a directory"),
     "unknown kind of file": ("ranksvm train.pdf", r"TRAIN train.pdf: its name must end in \.csv, \.svm"),
     "no label column": ("ranksvm train.csv", "TRAIN train.csv has no column 'y' .label.; its columns are"),
+    "no query column": (f"ranksvm {TABLE} --query session", "no column 'session' .query.; its columns are"),
     "no column to ignore": (f"ranksvm {TABLE} --ignore colour", "no column 'colour' .ignore."),
-    "word in a table": ("ranksvm word.csv", "TRAIN word.csv: column 'a', row 2 is 'big', not a finite"),
+    "word in a table": (
+        "ranksvm word.csv",
+        "TRAIN word.csv: column 'a', row 2 is 'big', not a finite number.*--ignore 'a'",
+    ),
     "gap in a table": ("ranksvm gap.csv", "TRAIN gap.csv: column 'a', row 2 is empty"),
     "infinity in a table": ("ranksvm inf.csv", "TRAIN inf.csv: column 'a', row 1 is inf"),
     "label missing in a table": ("ranksvm gap.csv --label a", "column 'a', row 2 is empty"),
