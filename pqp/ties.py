@@ -27,6 +27,8 @@ from pqp.responses import Responses
 
 # How many items join a local problem at a time: a few are enough as a rule, all would make it large.
 JOIN_AT_ONCE = 4
+# Of larger ties only the part that the falling items touch is looked at, as long as that has a solution.
+MANY = 64
 # A local dictionary with signs that no positive semidefinite matrix has is full of round-off, and is read
 # more coarsely then, up to this: what counts as zero is raised by `MORE_CAREFUL` each time.
 COARSEST = 1e-5
@@ -82,10 +84,13 @@ class _Local:
             z_names=tuple(f"move[{name}]" for name in names),
         )
 
+    def moves(self, crossed: list[int]) -> Array:
+        """Return by how much what is held moves at the positions that are stepped over."""
+        return np.linalg.solve(self.Lambda[np.ix_(crossed, crossed)], -self.slopes[crossed])
+
     def falling(self, crossed: list[int]) -> list[int]:
         """Return which positions still fall through their end when some are stepped over, worst first."""
-        moves = np.linalg.solve(self.Lambda[np.ix_(crossed, crossed)], -self.slopes[crossed])
-        terms = self.Lambda[:, crossed] * moves
+        terms = self.Lambda[:, crossed] * self.moves(crossed)
         slopes, sizes = self.slopes + terms.sum(axis=1), np.abs(self.slopes) + np.abs(terms).sum(axis=1)
         slopes[crossed] = 0.0
         worst = np.flatnonzero(slopes < -np.maximum(self.zero * sizes, self.flat))
@@ -115,10 +120,11 @@ def settle(
     """
     if len(tie.items) == 1:
         return _settle_alone(responses, tie.items[0])
-    sense = 1.0 - 2.0 * np.array(tie.ends)
-    labels = None if names is None else [names[item] for item in tie.items]
-    Lambda = sense[:, None] * responses.dictionary(np.array(tie.items)) * sense
-    local = _Local(Lambda, _evened(np.array(tie.slopes), tie.flat), tie.flat, tie.zero, labels)
+    if len(tie.items) > MANY:
+        verdict = yield from _settle_part(responses, tie, names)
+        if verdict is not None:
+            return verdict
+    local = _local(responses, tie, np.arange(len(tie.items)), names)
     chosen = [position for position, slope in enumerate(tie.slopes) if slope < 0]
     while True:
         crossed, row = yield from _solved(local, chosen)
@@ -127,6 +133,45 @@ def settle(
         if not joining:
             return Verdict(crossed, row)
         chosen += joining
+
+
+def _settle_part(
+    responses: Responses, tie: Tie, names: Sequence[str] | None
+) -> Generator[Pivot, None, Verdict | None]:
+    """Yield the pivots of the falling items' own problem, others joining when its answer makes them fall.
+
+    Entries of Λ do not depend on which others are computed with them: the verdict is that of the whole tie.
+    None if the problem has no solution: then all items may be needed to mend that.
+    """
+    chosen = np.flatnonzero(np.array(tie.slopes) < 0)
+    while True:
+        local = _local(responses, tie, chosen, names)
+        crossed, row = yield from _solved(local, list(range(len(chosen))))
+        if row is not None:
+            return None
+        late = np.setdiff1d(_made_to_fall(responses, tie, chosen, local, crossed), chosen)
+        if not len(late):
+            return Verdict([int(chosen[k]) for k in crossed], None)
+        chosen = np.append(chosen, late[:JOIN_AT_ONCE])
+
+
+def _made_to_fall(responses: Responses, tie: Tie, chosen: Array, local: _Local, crossed: list[int]) -> Array:
+    """Return which positions of a tie fall when some chosen ones are stepped over, round-off included."""
+    items, sense = np.array(tie.items), 1.0 - 2.0 * np.array(tie.ends)
+    slopes = np.array(tie.slopes)
+    sizes = np.abs(slopes)
+    for k, move in zip(crossed, local.moves(crossed), strict=True):
+        effect = sense * sense[chosen[k]] * responses.column(int(items[chosen[k]]))[items] * move
+        slopes, sizes = slopes + effect, sizes + np.abs(effect)
+    return np.flatnonzero(slopes < -np.maximum(tie.zero * sizes, tie.flat))
+
+
+def _local(responses: Responses, tie: Tie, chosen: Array, names: Sequence[str] | None) -> _Local:
+    """Return the local problem of some positions of a tie."""
+    items, sense = np.array(tie.items)[chosen], 1.0 - 2.0 * np.array(tie.ends)[chosen]
+    labels = None if names is None else [names[item] for item in items]
+    Lambda = sense[:, None] * responses.dictionary(items) * sense
+    return _Local(Lambda, _evened(np.array(tie.slopes), tie.flat)[chosen], tie.flat, tie.zero, labels)
 
 
 def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[list[int], int | None]]:

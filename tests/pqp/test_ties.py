@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+import pqp
+from pqp import ties
 from pqp.ties import Tie, settle
 from tests.walking import FEW, SEEDS, dense, mixed
 
@@ -153,3 +155,18 @@ def last_of(pivots):
             next(pivots)
         except StopIteration as decided:
             return decided.value
+
+
+def test_part_of_a_large_tie_gives_the_verdict_of_the_whole(monkeypatch):
+    """All pairs of whole numbers: dozens of dependent pairs stay at their margin and tie with every event."""
+    random = np.random.default_rng(0)
+    X, y = random.integers(-2, 3, (24, 4)), random.integers(0, 3, 24)
+    pairs = [(i, j) for i in range(24) for j in range(24) if y[i] > y[j]]
+    problem = pqp.ParametricQP(
+        pqp.PairGram(X @ X.T, pairs), -np.ones(len(pairs), dtype=int), lower=0, upper=pqp.mu
+    )
+    whole = pqp.solve_path(problem, (0, 10))
+    monkeypatch.setattr(ties, "MANY", 1)
+    part = pqp.solve_path(problem, (0, 10))
+    np.testing.assert_allclose(part.breakpoints, whole.breakpoints, rtol=1e-9)
+    part.certify()
