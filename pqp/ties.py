@@ -27,8 +27,9 @@ from pqp.responses import Responses
 
 # How many items join a local problem at a time: a few are enough as a rule, all would make it large.
 JOIN_AT_ONCE = 4
-# Of larger ties only the part that the falling items touch is looked at, as long as that has a solution.
-MANY = 64
+# Of larger ties only the part that the falling items touch is looked at, as long as that has a solution and
+# few others join: where many do, as over kernels singular in float64, one look at all of them costs less.
+MANY, JOINS = 256, 4
 # A local dictionary with signs that no positive semidefinite matrix has is full of round-off, and is read
 # more coarsely then, up to this: what counts as zero is raised by `MORE_CAREFUL` each time.
 COARSEST = 1e-5
@@ -141,10 +142,10 @@ def _settle_part(
     """Yield the pivots of the falling items' own problem, others joining when its answer makes them fall.
 
     Entries of Λ do not depend on which others are computed with them: the verdict is that of the whole tie.
-    None if the problem has no solution: then all items may be needed to mend that.
+    None if the problem has no solution, which other items may mend, or if more and more join.
     """
     chosen = np.flatnonzero(np.array(tie.slopes) < 0)
-    while True:
+    for _ in range(JOINS):
         local = _local(responses, tie, chosen, names)
         crossed, row = yield from _solved(local, list(range(len(chosen))))
         if row is not None:
@@ -153,6 +154,7 @@ def _settle_part(
         if not len(late):
             return Verdict([int(chosen[k]) for k in crossed], None)
         chosen = np.append(chosen, late[:JOIN_AT_ONCE])
+    return None
 
 
 def _made_to_fall(responses: Responses, tie: Tie, chosen: Array, local: _Local, crossed: list[int]) -> Array:
