@@ -20,9 +20,10 @@ from pqp.excerpt import Excerpt, take_excerpt
 from pqp.field import ACCURATE, KKT_RESIDUAL, SAME_POINT, TIE, Array, Number
 from pqp.rescue import ExactPiece, Rescuer
 from pqp.revised import NO_CHANGES, Changes, Line
+from pqp.stairs import BETWEEN
 from pqp.tableau import Stretch
 from pqp.translation import Translation
-from pqp.verification import misses, misses_again, place_on
+from pqp.verification import far_on, misses, misses_again, place_on
 from pqp.walk import Walk
 
 # Items this close to an end, beside the largest number of a basis, are in an excerpt from the beginning.
@@ -141,7 +142,18 @@ class Repair:
         walk = Walk(self.scene.setting, steps, mu)
         walk.polish()
         items = walk.inverse.items.copy()
-        return replace(line, end=mu, unknowns=items, values=walk.unknown_lines())
+        return replace(line, end=mu, unknowns=items, values=self._on_meeting_limits(walk, items, mu))
+
+    def _on_meeting_limits(self, walk: Walk, items: Array, mu: float) -> Array:
+        """Return the lines of the unknowns; variables whose limits meet at mu are there, and not beside.
+
+        Their round-off would be all that is left of rows in which nothing else is.
+        """
+        lines, stairs = walk.unknown_lines(), self.scene.setting.stairs
+        low, high = (limits[BETWEEN, items] @ (1.0, mu) for limits in (stairs.lo, stairs.hi))
+        meets = (low == high) & ~self.scene.setting.is_row[items]
+        lines[meets, 0] = low[meets] - mu * lines[meets, 1]
+        return lines
 
     def reaches(self, steps: Array, line: Line, mu: float) -> bool:
         """Tell whether the basis of a line is optimal where it starts and at mu."""
@@ -152,14 +164,18 @@ class Repair:
         return bool(misses(Leg(steps, (carried,)), self.scene.setting)[0] <= ACCURATE)
 
     def _differ(self, one: Line, other: Line) -> bool:
-        """Tell whether two lines begin at different points, in the units of the problem."""
-        d, is_row, mu = self.scene.d, self.scene.setting.is_row, place_on(one)
-        points = np.zeros((2, len(d)))
-        for point, line in zip(points, (one, other), strict=True):
-            point[line.unknowns] = (line.values @ (1.0, mu)) * d[line.unknowns]
-        gap, size = np.abs(points[0] - points[1]), np.abs(points).max(axis=0)
+        """Tell whether two lines begin at different points, beside how far they go, in the problem's units."""
+        is_row, begin, end = self.scene.setting.is_row, place_on(one), far_on(one)
+        first, second = (self._point(line, begin) for line in (one, other))
+        gap, size = np.abs(first - second), np.maximum(np.abs(first), np.abs(self._point(one, end)))
         kinds = (~is_row, is_row)
         return any(gap[kind].max(initial=0.0) > SAME_POINT * size[kind].max(initial=0.0) for kind in kinds)
+
+    def _point(self, line: Line, mu: float) -> Array:
+        """Return where the unknowns of a line are at mu, in the units of the problem."""
+        point = np.zeros(len(self.scene.d))
+        point[line.unknowns] = (line.values @ (1.0, mu)) * self.scene.d[line.unknowns]
+        return point
 
     def _replaced(self, leg: Leg, wrong: dict[int, float]) -> Leg:
         """Return the leg, lines that miss the conditions replaced by what exact arithmetic says there."""

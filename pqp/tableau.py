@@ -71,10 +71,9 @@ class Tracer:
         return compile_problem(self.compiled.problem, RATIONAL)
 
     def first(self, basis: frozenset[int] | None = None) -> Dictionary:
-        """Return the dictionary to start from: a known basis, or free pairs in and the rest out."""
-        if basis is not None:
-            return dictionary_of(self.compiled.lcp, basis)
-        return with_free_pairs_in(first_dictionary(self.compiled.lcp))
+        """Return the dictionary to start from: a known basis, or none; free pairs are in."""
+        lcp = self.compiled.lcp
+        return with_free_pairs_in(first_dictionary(lcp) if basis is None else dictionary_of(lcp, basis))
 
     def trace(self, dictionary: Dictionary, begin: Number, stop: Number) -> Trace:
         """Yield what happens between two ends, in this direction, both closed; they may be infinite."""

@@ -141,7 +141,7 @@ def _packed(lines: Sequence[Line]) -> Packed:
     changes = [line.changes for line in lines]
     return Packed(
         np.array([place_on(line) for line in lines]),
-        np.array([_end(line) for line in lines]),
+        np.array([far_on(line) for line in lines]),
         _ends([change.items for change in changes]),
         np.concatenate([change.items for change in changes]).astype(np.int64),
         np.concatenate([change.after for change in changes]).astype(np.int8),
@@ -160,7 +160,7 @@ def place_on(line: Line) -> float:
     return line.start if np.isfinite(line.start) else line.end if np.isfinite(line.end) else 0.0
 
 
-def _end(line: Line) -> float:
+def far_on(line: Line) -> float:
     """Return where a line ends, or a place far out on it if that is infinitely far."""
     if np.isfinite(line.end):
         return line.end
