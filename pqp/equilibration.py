@@ -84,7 +84,7 @@ class Scene:
         whole = self.system.system if isinstance(self.system, Scaled) else self.system
         if self.system.size <= SMALL:
             everything = np.arange(self.system.size)
-            return self.system.block(everything, everything)
+            return _deciding(self.system.block(everything, everything))
         if not isinstance(whole, Mixed):
             return self.system.diagonal()
         entries = coo_array(whole.B)
@@ -96,6 +96,15 @@ class Scene:
     def setting(self) -> Setting:
         """The setting in the parameter mu."""
         return Setting(self.system, self.q, build_stairs(self.limits), self.reduction.is_row)
+
+
+def _deciding(M: Array) -> Array:
+    """Return M, 0 for entries too small beside the diagonal entries of both their items to decide a sign.
+
+    Kernels between distant items are that small, and float64 is as good without them.
+    """
+    diagonal = np.sqrt(np.abs(np.diag(M)))
+    return np.where(np.abs(M) * DELICATE < np.outer(diagonal, diagonal), 0.0, M)
 
 
 def set_scene(reduction: Reduction) -> Scene:

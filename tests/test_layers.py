@@ -19,10 +19,13 @@ ORDER = LAYERS.split()
 RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays letor kernels pair_features newton graph data
     concordance gains measures judgements metrics uncertainty steps selection representation ranker ranksvm
-    ranksvm_path crossvalidation files study canvas curves decisions drawing plot page report options opening
+    ranksvm_path crossvalidation ordinal files study canvas curves decisions drawing plot page report options opening
     terminal demo cli
 """
 RANKING = RANKING_LAYERS.split()
+# Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
+ORDINAL = "levels hinges".split()
+SUBPACKAGES = {"ordinal": ORDINAL}
 # An independent path: it may share nothing with `pqp`, nor with the modules that use it.
 HASTIE = ("hastie_record", "active_set", "hastie")
 PACKAGES = ("pqp", "ranking")
@@ -60,13 +63,28 @@ def test_a_module_imports_only_from_its_left(module):
 
 @pytest.mark.parametrize("module", modules(ROOT / "ranking"), ids=lambda module: module.stem)
 def test_a_module_of_ranking_imports_only_from_its_left(module):
-    left = {f"ranking.{name}" for name in RANKING[: RANKING.index(module.stem)]}
-    assert imported(module) <= left | {"pqp"}
+    left = {f"ranking.{name}" for name in RANKING[: RANKING.index(module.stem)]} | {"pqp"}
+    assert {outer(name) for name in imported(module)} <= left
+
+
+def outer(name: str) -> str:
+    """Return a module of `ranking` without the place inside its package."""
+    return ".".join(name.split(".")[:2])
 
 
 def test_the_order_names_every_module():
     assert sorted([m.stem for m in modules(ROOT / "pqp")] + ["certificate"]) == sorted(ORDER)
-    assert sorted(m.stem for m in modules(ROOT / "ranking")) == sorted(RANKING)
+    assert sorted([m.stem for m in modules(ROOT / "ranking")] + list(SUBPACKAGES)) == sorted(RANKING)
+
+
+@pytest.mark.parametrize("package", SUBPACKAGES)
+def test_a_package_of_ranking_imports_only_from_its_left(package):
+    order, folder = SUBPACKAGES[package], ROOT / "ranking" / package
+    assert sorted(module.stem for module in modules(folder)) == sorted(order)
+    outside = {f"ranking.{name}" for name in RANKING[: RANKING.index(package)]} | {"pqp"}
+    for module in modules(folder):
+        left = {f"ranking.{package}.{name}" for name in order[: order.index(module.stem)]}
+        assert imported(module) <= left | outside, module.stem
 
 
 @pytest.mark.parametrize("name", HASTIE)
