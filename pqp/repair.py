@@ -164,7 +164,7 @@ class Repair:
         return bool(misses(Leg(steps, (carried,)), self.scene.setting)[0] <= ACCURATE)
 
     def _differ(self, one: Line, other: Line) -> bool:
-        """Tell whether two lines begin at different points, beside how far they go, in the problem's units."""
+        """Tell whether two lines begin at different points, beside how far they go, in given units."""
         is_row, begin, end = self.scene.setting.is_row, place_on(one), far_on(one)
         first, second = (self._point(line, begin) for line in (one, other))
         gap, size = np.abs(first - second), np.maximum(np.abs(first), np.abs(self._point(one, end)))

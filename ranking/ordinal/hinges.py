@@ -73,7 +73,8 @@ def distinct_rows(X: Any) -> tuple[Integers, Integers]:
     [[0, 1], [0, 1, 0]]
     """
     if issparse(X):
-        return np.arange(X.shape[0]), np.arange(X.shape[0])
+        everything = np.arange(csr_array(X).shape[0])
+        return everything, everything
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
@@ -91,8 +92,8 @@ def hinges_of(
     """Return the hinges of objects with the given labels, those of the same item and kind taken together.
 
     >>> hinges = hinges_of(np.array([0, 1, 1, 2]), 3, np.array([0, 1, 1, 2]))
-    >>> list(zip(hinges.item.tolist(), hinges.threshold.tolist(), hinges.sign.tolist(), hinges.weight.tolist()))
-    [(0, 0, -1.0, 1.0), (1, 0, 1.0, 2.0), (1, 1, -1.0, 2.0), (2, 1, 1.0, 1.0)]
+    >>> np.column_stack([hinges.item, hinges.threshold, hinges.sign, hinges.weight]).tolist()
+    [[0.0, 0.0, -1.0, 1.0], [1.0, 0.0, 1.0, 2.0], [1.0, 1.0, -1.0, 2.0], [2.0, 1.0, 1.0, 1.0]]
     """
     n = len(codes)
     items = np.arange(n) if items is None else items
