@@ -36,12 +36,10 @@ def level_lines(
         pieces = slice(begin, begin + BLOCK)
         coefficients = path.images(basis, pieces)
         rises = threshold_matrix(training.hinges.n_thresholds, ordered)
-        thresholds = path.multiplier_images(rises, pieces)
+        thresholds = _Multipliers(path, rises, pieces)
         lines = (coefficients.constant, coefficients.slope)
         scores = tuple(np.asarray((rows @ part.T).T) for part in lines)
-        block = LevelLines(
-            coefficients.lo, coefficients.hi, *scores, thresholds.constant, thresholds.slope
-        )
+        block = LevelLines(coefficients.lo, coefficients.hi, *scores, thresholds.constant, thresholds.slope)
         loose = np.flatnonzero(_are_loose(path, training, pieces))
         yield _with_middles(block, loose, lines, training, ordered)
 
@@ -68,7 +66,9 @@ def _with_middles(
         f = [training.representation.scores(part[k]) for part in lines]
         ends = (float(block.lo[k]), float(block.hi[k]))
         parts[k] = middle_lines(training.hinges, (f[0], f[1]), ends, float(inside[k]), ordered)
-    owner = np.repeat(np.arange(len(block.lo)), [len(parts[k].starts) if k in parts else 1 for k in range(len(block.lo))])
+    owner = np.repeat(
+        np.arange(len(block.lo)), [len(parts[k].starts) if k in parts else 1 for k in range(len(block.lo))]
+    )
     starts = np.concatenate([parts[k].starts if k in parts else block.lo[[k]] for k in range(len(block.lo))])
     ends = np.where(np.diff(owner, append=-1) == 0, np.roll(starts, -1), block.hi[owner])
     constant, slope = (
@@ -81,3 +81,10 @@ def _with_middles(
 def _inside(lo: Array, hi: Array) -> Array:
     """Return some C inside every piece."""
     return np.where(np.isinf(hi), lo + 1.0, lo + INSIDE * (np.where(np.isinf(hi), lo, hi) - lo))
+
+
+class _Multipliers:
+    def __init__(self, path, rises, pieces):
+        ys = [segment.y for segment in path.segments[pieces]]
+        self.constant = np.array([np.asarray(y[0], float) for y in ys]) @ rises.T
+        self.slope = np.array([np.asarray(y[1], float) for y in ys]) @ rises.T

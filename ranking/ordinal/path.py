@@ -99,8 +99,9 @@ class OrdinalSVMPath(OrdinalModel):
         ends = self._interval()
         training = self._read(X, y, sample_weight)
         program = dual_program(training.representation, training.hinges, self.ordered)
-        limits = {"max_pieces": self.max_pieces, "time_limit": self.time_limit}
-        self.path_ = pqp.solve_path(program, ends, progress=progress, **limits)
+        self.path_ = pqp.solve_path(
+            program, ends, max_pieces=self.max_pieces, time_limit=self.time_limit, progress=progress
+        )
         if not self.path_.segments:
             raise DataError(f"the path has no piece: {self.path_.stopped}; raise time_limit")
         self.training_ = training
@@ -185,7 +186,9 @@ class OrdinalSVMPath(OrdinalModel):
 
         Labels may be levels the training data lack: no prediction is one of them.
         """
-        curve = level_curve(self.lines(X), *self._compared(y), metric)
+        levels = self.training_.declared.extended(y)
+        predicted = levels.codes(self.classes_, "classes_")
+        curve = level_curve(self.lines(X), levels.codes(y), len(levels), metric, predicted)
         self.C_ = curve.C_best
         return curve
 

@@ -25,7 +25,7 @@ from ranking.arrays import Array
 from ranking.errors import DataError
 from ranking.kernels import Gamma, Kernel
 from ranking.ordinal.hinges import Hinges, Scope, distinct_rows, hinges_of
-from ranking.ordinal.levels import Levels, read_levels
+from ranking.levels import Levels, read_levels
 from ranking.representation import Representation, represent
 
 
@@ -33,12 +33,13 @@ from ranking.representation import Representation, represent
 class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
-    `first` are the row numbers of the distinct objects; `codes` and `weight` are those of all objects.
+    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects; `codes` and `weight` are those of all objects.
     """
 
     representation: Representation
     hinges: Hinges
     levels: Levels
+    declared: Levels
     first: Integers
     codes: Integers
     weight: Array
@@ -81,7 +82,7 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         first, items = distinct_rows(rows)
         columns = rows[first][:, first] if self.kernel == "precomputed" else rows[first]
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
-        return Training(replace(representation, X=columns), hinges, observed, first, codes, weight)
+        return Training(replace(representation, X=columns), hinges, observed, levels, first, codes, weight)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
