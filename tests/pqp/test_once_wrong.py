@@ -11,9 +11,11 @@ import pqp
 from pqp import cli, mu
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.files import save_problem
+from pqp.rescue import Rescuer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
+from tests.thresholds import ordinal_dual
 
 
 def budget():
@@ -168,3 +170,50 @@ def test_one_proof_serves_both_sides_of_where_the_trace_began_though_its_end_was
     path = pqp.solve_path(problem, (-math.inf, math.inf))
     assert [segment.status for segment in path.segments] == ["infeasible", "optimal"]
     path.certify()
+
+
+def objects(n, seed, levels):
+    """Objects in the order of their features, and their levels."""
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(n, 3)), random.integers(0, levels, n)
+    order = np.lexsort(X.T[::-1])
+    return X[order], y[order]
+
+
+def whole_objects(n, seed, levels):
+    """Objects whose features are small integers, and their levels."""
+    random = np.random.default_rng(seed)
+    return random.integers(-9, 10, size=(n, 3)), random.integers(0, levels, n)
+
+
+def assert_solved_throughout(path, stop):
+    """Assert that a path leaves nothing out between 0 and an end, and solves the problem."""
+    assert [tuple(interval) for interval in path.intervals] == [(0.0, stop, "optimal")]
+    assert max(point.residuals().largest for point in optimal_points(path)) <= 1e-9
+
+
+class TestThresholdsWhereAllLimitsMeet:
+    """At C = 0 all hinges of ordinal regression tie, and with one row a threshold bases have free pairs."""
+
+    @pytest.mark.parametrize("data", [whole_objects(12, 11, 3), objects(20, 5, 5)], ids=["whole", "real"])
+    def test_path_that_exact_arithmetic_called_a_contradiction_is_the_exact_path(self, data):
+        problem = ordinal_dual(*data)
+        path, exact = (pqp.solve_path(problem, (0, 1), arithmetic=name) for name in ("float", "exact"))
+        assert_solved_throughout(path, 1.0)
+        path.certify()
+        for C in (1 / 128, 1 / 8, 1 / 2, 1):
+            assert path(C).objective == pytest.approx(float(exact(Fraction(C)).objective), rel=1e-12)
+
+    def test_path_over_a_short_interval_takes_no_minute_in_exact_arithmetic(self):
+        path = pqp.solve_path(ordinal_dual(*whole_objects(12, 11, 3)), (0, 1e-3), time_limit=30)
+        assert_solved_throughout(path, 1e-3)
+
+    @pytest.mark.parametrize("stop", [1e-3, 1.0, math.inf])
+    def test_tiny_entries_of_a_kernel_ask_for_no_exact_arithmetic(self, monkeypatch, stop):
+        """Of items far apart: exact arithmetic took 5 s for what float64 does in 10 ms."""
+        X, y = objects(20, 5, 5)
+        problem = ordinal_dual(3 * X, y, kernel="rbf")
+        entries = problem.P.K[problem.P.K > 0]
+        assert entries.min() < 1e-20
+        monkeypatch.setattr(Rescuer, "pieces", lambda *_: pytest.fail("exact arithmetic was asked"))
+        assert_solved_throughout(pqp.solve_path(problem, (0, stop)), stop)
