@@ -12,6 +12,10 @@ import numpy as np
 
 import pqp
 from pqp import mu
+from tests.comparison import optimal_points
+
+# What a solution may leave over, beside its largest number.
+ROUND_OFF = 1e-11
 
 
 def ordinal_dual(
@@ -46,3 +50,24 @@ def _pairs(X: Any, item: Any, sign: Any) -> pqp.PairGram:
     nothing = np.full(len(item), len(X))
     up = sign > 0
     return pqp.PairGram(K, np.column_stack([np.where(up, item, nothing), np.where(up, nothing, item)]))
+
+
+def objects(n: int, seed: int, levels: int) -> tuple[Any, Any]:
+    """Objects in the order of their features, and their levels."""
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(n, 3)), random.integers(0, levels, n)
+    order = np.lexsort(X.T[::-1])
+    return X[order], y[order]
+
+
+def whole_objects(n: int, seed: int, levels: int) -> tuple[Any, Any]:
+    """Objects whose features are small integers, and their levels."""
+    random = np.random.default_rng(seed)
+    return random.integers(-9, 10, size=(n, 3)), random.integers(0, levels, n)
+
+
+def assert_solved_throughout(path: pqp.Path, stop: float) -> None:
+    """Assert that a path leaves nothing out between 0 and an end, and solves the problem."""
+    assert [tuple(interval) for interval in path.intervals] == [(0.0, stop, "optimal")]
+    for point in optimal_points(path):
+        assert point.residuals().largest <= ROUND_OFF * (1.0 + np.abs(point.x).max())

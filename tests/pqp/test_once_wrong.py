@@ -15,7 +15,7 @@ from pqp.rescue import Rescuer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
-from tests.thresholds import ordinal_dual
+from tests.thresholds import assert_solved_throughout, objects, ordinal_dual, whole_objects
 
 
 def budget():
@@ -172,26 +172,6 @@ def test_one_proof_serves_both_sides_of_where_the_trace_began_though_its_end_was
     path.certify()
 
 
-def objects(n, seed, levels):
-    """Objects in the order of their features, and their levels."""
-    random = np.random.default_rng(seed)
-    X, y = random.normal(size=(n, 3)), random.integers(0, levels, n)
-    order = np.lexsort(X.T[::-1])
-    return X[order], y[order]
-
-
-def whole_objects(n, seed, levels):
-    """Objects whose features are small integers, and their levels."""
-    random = np.random.default_rng(seed)
-    return random.integers(-9, 10, size=(n, 3)), random.integers(0, levels, n)
-
-
-def assert_solved_throughout(path, stop):
-    """Assert that a path leaves nothing out between 0 and an end, and solves the problem."""
-    assert [tuple(interval) for interval in path.intervals] == [(0.0, stop, "optimal")]
-    assert max(point.residuals().largest for point in optimal_points(path)) <= 1e-9
-
-
 class TestThresholdsWhereAllLimitsMeet:
     """At C = 0 all hinges of ordinal regression tie, and with one row a threshold bases have free pairs."""
 
@@ -217,3 +197,18 @@ class TestThresholdsWhereAllLimitsMeet:
         assert entries.min() < 1e-20
         monkeypatch.setattr(Rescuer, "pieces", lambda *_: pytest.fail("exact arithmetic was asked"))
         assert_solved_throughout(pqp.solve_path(problem, (0, stop)), stop)
+
+    @pytest.mark.parametrize(("n", "seed"), [(80, 2), (150, 7)])
+    def test_round_off_slopes_reach_no_end_far_out_where_nothing_moves(self, n, seed):
+        """The last cap is left at some C; from there on slopes of 1e-11 reached an end at 1e14."""
+        path = pqp.solve_path(ordinal_dual(*objects(n, seed, 5), kernel="rbf"), (0, math.inf))
+        assert_solved_throughout(path, math.inf)
+        last = path.segments[-1]
+        assert last.lo < 1e6
+        assert not np.any(last.x[1])
+        assert not np.any(last.y[1])
+
+    def test_item_whose_limits_meet_before_the_end_but_for_round_off_is_not_taken_over_an_infinite_cap(self):
+        """Stuck at one end, having stepped over the other, it was led to a step it does not have."""
+        path = pqp.solve_path(ordinal_dual(*objects(150, 5, 5), ordered=True), (0, 1e-3))
+        assert_solved_throughout(path, 1e-3)
