@@ -34,8 +34,8 @@ from ranking.representation import Representation, represent
 class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
-    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects;
-    `codes` and `weight` are those of all objects.
+    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects,
+    `items` tells which of them every object is; `codes` and `weight` are those of all objects.
     """
 
     representation: Representation
@@ -43,6 +43,7 @@ class Training:
     levels: Levels
     declared: Levels
     first: Integers
+    items: Integers
     codes: Integers
     weight: Array
 
@@ -83,7 +84,7 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         representation = represent(rows, *parameters)
         first, items = distinct_rows(rows)
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
-        return Training(representation.part(first), hinges, observed, levels, first, codes, weight)
+        return Training(representation.part(first), hinges, observed, levels, first, items, codes, weight)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
@@ -122,7 +123,7 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         return rows[:, self._counted][:, self.training_.first] if self.kernel == "precomputed" else rows
 
     def _margins_of(self, f: Array, thresholds: Array) -> Array:
-        """Return how far scores are inside each level, below 0 outside; with two levels, above the threshold."""
+        """Return how far scores are inside each level, below 0 outside; of two levels, above the threshold."""
         if len(thresholds) == 1:
             return np.asarray(f - thresholds[0])
         ends = np.concatenate([[-np.inf], np.sort(thresholds), [np.inf]])
