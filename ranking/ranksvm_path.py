@@ -124,7 +124,7 @@ class RankSVMPath(Ranker):
         )
         if not self.path_.segments:
             raise DataError(f"the path has no piece: {self.path_.stopped}; raise time_limit")
-        self._basis = self.representation_.basis(self.preferences_)
+        self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from ranking.arguments import Integers
 from ranking.arrays import Array
@@ -72,8 +72,8 @@ def distinct_rows(X: Any) -> tuple[Integers, Integers]:
     >>> [part.tolist() for part in distinct_rows(np.array([[1.0], [0.0], [1.0]]))]
     [[0, 1], [0, 1, 0]]
     """
-    if issparse(X):
-        everything = np.arange(csr_array(X).shape[0])
+    if not isinstance(X, np.ndarray):
+        everything = np.arange(X.shape[0])
         return everything, everything
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
