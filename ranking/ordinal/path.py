@@ -19,6 +19,7 @@ from ranking.errors import DataError
 from ranking.kernels import Gamma, Kernel
 from ranking.level_steps import LevelLines, level_curve
 from ranking.ordinal.dual import dual_program
+from ranking.ordinal.generation import initial_working_set
 from ranking.ordinal.hinges import Scope
 from ranking.ordinal.model import OrdinalSVM
 from ranking.ordinal.stretches import Limits, Round, Stretch, trace_stretches
@@ -76,7 +77,7 @@ class OrdinalSVMPath(OrdinalModel):
         levels: Sequence[Any] | None = None,
         scope: Scope = "adjacent",
         ordered: bool = True,
-        working_set: WorkingSet | None = None,
+        working_set: Any = None,
         add: int | None = None,
         random_state: int | None = None,
         max_pieces: int | None = None,
@@ -139,7 +140,9 @@ class OrdinalSVMPath(OrdinalModel):
     def _generate(self, training: Training, ends: tuple[float, float]) -> TracedPath:
         """Return the path by row and column generation."""
         rounds: list[Round] = []
-        start = initial_items(training, self.working_set, self.random_state)
+        X = training.representation.X[training.items]
+        rows = initial_working_set(training.codes, X, self.working_set, self.random_state)
+        start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
         self.rounds_ = pd.DataFrame(rounds)

@@ -18,7 +18,9 @@ def scored_objects(draw):
     codes = np.array([*range(n_levels), *more])
     numbers = st.lists(st.integers(-6, 6), min_size=len(codes), max_size=len(codes))
     scope = draw(st.sampled_from(["adjacent", "all"]))
-    weight = np.array(draw(st.lists(st.integers(1, 3), min_size=len(codes), max_size=len(codes))), dtype=float)
+    weight = np.array(
+        draw(st.lists(st.integers(1, 3), min_size=len(codes), max_size=len(codes))), dtype=float
+    )
     hinges = hinges_of(codes, n_levels, weight=weight, scope=scope)
     return hinges, np.array(draw(numbers), dtype=float), np.array(draw(numbers), dtype=float) / 4
 
