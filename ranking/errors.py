@@ -35,3 +35,16 @@ class ConvergenceError(RankingError):
         super().__init__(message)
         self.iterations = iterations
         self.gap = gap
+
+
+class NotSeparableError(RankingError, ValueError):
+    """No hard margin exists: some objects contradict one another.
+
+    `rows` are the numbers of objects that conflict, none of which can be left out; `certificate` proves it: a
+    `ranking.ordinal.separation.Conflict`.
+    """
+
+    def __init__(self, message: str, rows: tuple[int, ...] = (), certificate: object = None) -> None:
+        super().__init__(message)
+        self.rows = rows
+        self.certificate = certificate
