@@ -4,6 +4,8 @@ Room: exceptions only. Infeasible or contradictory preferences are data, not err
 May touch: nothing.
 """
 
+from typing import Any
+
 
 class RankingError(Exception):
     """The ancestor of every exception raised by `ranking`."""
@@ -44,7 +46,7 @@ class NotSeparableError(RankingError, ValueError):
     `ranking.ordinal.separation.Conflict`.
     """
 
-    def __init__(self, message: str, rows: tuple[int, ...] = (), certificate: object = None) -> None:
+    def __init__(self, message: str, rows: tuple[int, ...] = (), certificate: Any = None) -> None:
         super().__init__(message)
         self.rows = rows
         self.certificate = certificate

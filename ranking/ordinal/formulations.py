@@ -20,8 +20,9 @@ Names: w1, w2, ..., or λ as l0, l1, ... by row; p1, p2, ... as in the paper; ro
 number; slacks "xi(x0<p1)". The paper's :math:`\xi_{-i}` belong to rows with ">", its :math:`\xi_{+i}` to
 those with "<".
 
-Integers are kept exactly, K = X Xᵀ of "dual" included; K of other numbers is rounded, so exact arithmetic
-is for integers and for the primal form.
+Integers are kept exactly, K = X Xᵀ of "dual" included. K of other numbers is rounded, and then of higher
+rank than X: exact arithmetic is for integers and for the primal form, and in float64 the primal form is the
+one that never runs into `pqp.NumericalTroubleError` for that reason.
 
 Room: rows of X or a kernel matrix, and hinges, in; a program and how its solution is read, out.
 May touch: `errors`, `arguments`, `arrays`, `hinges`, and `pqp`.

@@ -83,7 +83,7 @@ def separate(
     Traceback (most recent call last):
     ranking.errors.NotSeparableError: these objects conflict: rows 0 (level 0), 1 (level 1), 2 (level 0); ...
     """
-    task = _Task(_table(rows, form), _levels_checked(codes), int(codes.max()) + 1, form, scope)
+    task = _Task(_table(rows, form), checked_levels(codes), int(codes.max()) + 1, form, scope)
     twins = task.twins()
     found: Separation | Conflict = task.solve(np.arange(len(codes))) if twins is None else twins
     if isinstance(found, Separation):
@@ -92,6 +92,20 @@ def separate(
     if not is_conflict(conflict, task.table, codes, scope):  # exact for a basis of K, but not for all of it
         conflict = replace(conflict, alpha=conflict.alpha.astype(float))
     raise not_separable(conflict, codes, form, levels)
+
+
+def checked_levels(codes: Integers) -> Integers:
+    """Return codes after checking that there are two levels and that each of them has an object.
+
+    >>> checked_levels(np.array([1, 0, 1])).tolist()
+    [1, 0, 1]
+    """
+    counts = np.bincount(codes)
+    if len(counts) < 2:
+        raise DataError("codes hold one level; at least two are needed")
+    for level in np.flatnonzero(counts == 0)[:1]:
+        raise DataError(f"level {level} has no object; leave it out (Levels.observed)")
+    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,13 +247,3 @@ def _table(rows: Any, form: Given) -> Any:
     if least < -INDEFINITE * float(np.abs(K).max()):
         raise DataError(f"K is no matrix of inner products: it has the eigenvalue {least:g} < 0")
     return K
-
-
-def _levels_checked(codes: Integers) -> Integers:
-    """Return codes after checking that there are two levels and that each of them has an object."""
-    counts = np.bincount(codes)
-    if len(counts) < 2:
-        raise DataError("codes hold one level; at least two are needed")
-    for level in np.flatnonzero(counts == 0)[:1]:
-        raise DataError(f"level {level} has no object; leave it out (Levels.observed)")
-    return codes
