@@ -39,7 +39,7 @@ class Reader:
 
     @property
     def basis(self) -> Any:
-        """What makes coefficients of the dual variables: weights of features, or one a item of the stretch."""
+        """What makes coefficients of the dual variables: weights of features, or one an item here."""
         items, training = self.stretch.items, self.training
         return training.representation.part(items).basis(training.hinges.part(items).pairs)
 
@@ -52,8 +52,9 @@ class Reader:
             pieces = slice(begin, min(begin + BLOCK, self.stretch.pieces))
             images, thresholds = path.images(basis, pieces), path.multiplier_images(rises, pieces)
             hi = np.minimum(images.hi, self.stretch.hi)
-            scores = (np.asarray((rows @ part.T).T) for part in (images.constant, images.slope))
-            block = LevelLines(images.lo, hi, *scores, thresholds.constant, thresholds.slope)
+            scores = [np.asarray((rows @ part.T).T) for part in (images.constant, images.slope)]
+            cuts = (thresholds.constant, thresholds.slope)
+            block = LevelLines(images.lo, hi, scores[0], scores[1], *cuts)
             middles = {k: self._middles(k, block, images) for k in self._loose(pieces)}
             yield _with_middles(block, middles)
 

@@ -22,6 +22,7 @@ from ranking.ordinal.dual import dual_program
 from ranking.ordinal.generation import initial_working_set
 from ranking.ordinal.hinges import Scope
 from ranking.ordinal.model import OrdinalSVM
+from ranking.ordinal.solving import Answer
 from ranking.ordinal.stretches import Limits, Round, Stretch, trace_stretches
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.ordinal.traced import TracedPath
@@ -141,7 +142,7 @@ class OrdinalSVMPath(OrdinalModel):
         """Return the path by row and column generation."""
         rounds: list[Round] = []
         X = training.representation.X[training.items]
-        rows = initial_working_set(training.codes, X, self.working_set, self.random_state)
+        rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
         start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
@@ -221,7 +222,7 @@ class OrdinalSVMPath(OrdinalModel):
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_counted"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        return model._keep(self.training_, self.alpha_at(where), where)
+        return model._keep(self.training_, Answer(self.alpha_at(where)), where)
 
     def lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""

@@ -164,7 +164,7 @@ def trace_stretches(
         end = float(path.hi) if found.C is None else found.C
         if told is not None:
             told(Round(C, len(items), len(found.items), len(path.segments), time.perf_counter() - begin))
-        if end > C:
+        if end > C or found.C is None:
             stretch = Stretch(path, items, working.numbers, C, end)
             budget.pieces += stretch.pieces
             yield stretch

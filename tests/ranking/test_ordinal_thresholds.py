@@ -16,11 +16,10 @@ def scored_objects(draw):
     n_levels = draw(st.integers(2, 4))
     more = draw(st.lists(st.integers(0, n_levels - 1), max_size=8))
     codes = np.array([*range(n_levels), *more])
-    numbers = st.lists(st.integers(-6, 6), min_size=len(codes), max_size=len(codes))
+    n = len(codes)
+    numbers = st.lists(st.integers(-6, 6), min_size=n, max_size=n)
     scope = draw(st.sampled_from(["adjacent", "all"]))
-    weight = np.array(
-        draw(st.lists(st.integers(1, 3), min_size=len(codes), max_size=len(codes))), dtype=float
-    )
+    weight = np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), dtype=float)
     hinges = hinges_of(codes, n_levels, weight=weight, scope=scope)
     return hinges, np.array(draw(numbers), dtype=float), np.array(draw(numbers), dtype=float) / 4
 
@@ -31,16 +30,16 @@ def loss(hinges, f, thresholds):
 
 def least_loss(hinges, f, ordered):
     """Return the least loss over all thresholds, by a linear program in (p, ξ)."""
-    h, l = len(hinges), hinges.n_thresholds
-    A = np.hstack([np.zeros((h, l)), -np.eye(h)])
+    h, t = len(hinges), hinges.n_thresholds
+    A = np.hstack([np.zeros((h, t)), -np.eye(h)])
     A[np.arange(h), hinges.threshold] = hinges.sign
     b = hinges.sign * f[hinges.item] - 1.0
-    if ordered and l > 1:
-        rows = np.zeros((l - 1, l + h))
-        rows[np.arange(l - 1), np.arange(l - 1)], rows[np.arange(l - 1), np.arange(1, l)] = 1.0, -1.0
-        A, b = np.vstack([A, rows]), np.append(b, np.zeros(l - 1))
-    cost = np.append(np.zeros(l), hinges.weight)
-    return linprog(cost, A_ub=A, b_ub=b, bounds=[(None, None)] * l + [(0, None)] * h).fun
+    if ordered and t > 1:
+        rows = np.zeros((t - 1, t + h))
+        rows[np.arange(t - 1), np.arange(t - 1)], rows[np.arange(t - 1), np.arange(1, t)] = 1.0, -1.0
+        A, b = np.vstack([A, rows]), np.append(b, np.zeros(t - 1))
+    cost = np.append(np.zeros(t), hinges.weight)
+    return linprog(cost, A_ub=A, b_ub=b, bounds=[(None, None)] * t + [(0, None)] * h).fun
 
 
 @settings(max_examples=60, deadline=None)
