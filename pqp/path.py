@@ -202,6 +202,19 @@ class Path:
         """Return the lines of B x (scores, exposures, part-worths) on all optimal pieces, or on some."""
         return images_of(self.segments[pieces], B)
 
+    def multiplier_images(self, B: Any, pieces: slice = slice(None)) -> Images:
+        """Return the lines of B y (thresholds, prices), on all optimal pieces, or on some.
+
+        y are the multipliers of rows: B has one column a row of the problem.
+
+        >>> import pqp
+        >>> problem = pqp.ParametricQP([[1]], [-4], A=[[2]], row_upper=pqp.mu)
+        >>> prices = pqp.solve_path(problem, (0, 10)).multiplier_images([[10]])
+        >>> prices.lo.tolist(), prices.at(4.0).tolist()
+        ([0.0, 8.0], [-10.0])
+        """
+        return images_of(self.segments[pieces], B, "y")
+
     def counts(self) -> "pd.DataFrame":
         """Return for every optimal piece how many variables, and rows, are in which state."""
         return tally(self.segments)
