@@ -5,6 +5,8 @@ import gzip
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from sklearn.preprocessing import StandardScaler
 
 from tests.data_folder import DATA
 
@@ -62,3 +64,25 @@ def _records(folder: str, file: str) -> list[dict[str, str]]:
 
 def _columns(rows: list[dict[str, str]], names: Any) -> Any:
     return np.array([[float(row[name]) for name in names] for row in rows])
+
+
+ORDINAL = (
+    "era",
+    "esl",
+    "lev",
+    "balance_scale",
+    "machine_cpu",
+    "pyrimidines",
+    "stocks",
+    "auto_mpg",
+    "abalone",
+)
+
+
+def ordinal(name: str) -> Ranked:
+    """One of the ordinal data sets, features standardised; five levels where it has a raw target."""
+    (file,) = (DATA / f"ordinal_{name}").glob("*.csv*")
+    table = pd.read_csv(file)
+    label = "y" if "y" in table else "y5"
+    X = table.drop(columns=[name for name in ("y", "y5", "y10", "target") if name in table]).to_numpy(float)
+    return Ranked(StandardScaler().fit_transform(X), table[label].to_numpy())

@@ -1,0 +1,155 @@
+"""Ordinal data: whole paths and their selection against a grid of single fits of skordinal's SVOR.
+
+`python -m tests.benchmarks.ordinal [NAME ...] [--limit SECONDS]` prints one row a data set and kernel. Both
+sides get the same five folds; SVOR with explicit constraints solves the same problem but for 0.001 on the
+diagonal of its kernel, and its linear kernel is divided by the number of features, so that our C is C / m.
+A grid that takes longer than the limit is stopped, and what it had done by then is compared.
+
+Room: data beside the repository in, tables out.
+May touch: `ranking`, `tests.ranking_data`; skordinal.
+"""
+
+import multiprocessing
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV
+from ranking.ordinal.crossvalidation import split_levels
+from tests.ranking_data import ORDINAL, Ranked, ordinal
+
+GRID = np.logspace(-3, 3, 10)
+FOLDS = 5
+# Seconds a grid may take.
+LIMIT = 600.0
+
+
+def folds(data: Ranked) -> list[tuple[Any, Any]]:
+    """Return the folds that both sides get."""
+    return split_levels(FOLDS, np.unique(data.y, return_inverse=True)[1], 0)
+
+
+def scale(data: Ranked, kernel: str) -> float:
+    """Return what our C is beside that of SVOR."""
+    return 1 / data.X.shape[1] if kernel == "linear" else 1.0
+
+
+def options(data: Ranked, kernel: str) -> dict[str, Any]:
+    """Return the kernel, the same on both sides."""
+    return {"kernel": kernel, "gamma": 1 / data.X.shape[1]}
+
+
+def by_grid(data: Ranked, kernel: str, sender: Any) -> None:
+    """Fit SVOR at every C of the grid in every fold; send the error and the time of each fit."""
+    from skordinal.classifiers import SVOR
+
+    for C in GRID:
+        for train, test in folds(data):
+            begin = time.process_time()
+            model = SVOR(C=C, constraints="explicit", **options(data, kernel)).fit(
+                data.X[train], data.y[train]
+            )
+            error = np.abs(model.predict(data.X[test]) - data.y[test]).mean()
+            sender.send((float(error), time.process_time() - begin))
+    sender.send(None)
+
+
+def limited_grid(data: Ranked, kernel: str, limit: float) -> tuple[Any, float, bool]:
+    """Return errors, one row a C that was finished, the time taken, and whether it was all of the grid."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    worker = multiprocessing.Process(target=by_grid, args=(data, kernel, sender))
+    worker.start()
+    found, end = [], time.perf_counter() + limit
+    while receiver.poll(max(0.0, end - time.perf_counter())):
+        fit = receiver.recv()
+        if fit is None:
+            break
+        found.append(fit)
+    is_whole = len(found) == len(GRID) * FOLDS
+    worker.terminate()
+    worker.join()
+    errors = np.array([error for error, _ in found[: len(found) // FOLDS * FOLDS]]).reshape(-1, FOLDS)
+    return errors, max(sum(seconds for _, seconds in found), 0.0 if is_whole else limit), is_whole
+
+
+def by_path(data: Ranked, kernel: str) -> tuple[OrdinalSVMPathCV, float]:
+    """Return the choice of C on whole paths in all folds and the path on all data, and the time it takes."""
+    path = OrdinalSVMPath(C_max=float(GRID[-1]) * scale(data, kernel), **options(data, kernel))
+    begin = time.process_time()
+    search = OrdinalSVMPathCV(path, cv=folds(data)).fit(data.X, data.y)
+    return search, time.process_time() - begin
+
+
+def errors_of_paths(data: Ranked, kernel: str) -> Any:
+    """Return our errors at every C of the grid, one column a fold."""
+    grid, found = GRID * scale(data, kernel), []
+    for train, test in folds(data):
+        path = OrdinalSVMPath(C_max=float(grid[-1]), **options(data, kernel)).fit(
+            data.X[train], data.y[train]
+        )
+        found.append([np.abs(path.predict(data.X[test], C) - data.y[test]).mean() for C in grid])
+    return np.array(found).T
+
+
+def compared(name: str, kernel: str, limit: float) -> dict[str, Any]:
+    """Return one row of the table."""
+    data = ordinal(name)
+    search, seconds = by_path(data, kernel)
+    theirs, their_seconds, is_whole = limited_grid(data, kernel, limit)
+    ours = errors_of_paths(data, kernel)
+    difference = (ours[: len(theirs)] - theirs).mean(axis=1)
+    return {
+        "data": name,
+        "kernel": kernel,
+        "objects": len(data.y),
+        "levels": len(np.unique(data.y)),
+        "pieces": sum(len(stretch.path.segments) for stretch in search.best_estimator_.traced_.stretches),
+        "paths and choice, s": round(seconds, 2),
+        "grid, s": f"{'' if is_whole else '> '}{their_seconds:.1f}",
+        "ratio": f"{'' if is_whole else '< '}{seconds / their_seconds:.3f}",
+        "MAE chosen": round(search.best_score_, 4),
+        "MAE best of grid": round(float(theirs.mean(axis=1).min()), 4),
+        "MAE ours - theirs": f"{difference.min():+.4f} to {difference.max():+.4f}",
+        "values of C": len(theirs),
+    }
+
+
+def generated(name: str, kernel: str, C: float = 1.0) -> dict[str, Any]:
+    """Return how generation compares with the full solution at one C."""
+    data = ordinal(name)
+    chosen = {**options(data, kernel), "C": C * scale(data, kernel)}
+    whole = OrdinalSVM(**chosen).fit(data.X, data.y)
+    part = OrdinalSVM(**chosen, working_set="extremes", add=100).fit(data.X, data.y)
+    return {
+        "data": name,
+        "kernel": kernel,
+        "distinct objects": whole.training_.hinges.n_items,
+        "working set": len(part.working_set_),
+        "rounds": len(part.rounds_),
+        "objective": whole.objective_,
+        "relative difference": f"{abs(part.objective_ / whole.objective_ - 1):.1e}",
+        "duality gap": f"{abs(part.duality_gap_):.1e}",
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Print both tables, row by row."""
+    limit = LIMIT
+    if "--limit" in arguments:
+        place = arguments.index("--limit")
+        limit, arguments = float(arguments[place + 1]), arguments[:place] + arguments[place + 2 :]
+    names = arguments or list(ORDINAL)
+    for kernel in ("linear", "rbf"):  # compiled once
+        by_path(ordinal("pyrimidines"), kernel)
+    for title, row in (("generation", generated), ("grid", compared)):
+        for name in names:
+            for kernel in ("linear", "rbf"):
+                values = (name, kernel) if title == "generation" else (name, kernel, limit)
+                print(pd.DataFrame([row(*values)]).to_csv(index=False), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
