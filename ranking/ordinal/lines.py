@@ -1,7 +1,7 @@
 """Lines: scores of rows and thresholds along a path, piece by piece, as selection wants them.
 
-Where a threshold has several optimal values its middle is a line on parts of a piece only, so that some pieces
-come in parts.
+Where a threshold has several optimal values its middle is a line on parts of a piece only, so that some
+pieces come in parts.
 
 Room: a traced path, its training data and rows to be scored in; lines, some pieces at a time, out.
 May touch: `arrays`, `level_steps`, `training`, `hinges`, `dual`, `thresholds`, and `pqp`.

@@ -128,10 +128,17 @@ class OrdinalSVM(OrdinalModel):
             raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
         return self._b
 
-    def decision_function(self, X: Any) -> Array:
-        """Return a score for every row: the higher, the higher its level."""
+    def predict_projection(self, X: Any) -> Array:
+        """Return the score f(x) of every row, which `thresholds_` cut into levels: the higher, the higher."""
         return np.asarray(self._evaluated(X) @ self._b).ravel()
+
+    def decision_function(self, X: Any) -> Array:
+        """Return by how much every row is inside each level, one column a level: the largest is predicted.
+
+        With two levels, as in scikit-learn, by how much it is above the threshold.
+        """
+        return self._margins_of(self.predict_projection(X), self.thresholds_)
 
     def predict(self, X: Any) -> Array:
         """Return the level of every row."""
-        return self._labels_of(self.decision_function(X), self.thresholds_)
+        return self._labels_of(self.predict_projection(X), self.thresholds_)

@@ -51,7 +51,7 @@ class OrdinalSVMPath(OrdinalModel):
     The margin is as wide as the data allow from C = 1/2 on:
 
     >>> path = OrdinalSVMPath(C_max=float("inf")).fit([[0.0], [1.0], [3.0], [4.0]], [1, 1, 2, 2])
-    >>> path.decision_function([[2.5]], C=[0.1, 1]).round(9), path.is_separable_
+    >>> path.predict_projection([[2.5]], C=[0.1, 1]).round(9), path.is_separable_
     (array([[1.25, 2.5 ]]), True)
     """
 
@@ -153,19 +153,25 @@ class OrdinalSVMPath(OrdinalModel):
         f = self.training_.representation.scores(self.coef_at(C))
         return middle_thresholds(self.training_.hinges, f, self.ordered)
 
-    def decision_function(self, X: Any, C: Any = None) -> Array:
-        """Return a score for every row at C_, at another C, or at several, one column each."""
+    def predict_projection(self, X: Any, C: Any = None) -> Array:
+        """Return the score f(x) of every row at C_, at another C, or at several, one column each."""
         rows = self._evaluated(X)
         if C is None or np.ndim(C) == 0:
             return np.asarray(rows @ self.coef_at(self.C_ if C is None else C)).ravel()
         columns = np.array([self.coef_at(value) for value in C]).reshape(len(C), self._basis.shape[0])
         return np.asarray(rows @ columns.T)
 
+    def decision_function(self, X: Any, C: float | None = None) -> Array:
+        """Return by how much every row is inside each level at C_, or at another C; see `OrdinalSVM`."""
+        check_is_fitted(self)
+        where = self.C_ if C is None else C
+        return self._margins_of(self.predict_projection(X, where), self.thresholds_at(where))
+
     def predict(self, X: Any, C: float | None = None) -> Array:
         """Return the level of every row at C_, or at another C."""
         check_is_fitted(self)
         where = self.C_ if C is None else C
-        return self._labels_of(self.decision_function(X, where), self.thresholds_at(where))
+        return self._labels_of(self.predict_projection(X, where), self.thresholds_at(where))
 
     def at(self, C: float) -> OrdinalSVM:
         """Return the estimator at one C, fitted."""

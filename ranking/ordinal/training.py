@@ -22,10 +22,11 @@ from sklearn.utils.validation import (
 
 from ranking.arguments import Integers
 from ranking.arrays import Array
+from ranking.crossings import TIED
 from ranking.errors import DataError
 from ranking.kernels import Gamma, Kernel
-from ranking.ordinal.hinges import Hinges, Scope, distinct_rows, hinges_of
 from ranking.levels import Levels, read_levels
+from ranking.ordinal.hinges import Hinges, Scope, distinct_rows, hinges_of
 from ranking.representation import Representation, represent
 
 
@@ -33,7 +34,8 @@ from ranking.representation import Representation, represent
 class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
-    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects; `codes` and `weight` are those of all objects.
+    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects;
+    `codes` and `weight` are those of all objects.
     """
 
     representation: Representation
@@ -89,6 +91,8 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         rows = self._rows_of(X, reset=True)
+        if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise DataError(f"X, precomputed, must be square, one row and column an object, got {rows.shape}")
         labels = _labels(y, self.levels is not None)
         try:
             check_consistent_length(rows, labels)
@@ -120,9 +124,17 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
             return rows[:, self._counted][:, training.first]
         return training.representation.evaluate(rows)
 
+    def _margins_of(self, f: Array, thresholds: Array) -> Array:
+        """Return how far scores are inside each level, less than 0 outside; of two levels, above the upper."""
+        if len(thresholds) == 1:
+            return np.asarray(f - thresholds[0])
+        ends = np.concatenate([[-np.inf], np.sort(thresholds), [np.inf]])
+        return np.minimum(f[:, None] - ends[:-1], ends[1:] - f[:, None])
+
     def _labels_of(self, f: Array, thresholds: Array) -> Array:
-        """Return the level of every score: as many thresholds are below it as levels."""
-        return self.training_.levels.labels((f[:, None] > thresholds).sum(axis=1))
+        """Return the level of every score, by how many thresholds it exceeds by more than round-off."""
+        noise = TIED * max(np.abs(f).max(initial=0.0), np.abs(thresholds).max())
+        return self.training_.levels.labels((f[:, None] - thresholds > noise).sum(axis=1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
