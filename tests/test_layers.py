@@ -19,8 +19,9 @@ ORDER = LAYERS.split()
 RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
     data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
-    steps selection level_steps representation ranker ranksvm ranksvm_path crossvalidation ordinal files study
-    canvas plane curves decisions drawing ordinal_plots plot page report options opening terminal demo cli
+    steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
+    files study canvas plane curves decisions drawing ordinal_plots plot page report options opening terminal
+    demo cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.

@@ -179,9 +179,12 @@ class TestRoundOff:
         curve = level_curve([LevelLines(*map(np.array, line))], [1], 2, "accuracy")
         assert (curve.edges.tolist(), curve.values.tolist()) == ([0, 1], [1])
 
-    def test_equal_thresholds_are_crossed_at_once(self):
+    @pytest.mark.parametrize("steep", [1.0, 1e-6])
+    def test_equal_thresholds_are_crossed_at_once(self, steep):
         """Between them lies no level, though round-off may tear them apart."""
-        line = [[0.0], [8.0], [[0.0]], [[1.0]], [[0.3, 0.1 + 0.2]], [[0.1, 0.1]]]
+        first = 1 + 3 * steep
+        both = [first, np.nextafter(first, 9)]
+        line = [[0.0], [8.0], [[1.0]], [[0.1 + steep]], [both], [[0.1, 0.1]]]
         curve = level_curve([LevelLines(*map(np.array, line))], [1], 3)
         assert (len(curve.values), curve.best) == (1, 1)
 
