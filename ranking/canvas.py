@@ -1,7 +1,7 @@
 """The canvas: axes over C on a logarithmic scale, colours everybody can tell apart, names beside curves.
 
 Room: a fitted path in, the stretch of C to draw and prepared axes out. Draws no curve.
-May touch: `errors`, `ranksvm_path`, `crossvalidation`, and matplotlib, which is imported only to draw.
+May touch: `errors`, `ranksvm_path`, `search`, and matplotlib, which is imported only to draw.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.arrays import Array
-from ranking.crossvalidation import RankSVMPathCV
 from ranking.errors import DataError
 from ranking.ranksvm_path import RankSVMPath
+from ranking.search import PathSearch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ class Window:
 def fitted_path(model: Any, kinds: tuple[type[Any], ...] = (RankSVMPath,)) -> Any:
     """Return the fitted path of an estimator that has one of the given kinds, or chose one by folds."""
     path = model
-    if isinstance(model, RankSVMPathCV):
+    if isinstance(model, PathSearch):
         check_is_fitted(model)
         path = model.best_estimator_
     if not isinstance(path, kinds):

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol, get_args
 
 import networkx as nx
+import pandas as pd
 
-from ranking.arguments import Integers
+from ranking.arguments import Integers, values_shown
 from ranking.arrays import Array
 from ranking.errors import DataError
 from ranking.files import (
@@ -20,6 +21,7 @@ from ranking.files import (
     Items,
     is_table,
     read_items,
+    read_objects,
     read_pairs,
     read_scores,
     read_table,
@@ -112,6 +114,38 @@ def open_items(file: Path, argument: str, columns: Columns, like: Items | None =
     with _named(argument, file):
         items = read_items(file, columns.label, columns.query, columns.ignore, count)
         return items if like is None else same_features(items, like)
+
+
+def open_objects(file: Path, argument: str, columns: Columns, like: Items | None = None) -> Items:
+    """Return the rows of a file with labels of any kind, with the features of others if there are any."""
+    count = columns.features if like is None else like.X.shape[1]
+    with _named(argument, file):
+        items = read_objects(file, columns.label, columns.ignore, count)
+        return items if like is None else same_features(items, like)
+
+
+def level_order(text: str | None, items: Items, target: str) -> list[Any] | None:
+    """Return the levels named in an option, lowest first, as words or numbers like the labels of items.
+
+    None if none are named: numbers have an order of their own, words do not.
+    """
+    is_number = items.y.dtype.kind in "iuf"
+    if text is None:
+        if not is_number:
+            found = values_shown(sorted(set(items.y.tolist()), key=str), most=10)
+            raise DataError(
+                f"{items.source}: column {target!r} holds labels without an order of their own, {found}; "
+                "name them in order, lowest first: --levels LOW,MIDDLE,HIGH"
+            )
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not is_number:
+        return words
+    try:
+        return list(pd.to_numeric(pd.Series(words)))
+    except ValueError:
+        found = f"the labels of {items.source} are numbers"
+        raise DataError(f"--levels must be numbers, as {found}, got {text!r}") from None
 
 
 def open_preferences(file: Path, argument: str, columns: Columns) -> Preferences:
