@@ -86,7 +86,8 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         kind = self._kind()
         base = kind() if self.estimator is None else self.estimator
         if not isinstance(base, kind):
-            raise DataError(f"estimator must be a {kind.__name__}, got {type(base).__name__}")
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise DataError(f"estimator must be {article} {kind.__name__}, got {type(base).__name__}")
         return base
 
     def _require_arguments(self, y: Any) -> None:
