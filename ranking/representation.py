@@ -8,7 +8,7 @@ May touch: `errors`, `arrays`, `kernels`, `data`, and `pqp`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,11 +42,26 @@ class Representation:
         """The Gram matrix K of the training rows."""
         return self._kernel(self.X, None)
 
-    def evaluate(self, X: Any) -> Any:
-        """Return e(x) for new rows, one a row; those of "precomputed" are that already."""
-        if self.is_linear or self.kernel == "precomputed":
+    def evaluate(self, X: Any, rows: Any = slice(None)) -> Any:
+        """Return e(x) for new rows, one a row, or what some training rows contribute to it.
+
+        Rows of "precomputed" are e(x) already.
+        """
+        if self.is_linear:
             return X
-        return self._kernel(X, self.X)
+        return X[:, rows] if self.kernel == "precomputed" else self._kernel(X, self.X[rows])
+
+    def project(self, X: Any, b: Array) -> Array:
+        """Return f(x) for new rows; of the training rows only those with a coefficient are looked at."""
+        if self.is_linear:
+            return np.asarray(X @ b).ravel()
+        used = np.flatnonzero(b)
+        return np.asarray(self.evaluate(X, used) @ b[used]).ravel() if len(used) else np.zeros(X.shape[0])
+
+    def part(self, rows: Array) -> "Representation":
+        """Return the representation of some training rows."""
+        is_pairwise = self.kernel == "precomputed"
+        return replace(self, X=self.X[rows][:, rows] if is_pairwise else self.X[rows])
 
     def basis(self, pairs: Array) -> Any:
         """Return B, one column a pair of rows; the row after the last is nothing, of score 0."""
@@ -66,8 +81,8 @@ class Representation:
             ) from error
 
     def scores(self, b: Array) -> Array:
-        """Return the scores of the training rows."""
-        return np.asarray((self.X if self.is_linear else self.gram) @ b).ravel()
+        """Return the scores of the training rows, from the Gram matrix if it is there already."""
+        return np.asarray(self.gram @ b).ravel() if "gram" in self.__dict__ else self.project(self.X, b)
 
     def squared_norm(self, b: Array) -> float:
         """Return ‖f‖²."""

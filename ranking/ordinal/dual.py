@@ -22,11 +22,13 @@ from ranking.ordinal.hinges import Hinges
 from ranking.representation import Representation
 
 
-def dual_program(representation: Representation, hinges: Hinges, ordered: bool) -> pqp.ParametricQP:
-    """Return the dual with the 1-norm penalty, in mu = C."""
-    rows = _rows(hinges, ordered)
-    P = representation.hessian(hinges.pairs)
-    return pqp.ParametricQP(P, -np.ones(len(hinges)), lower=0, upper=pqp.mu * hinges.weight, **rows)
+def dual_program(
+    representation: Representation, hinges: Hinges, ordered: bool, caps: Any = None
+) -> pqp.ParametricQP:
+    """Return the dual with the 1-norm penalty, in mu = C, or with other caps of α in mu."""
+    rows, P = _rows(hinges, ordered), representation.hessian(hinges.pairs)
+    upper = pqp.mu * hinges.weight if caps is None else caps
+    return pqp.ParametricQP(P, -np.ones(len(hinges)), lower=0, upper=upper, **rows)
 
 
 def squared_dual_program(

@@ -36,7 +36,7 @@ def level_lines(
         pieces = slice(begin, begin + BLOCK)
         coefficients = path.images(basis, pieces)
         rises = threshold_matrix(training.hinges.n_thresholds, ordered)
-        thresholds = _Multipliers(path, rises, pieces)
+        thresholds = multiplier_lines(path, rises, pieces)
         lines = (coefficients.constant, coefficients.slope)
         scores = tuple(np.asarray((rows @ part.T).T) for part in lines)
         block = LevelLines(coefficients.lo, coefficients.hi, *scores, thresholds.constant, thresholds.slope)
@@ -83,8 +83,12 @@ def _inside(lo: Array, hi: Array) -> Array:
     return np.where(np.isinf(hi), lo + 1.0, lo + INSIDE * (np.where(np.isinf(hi), lo, hi) - lo))
 
 
-class _Multipliers:
-    def __init__(self, path, rises, pieces):
-        ys = [segment.y for segment in path.segments[pieces]]
-        self.constant = np.array([np.asarray(y[0], float) for y in ys]) @ rises.T
-        self.slope = np.array([np.asarray(y[1], float) for y in ys]) @ rises.T
+def multiplier_lines(path, rises, pieces=slice(None)):
+    class M:
+        pass
+
+    m = M()
+    ys = [segment.y for segment in path.segments[pieces]]
+    m.constant = np.array([np.asarray(y[0], float) for y in ys]) @ rises.T
+    m.slope = np.array([np.asarray(y[1], float) for y in ys]) @ rises.T
+    return m

@@ -155,11 +155,10 @@ class OrdinalSVMPath(OrdinalModel):
 
     def predict_projection(self, X: Any, C: Any = None) -> Array:
         """Return the score f(x) of every row at C_, at another C, or at several, one column each."""
-        rows = self._evaluated(X)
+        rows, project = self._new_rows(X), self.training_.representation.project
         if C is None or np.ndim(C) == 0:
-            return np.asarray(rows @ self.coef_at(self.C_ if C is None else C)).ravel()
-        columns = np.array([self.coef_at(value) for value in C]).reshape(len(C), self._basis.shape[0])
-        return np.asarray(rows @ columns.T)
+            return project(rows, self.coef_at(self.C_ if C is None else C))
+        return np.array([project(rows, self.coef_at(value)) for value in C]).reshape(len(C), -1).T
 
     def decision_function(self, X: Any, C: float | None = None) -> Array:
         """Return by how much every row is inside each level at C_, or at another C; see `OrdinalSVM`."""
@@ -184,7 +183,7 @@ class OrdinalSVMPath(OrdinalModel):
 
     def lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
-        rows = self._evaluated(X)
+        rows = self.training_.representation.evaluate(self._new_rows(X))
         return level_lines(self.path_, self.training_, self._basis, rows, self.ordered)
 
     def select(self, X: Any, y: Any, metric: Any = "mean_absolute_error") -> SelectionCurve:

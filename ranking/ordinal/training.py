@@ -5,7 +5,7 @@ May touch: `errors`, `arguments`, `arrays`, `kernels`, `representation`, `levels
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,9 +82,8 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         parameters = (self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
         representation = represent(rows, *parameters)
         first, items = distinct_rows(rows)
-        columns = rows[first][:, first] if self.kernel == "precomputed" else rows[first]
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
-        return Training(replace(representation, X=columns), hinges, observed, levels, first, codes, weight)
+        return Training(representation.part(first), hinges, observed, levels, first, codes, weight)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
@@ -116,16 +115,14 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         except ValueError as error:
             raise DataError(f"X cannot be used: {error}") from error
 
-    def _evaluated(self, X: Any) -> Any:
-        """Return e(x) of new rows, checked against those of the fit."""
+    def _new_rows(self, X: Any) -> Any:
+        """Return new rows, checked against those of the fit; of a precomputed kernel the items' columns."""
         check_is_fitted(self)
-        rows, training = self._rows_of(X, reset=False), self.training_
-        if self.kernel == "precomputed":
-            return rows[:, self._counted][:, training.first]
-        return training.representation.evaluate(rows)
+        rows = self._rows_of(X, reset=False)
+        return rows[:, self._counted][:, self.training_.first] if self.kernel == "precomputed" else rows
 
     def _margins_of(self, f: Array, thresholds: Array) -> Array:
-        """Return how far scores are inside each level, less than 0 outside; of two levels, above the upper."""
+        """Return how far scores are inside each level, below 0 outside; with two levels, above the threshold."""
         if len(thresholds) == 1:
             return np.asarray(f - thresholds[0])
         ends = np.concatenate([[-np.inf], np.sort(thresholds), [np.inf]])
