@@ -181,6 +181,14 @@ def require_output(file: Path | None, suffixes: Sequence[str], option: str, inpu
         raise DataError(f"{option} {file} would overwrite the data; choose another name")
 
 
+def require_whole_path(validate: Path | None, max_pieces: int | None, time_limit: float | None) -> None:
+    """Raise if paths of folds would be cut, each somewhere else."""
+    if validate is None and (max_pieces or time_limit):
+        raise DataError(
+            "--max-pieces and --time-limit need --validate: folds cut at different C do not compare"
+        )
+
+
 def number_or_word(text: str, words: Sequence[str], option: str) -> Any:
     """Return an option that is a number or one of some words.
 

@@ -29,10 +29,10 @@ from ranking.sections import (
 
 TITLE = "Ordinal regression for every C"
 DEFINITION = (
-    "An item x has the level k if its score f(x) lies between the thresholds pₖ and pₖ₊₁. The model minimises "
-    "½‖f‖² + C Σ ξ over f, p and ξ ≥ 0, where every item is to be at least 1 beyond the thresholds it is "
-    "compared with, f(x) ≥ pₖ + 1 − ξ and f(x) ≤ pₖ₊₁ − 1 + ξ. C multiplies the loss; Izunaga, Sato, Tatsumi and "
-    "Yamamoto minimise ‖f‖² + c Σ ξ, whose c is 2 C."
+    "An item x has the level k if its score f(x) lies between the thresholds pₖ and pₖ₊₁. The model "
+    "minimises ½‖f‖² + C Σ ξ over f, p and ξ ≥ 0, where every item is to be at least 1 beyond the thresholds "
+    "it is compared with, f(x) ≥ pₖ + 1 − ξ and f(x) ≤ pₖ₊₁ − 1 + ξ. C multiplies the loss; Izunaga, Sato, "
+    "Tatsumi and Yamamoto (2014) minimise ‖f‖² + c Σ ξ, whose c is 2 C."
 )
 SCOPES = {"adjacent": "those beside its level", "all": "all of them"}
 # So many scores can be followed by eye; of more items some are drawn, and the caption says so.
@@ -82,10 +82,12 @@ def level_summary(study: LevelStudy) -> dict[str, str]:
 
 
 def predictions_csv(study: LevelStudy) -> str:
-    """Return label, score and predicted level of the test items, else the validation, else the training ones."""
+    """Return label, score and prediction of the test items, else the validation, else the training items."""
     items = list(study.parts.values())[-1]
     scores = study.model.predict_projection(items.X)
-    return pd.DataFrame({"y": items.y, "score": scores, "predicted": study.predicted(items)}).to_csv(index=False)
+    return pd.DataFrame({"y": items.y, "score": scores, "predicted": study.predicted(items)}).to_csv(
+        index=False
+    )
 
 
 def confusion_text(study: LevelStudy) -> str:
@@ -106,7 +108,9 @@ def _data(study: LevelStudy) -> Iterator[str]:
     yield table(("level", *study.parts), levels, "Items of each level, the lowest first")
     missing = [str(name) for (name, *row) in levels if not row[0]]
     if missing:
-        yield paragraph(f"No training item has the level {', '.join(missing)}: it is never predicted.", "note")
+        yield paragraph(
+            f"No training item has the level {', '.join(missing)}: it is never predicted.", "note"
+        )
 
 
 def _separable(study: LevelStudy) -> str:

@@ -43,7 +43,7 @@ class LevelStudy(PathStudy):
 
     def table(self, items: Items) -> pd.DataFrame:
         """Return every metric at the chosen C; see `ranking.metrics.level_metric_table`."""
-        return level_metric_table(items.y, self.predicted(items), self.levels.names)
+        return level_metric_table(items.y, self.predicted(items), list(self.levels.names))
 
     def counts(self, items: Items) -> Array:
         """Return how many items have each level."""
@@ -51,8 +51,8 @@ class LevelStudy(PathStudy):
 
     def confusion(self, items: Items) -> pd.DataFrame:
         """Return how many items of each level, a row, were given which level, a column."""
-        codes = (self.levels.codes(labels) for labels in (items.y, self.predicted(items)))
-        table = confusion_table(*codes, len(self.levels)).astype(int)
+        true, predicted = self.levels.codes(items.y), self.levels.codes(self.predicted(items))
+        table = confusion_table(true, predicted, len(self.levels)).astype(int)
         names = [str(name) for name in self.levels.names]
         return pd.DataFrame(table, index=names, columns=names)
 

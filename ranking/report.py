@@ -14,7 +14,7 @@ import pandas as pd
 
 from ranking.arguments import Queries
 from ranking.canvas import counted
-from ranking.files import Items, write_whole
+from ranking.files import write_whole
 from ranking.graph import describe_cycle, preference_pairs
 from ranking.measures import METRICS
 from ranking.page import facts, page, paragraph, picture, section, shown, table

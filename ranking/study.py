@@ -147,7 +147,7 @@ def _by_validation(
 def _by_folds(
     model: Any, kind: Kind, train: Items, plan: Plan, watch: Watch | None
 ) -> tuple[Any, SelectionCurve]:
-    options = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
+    options: dict[str, Any] = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
     search: Any = kind.search(model, choice=plan.choice.replace("-", "_"), **options)
     told = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
     search.fit(*kind.takes(train), progress=told)
