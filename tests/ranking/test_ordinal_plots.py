@@ -132,9 +132,7 @@ class TestLevels:
 
     def test_other_models_are_refused(self):
         fitted = RankSVMPath(C_max=1).fit(X, Y.cat.codes)
-        with pytest.raises(
-            DataError, match=r"must be an OrdinalSVMPath or an OrdinalSVM, .* RankSVMPath"
-        ):
+        with pytest.raises(DataError, match=r"must be an OrdinalSVMPath or an OrdinalSVM, .* RankSVMPath"):
             plot_levels(fitted, X, Y)
 
     @pytest.mark.parametrize("model", [OrdinalSVM(), OrdinalSVMPath()])
