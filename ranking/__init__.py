@@ -1,16 +1,24 @@
 """Ranking models whose whole regularisation path comes out in one call, traced by `pqp`.
 
 `RankSVMPath` and `RankSVMPathCV` for every C, `RankSVM` for one, on labels, pairs or graphs of preferences;
-`hastie_path` is an independent active-set path to check them against.
+`hastie_path` is an independent active-set path to check them against. `OrdinalSVM`, `OrdinalSVMPath` and
+`OrdinalSVMPathCV` do the same for ordered levels.
 """
 
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import preferences_from_signs, retention_pairs
-from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError
+from ranking.errors import (
+    ConvergenceError,
+    DataError,
+    NotSeparableError,
+    RankingError,
+    SingularActiveSetError,
+)
 from ranking.graph import find_cycle, preference_graph, preference_pairs
 from ranking.hastie import hastie_path
 from ranking.kernels import kernel_matrix
 from ranking.letor import read_letor, write_letor
+from ranking.ordinal import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.pair_features import difference_features, exterior_kernel, exterior_product_features
 from ranking.ranksvm import RankSVM
 from ranking.ranksvm_path import RankSVMPath
@@ -19,6 +27,10 @@ from ranking.selection import SelectionCurve
 __all__ = [
     "ConvergenceError",
     "DataError",
+    "NotSeparableError",
+    "OrdinalSVM",
+    "OrdinalSVMPath",
+    "OrdinalSVMPathCV",
     "RankSVM",
     "RankSVMPath",
     "RankSVMPathCV",

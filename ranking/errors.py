@@ -4,6 +4,8 @@ Room: exceptions only. Infeasible or contradictory preferences are data, not err
 May touch: nothing.
 """
 
+from typing import Any
+
 
 class RankingError(Exception):
     """The ancestor of every exception raised by `ranking`."""
@@ -35,3 +37,16 @@ class ConvergenceError(RankingError):
         super().__init__(message)
         self.iterations = iterations
         self.gap = gap
+
+
+class NotSeparableError(RankingError, ValueError):
+    """No hard margin exists: some objects contradict one another.
+
+    `rows` are the numbers of objects that conflict, none of which can be left out; `certificate` proves it: a
+    `ranking.ordinal.separation.Conflict`.
+    """
+
+    def __init__(self, message: str, rows: tuple[int, ...] = (), certificate: Any = None) -> None:
+        super().__init__(message)
+        self.rows = rows
+        self.certificate = certificate

@@ -82,7 +82,8 @@ class Representation:
 
     def scores(self, b: Array) -> Array:
         """Return the scores of the training rows, from the Gram matrix if it is there already."""
-        return np.asarray(self.gram @ b).ravel() if "gram" in self.__dict__ else self.project(self.X, b)
+        has_gram = not self.is_linear and "gram" in self.__dict__
+        return np.asarray(self.gram @ b).ravel() if has_gram else self.project(self.X, b)
 
     def squared_norm(self, b: Array) -> float:
         """Return ‖f‖²."""
@@ -101,6 +102,10 @@ class Representation:
         return pqp.ParametricQP(
             self.hessian(preferences.pairs), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
         )
+
+    def between(self, X: Any, Y: Any) -> Array:
+        """Return the kernel of two tables of rows."""
+        return self._kernel(X, Y)
 
     def _kernel(self, X: Any, Y: Any) -> Array:
         return kernel_matrix(X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)

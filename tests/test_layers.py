@@ -26,7 +26,8 @@ RANKING_LAYERS = """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
 ORDINAL_LAYERS = """
-    students hinges thresholds dual training model lines stretches path crossvalidation
+    students conventions hinges formulations conflicts separation generation working thresholds dual training
+    stretches solving model lines traced path crossvalidation
 """
 ORDINAL = ORDINAL_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL}

@@ -1,1 +1,7 @@
 """Ordinal regression with fixed margins: thresholds on a score, for one C or for all of them."""
+
+from ranking.ordinal.crossvalidation import OrdinalSVMPathCV
+from ranking.ordinal.model import OrdinalSVM
+from ranking.ordinal.path import OrdinalSVMPath
+
+__all__ = ["OrdinalSVM", "OrdinalSVMPath", "OrdinalSVMPathCV"]

@@ -52,10 +52,12 @@ def threshold_matrix(n_thresholds: int, ordered: bool) -> Array:
 def primal_value(
     representation: Representation, hinges: Hinges, b: Array, thresholds: Array, C: float, norm: int
 ) -> float:
-    """Return ½‖f‖² + C Σ ω ξ, or ξ² for the 2-norm."""
+    """Return ½‖f‖² + C Σ ω ξ, or ξ² for the 2-norm; the hard margin has no ξ."""
+    if np.isinf(C):
+        return representation.squared_norm(b) / 2
     slack = np.maximum(0.0, hinges.slack(representation.scores(b), thresholds))
     loss = float(hinges.weight @ (slack if norm == 1 else slack**2))
-    return representation.squared_norm(b) / 2 + (C * loss if loss else 0.0)
+    return representation.squared_norm(b) / 2 + C * loss
 
 
 def dual_value(

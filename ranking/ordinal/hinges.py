@@ -70,9 +70,9 @@ class Hinges:
     def part(self, items: Array) -> "Hinges":
         """Return the hinges of some ascending items, which are numbered anew."""
         chosen = self.of_items(items)
-        kept = (part[chosen] for part in (self.threshold, self.sign, self.weight))
-        item = np.searchsorted(items, self.item[chosen])
-        return Hinges(item, *kept, len(items), self.n_thresholds, self.shares[:, chosen])
+        item, threshold = np.searchsorted(items, self.item[chosen]), self.threshold[chosen]
+        kinds = (item, threshold, self.sign[chosen], self.weight[chosen])
+        return Hinges(*kinds, len(items), self.n_thresholds, self.shares[:, chosen])
 
     def slack(self, f: Array, thresholds: Array) -> Array:
         """Return by how much every hinge is violated: 1 - s (f - p), or less than 0 where it is not."""

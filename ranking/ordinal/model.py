@@ -7,7 +7,7 @@ over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, s
 
 Room: rows and labels in, a fitted estimator out.
 May touch: `errors`, `arguments`, `arrays`, `kernels`, `training`, `hinges`, `dual`, `thresholds`,
-`separation`, and `pqp`.
+`solving`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-import pqp
 from ranking.arguments import positive_number
 from ranking.arrays import Array
 from ranking.errors import DataError
 from ranking.kernels import Gamma, Kernel
-from ranking.ordinal.dual import dual_program, dual_value, primal_value, squared_dual_program
+from ranking.ordinal.dual import dual_value, primal_value
 from ranking.ordinal.hinges import Scope
+from ranking.ordinal.solving import Answer, Task, generate_solution, solve_margin
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.ordinal.training import OrdinalModel, Training
 
@@ -47,6 +47,10 @@ class OrdinalSVM(OrdinalModel):
         Whether thresholds are made to ascend. The paper does not ask for it; where its own solution ascends
         both are the same.
 
+    working_set, add, random_state
+        Row and column generation: which objects are in the program at first, "extremes" or "random" ones of
+        each level or row numbers; of those that are violated the worst `add` join in every round, or all.
+
     Attributes
     ----------
     coef_ : weights of features, of a linear kernel only.
@@ -54,6 +58,8 @@ class OrdinalSVM(OrdinalModel):
     thresholds_ : ascending; of several optimal ones the middle.
     classes_ : the levels that occur, lowest first.
     objective_, duality_gap_ : the optimal value, and how far it may be from it, relatively.
+    margin_ : 2/‖f‖.
+    rounds_, working_set_ : how the working set grew, and which distinct objects it held in the end.
     n_features_in_, feature_names_in_.
 
     >>> model = OrdinalSVM(C=10).fit([[0.0], [1.0], [3.0], [4.0]], ["a", "a", "b", "b"])
@@ -78,9 +84,15 @@ class OrdinalSVM(OrdinalModel):
         levels: Sequence[Any] | None = None,
         scope: Scope = "adjacent",
         ordered: bool = True,
+        working_set: Any = None,
+        add: int | None = None,
+        random_state: int | None = None,
     ) -> None:
         self.C = C
         self.norm = norm
+        self.working_set = working_set
+        self.add = add
+        self.random_state = random_state
         super().__init__(
             kernel=kernel,
             gamma=gamma,
@@ -98,27 +110,33 @@ class OrdinalSVM(OrdinalModel):
         if self.norm not in (1, 2):
             raise DataError(f"norm must be 1 or 2, got {self.norm!r}")
         training = self._read(X, y, sample_weight)
-        return self._keep(training, self._solved(training, C), C)
+        task = Task(C, self.norm, self.ordered, self.scope)
+        if self.working_set is None:
+            return self._keep(training, solve_margin(training, task), C)
+        answer = generate_solution(training, task, self.working_set, self.add, self.random_state)
+        self.rounds_, self.working_set_ = answer.rounds, answer.items
+        return self._keep(training, answer, C)
 
-    def _solved(self, training: Training, C: float) -> Array:
-        """Return the dual variables."""
-        representation, hinges = training.representation, training.hinges
-        if self.norm == 2:
-            return np.asarray(pqp.solve(squared_dual_program(representation, hinges, self.ordered, C), 0).x)
-        return np.asarray(pqp.solve(dual_program(representation, hinges, self.ordered), C).x)
-
-    def _keep(self, training: Training, alpha: Array, C: float) -> "OrdinalSVM":
+    def _keep(self, training: Training, answer: Answer, C: float) -> "OrdinalSVM":
         """Keep a solution under the names scikit-learn's users look for."""
-        representation, hinges = training.representation, training.hinges
+        representation, hinges, alpha = training.representation, training.hinges, answer.alpha
         self.training_, self.alpha_ = training, alpha
         self._b = np.asarray(representation.basis(hinges.pairs) @ alpha).ravel()
         self.dual_coef_ = np.asarray(hinges.shares @ alpha)
-        self.thresholds_ = middle_thresholds(hinges, representation.scores(self._b), self.ordered)
+        middle = middle_thresholds(hinges, representation.scores(self._b), self.ordered)
+        self.thresholds_ = middle if answer.thresholds is None else answer.thresholds
         values = (representation, hinges, self._b)
         self.objective_ = primal_value(*values, self.thresholds_, C, self.norm)
         lower = dual_value(*values, alpha, C, self.norm)
         self.duality_gap_ = (self.objective_ - lower) / self.objective_ if self.objective_ else 0.0
         return self
+
+    @property
+    def margin_(self) -> float:
+        """The distance 2/‖f‖ of two neighbouring levels that the hard margin keeps, or violations pay for."""
+        check_is_fitted(self)
+        norm = np.sqrt(self.training_.representation.squared_norm(self._b))
+        return float(2 / norm) if norm else np.inf
 
     @property
     def coef_(self) -> Array:

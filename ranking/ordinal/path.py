@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
@@ -18,11 +19,14 @@ from ranking.errors import DataError
 from ranking.kernels import Gamma, Kernel
 from ranking.level_steps import LevelLines, level_curve
 from ranking.ordinal.dual import dual_program
+from ranking.ordinal.generation import initial_working_set
 from ranking.ordinal.hinges import Scope
-from ranking.ordinal.lines import level_lines
 from ranking.ordinal.model import OrdinalSVM
+from ranking.ordinal.solving import Answer
+from ranking.ordinal.stretches import Limits, Round, Stretch, trace_stretches
 from ranking.ordinal.thresholds import middle_thresholds
-from ranking.ordinal.training import OrdinalModel
+from ranking.ordinal.traced import TracedPath
+from ranking.ordinal.training import OrdinalModel, Training
 from ranking.selection import SelectionCurve
 
 
@@ -37,12 +41,17 @@ class OrdinalSVMPath(OrdinalModel):
         The C that `predict` uses, until `select` chooses one; None is the end of the path.
     kernel, gamma, degree, coef0, kernel_params, levels, scope, ordered
         As for `OrdinalSVM`.
+    working_set, add, random_state
+        Row and column generation: which objects are in the program at first, "extremes" or "random" ones of
+        each level or row numbers; others join when they would be violated, at most `add` at a time. None has
+        all objects in it from the beginning. Worth it where C_min is so large that few margins are violated.
     max_pieces, time_limit
-        Stop early; `path_.stopped` then says why, and the path reaches to `C_end_`.
+        Stop early; `traced_.stopped` then says why, and the path reaches to `C_end_`.
 
     Attributes
     ----------
     path_ : the `pqp.Path` of the dual variables, one a hinge, in C; `path_.certify()` proves it.
+    traced_ : the same, also where there are working sets: its `stretches`; `rounds_` tells how they grew.
     breakpoints_ : where it bends.
     C_, C_end_ : the C in use, and the last one the path knows.
     is_separable_ : whether the last piece is the hard margin's; None if the path ends before.
@@ -69,12 +78,18 @@ class OrdinalSVMPath(OrdinalModel):
         levels: Sequence[Any] | None = None,
         scope: Scope = "adjacent",
         ordered: bool = True,
+        working_set: Any = None,
+        add: int | None = None,
+        random_state: int | None = None,
         max_pieces: int | None = None,
         time_limit: float | None = None,
     ) -> None:
         self.C_max = C_max
         self.C_min = C_min
         self.C = C
+        self.working_set = working_set
+        self.add = add
+        self.random_state = random_state
         self.max_pieces = max_pieces
         self.time_limit = time_limit
         super().__init__(
@@ -98,16 +113,42 @@ class OrdinalSVMPath(OrdinalModel):
         """Trace the path for ordered labels; `progress` hears how far it is."""
         ends = self._interval()
         training = self._read(X, y, sample_weight)
-        program = dual_program(training.representation, training.hinges, self.ordered)
-        self.path_ = pqp.solve_path(
-            program, ends, max_pieces=self.max_pieces, time_limit=self.time_limit, progress=progress
-        )
-        if not self.path_.segments:
-            raise DataError(f"the path has no piece: {self.path_.stopped}; raise time_limit")
         self.training_ = training
-        self._basis = training.representation.basis(training.hinges.pairs)
+        self.traced_ = self._trace(training, ends, progress)
+        self._basis = self.traced_.basis
         self.C_ = self._known(self.C_end_ if self.C is None else self.C)
         return self
+
+    def _trace(
+        self, training: Training, ends: tuple[float, float], progress: Callable[[Any], None] | None
+    ) -> TracedPath:
+        """Return the path on all objects, or on a working set that grows."""
+        if self.working_set is not None:
+            return self._generate(training, ends)
+        path = pqp.solve_path(
+            dual_program(training.representation, training.hinges, self.ordered),
+            ends,
+            max_pieces=self.max_pieces,
+            time_limit=self.time_limit,
+            progress=progress,
+        )
+        if not path.segments:
+            raise DataError(f"the path has no piece: {path.stopped}; raise time_limit")
+        everything = np.arange(training.hinges.n_items), np.arange(len(training.hinges))
+        stretch = Stretch(path, *everything, float(path.lo), float(path.hi))
+        return TracedPath(training, [stretch], self.ordered, path.stopped)
+
+    def _generate(self, training: Training, ends: tuple[float, float]) -> TracedPath:
+        """Return the path by row and column generation."""
+        rounds: list[Round] = []
+        X = training.representation.X[training.items]
+        rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
+        start = training.items[rows]
+        limits = Limits(self.max_pieces, self.time_limit)
+        traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
+        self.rounds_ = pd.DataFrame(rounds)
+        stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
+        return TracedPath(training, traced, self.ordered, stopped)
 
     def _interval(self) -> tuple[float, float]:
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
@@ -119,30 +160,32 @@ class OrdinalSVMPath(OrdinalModel):
         return C_min, C_max
 
     @property
+    def path_(self) -> pqp.Path:
+        """The path of the dual variables, where it was traced on all objects at once."""
+        check_is_fitted(self)
+        if self.working_set is not None:
+            raise AttributeError("the path was traced on working sets: see traced_.stretches")
+        return self.traced_.stretches[0].path
+
+    @property
     def C_end_(self) -> float:
         """The largest C the path knows; of a path without end its last bend, or 1 beyond its beginning."""
-        if np.isfinite(float(self.path_.hi)):
-            return float(self.path_.hi)
-        bends = self.breakpoints_
-        return float(bends[-1]) if len(bends) else float(self.path_.lo) + 1.0
+        return self.traced_.last_bend
 
     @property
     def breakpoints_(self) -> Array:
         """The values of C at which the path bends, ascending."""
-        return np.array(self.path_.breakpoints, dtype=float)
+        return self.traced_.breakpoints
 
     @property
     def is_separable_(self) -> bool | None:
         """Whether every object is at its margin or beyond on the last piece; None unless C_max is inf."""
         check_is_fitted(self)
-        last = self.path_.segments[-1]
-        if np.isfinite(float(self.path_.hi)) or last.basis is None:
-            return None
-        return "upper" not in last.basis.variables
+        return self.traced_.is_separable
 
     def alpha_at(self, C: float) -> Array:
         """Return the dual variables at one C, one a hinge."""
-        return np.asarray(self.path_.x(self._known(C)))
+        return self.traced_.alpha(self._known(C))
 
     def coef_at(self, C: float) -> Array:
         """Return the weights of features of a linear model, or β, one a distinct object, of another one."""
@@ -179,12 +222,11 @@ class OrdinalSVMPath(OrdinalModel):
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_counted"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        return model._keep(self.training_, self.alpha_at(where), where)
+        return model._keep(self.training_, Answer(self.alpha_at(where)), where)
 
     def lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
-        rows = self.training_.representation.evaluate(self._new_rows(X))
-        return level_lines(self.path_, self.training_, self._basis, rows, self.ordered)
+        return self.traced_.lines(self._new_rows(X))
 
     def select(self, X: Any, y: Any, metric: Any = "mean_absolute_error") -> SelectionCurve:
         """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best.
@@ -200,9 +242,10 @@ class OrdinalSVMPath(OrdinalModel):
     def _known(self, C: Any) -> float:
         check_is_fitted(self)
         value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
-        if not self.path_.lo <= value <= self.path_.hi:
-            early = self.path_.stopped
+        traced = self.traced_
+        if not traced.lo <= value <= traced.hi:
+            early = traced.stopped
             remedy = "change C_min or C_max" if early is None else f"it was stopped ({early})"
-            ends = f"{float(self.path_.lo):g} and {float(self.path_.hi):g}"
+            ends = f"{traced.lo:g} and {traced.hi:g}"
             raise DataError(f"C must be between {ends}, the ends of the path, got {C!r}; {remedy}")
         return value

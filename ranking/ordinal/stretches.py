@@ -21,7 +21,6 @@ from ranking.arguments import Integers
 from ranking.arrays import Array
 from ranking.ordinal.dual import dual_program, threshold_matrix
 from ranking.ordinal.hinges import Hinges
-from ranking.ordinal.lines import multiplier_lines
 from ranking.ordinal.training import Training
 from ranking.representation import Representation
 
@@ -49,6 +48,13 @@ class Stretch:
         return sum(bool(segment.lo < self.hi) for segment in self.path.segments)
 
 
+class Limits(NamedTuple):
+    """How many pieces are traced, and for how many seconds, at most."""
+
+    max_pieces: int | None = None
+    time_limit: float | None = None
+
+
 class Round(NamedTuple):
     """Where a stretch begins, how many objects its working set has and how many join behind it."""
 
@@ -68,6 +74,20 @@ class Outside(NamedTuple):
     C: float | None
     items: Integers
     violated: Integers
+
+
+class Budget:
+    """What is left of limits."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.pieces, self.begin = limits, 0, time.perf_counter()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether neither limit is reached."""
+        most, seconds = self.limits
+        is_late = seconds is not None and time.perf_counter() - self.begin > seconds
+        return not is_late and (most is None or self.pieces < most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +146,7 @@ def trace_stretches(
     ordered: bool,
     start: Integers,
     add: int | None = None,
+    limits: Limits | None = None,
     told: Callable[[Round], None] | None = None,
 ) -> Iterator[Stretch]:
     """Yield the stretches of a path, begun with the working set `start` of items.
@@ -134,7 +155,8 @@ def trace_stretches(
     violated most; all that are violated anywhere on the pieces traced so far if None.
     """
     (C, hi), items, states = ends, np.unique(start), None
-    while True:
+    budget = Budget(limits or Limits())
+    while budget.is_left:
         begin = time.perf_counter()
         working = Working(training, items, ordered)
         path = pqp.solve_path(working.program(), (C, hi), start=working.basis(states), max_pieces=CHUNK)
@@ -142,8 +164,10 @@ def trace_stretches(
         end = float(path.hi) if found.C is None else found.C
         if told is not None:
             told(Round(C, len(items), len(found.items), len(path.segments), time.perf_counter() - begin))
-        if end > C:
-            yield Stretch(path, items, working.numbers, C, end)
+        if end > C or found.C is None:
+            stretch = Stretch(path, items, working.numbers, C, end)
+            budget.pieces += stretch.pieces
+            yield stretch
         if found.C is None and path.stopped is None:
             return
         states, items = working.states(path.left(end) if end > C else path(C)), np.union1d(items, found.items)
@@ -156,7 +180,7 @@ def _outside(working: Working, path: pqp.Path, add: int | None) -> Outside:
     """Return where the first object outside is violated, and which join: first the first, and the worst."""
     hinges, representation = working.training.hinges, working.training.representation
     images = path.images(working.representation.basis(working.hinges.pairs))
-    thresholds = multiplier_lines(path, threshold_matrix(hinges.n_thresholds, working.ordered))
+    thresholds = path.multiplier_images(threshold_matrix(hinges.n_thresholds, working.ordered))
     rest = np.setdiff1d(np.arange(hinges.n_items), working.items, assume_unique=True)
     when, slack = np.full(len(hinges), np.inf), np.full(len(hinges), -np.inf)
     for begin in range(0, len(rest), ROWS):

@@ -5,7 +5,7 @@ May touch: `errors`, `arguments`, `arrays`, `kernels`, `representation`, `levels
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,8 @@ from ranking.representation import Representation, represent
 class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
-    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects;
-    `codes` and `weight` are those of all objects.
+    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects,
+    `items` tells which of them every object is; `codes` and `weight` are those of all objects.
     """
 
     representation: Representation
@@ -43,8 +43,24 @@ class Training:
     levels: Levels
     declared: Levels
     first: Integers
+    items: Integers
     codes: Integers
     weight: Array
+
+    def part(self, items: Integers) -> "Training":
+        """Return the training data of some ascending items alone."""
+        place = np.full(self.hinges.n_items, -1)
+        place[items] = np.arange(len(items))
+        kept = place[self.items] >= 0
+        return replace(
+            self,
+            representation=self.representation.part(items),
+            hinges=self.hinges.part(items),
+            first=self.first[items],
+            items=place[self.items[kept]],
+            codes=self.codes[kept],
+            weight=self.weight[kept],
+        )
 
 
 class OrdinalModel(ClassifierMixin, BaseEstimator):
@@ -83,7 +99,7 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         representation = represent(rows, *parameters)
         first, items = distinct_rows(rows)
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
-        return Training(representation.part(first), hinges, observed, levels, first, codes, weight)
+        return Training(representation.part(first), hinges, observed, levels, first, items, codes, weight)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
@@ -100,8 +116,6 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
             raise DataError(f"X, y and sample_weight do not fit together: {error}") from error
         levels = read_levels(labels, self.levels)
         counts = weight > 0
-        if not counts.any():
-            raise DataError("sample_weight is 0 for every object; at least two levels need a positive one")
         kept = rows if counts.all() else rows[counts]
         if self.kernel == "precomputed" and not counts.all():
             kept = kept[:, counts]
@@ -122,7 +136,7 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
         return rows[:, self._counted][:, self.training_.first] if self.kernel == "precomputed" else rows
 
     def _margins_of(self, f: Array, thresholds: Array) -> Array:
-        """Return how far scores are inside each level, below 0 outside; with two levels, above the threshold."""
+        """Return how far scores are inside each level, or below 0; of two levels, above the threshold."""
         if len(thresholds) == 1:
             return np.asarray(f - thresholds[0])
         ends = np.concatenate([[-np.inf], np.sort(thresholds), [np.inf]])

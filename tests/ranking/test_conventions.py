@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ranking import RankSVM, RankSVMPath, RankSVMPathCV
+from ranking import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV, RankSVM, RankSVMPath, RankSVMPathCV
 from ranking.metrics import pairwise_accuracy
 from tests.ranking.rankings import gaussian
 
@@ -27,12 +27,17 @@ ESTIMATORS = [
     RankSVMPath(reduction="tree", C_max=1, kernel="precomputed"),
     RankSVM(reduction="tree", kernel="minmax"),
     RankSVMPathCV(RankSVMPath(reduction="tree", C_max=1), cv=2),
+    OrdinalSVM(),
+    OrdinalSVM(kernel="rbf", gamma="auto"),
+    OrdinalSVMPath(C_max=1),
+    OrdinalSVMPathCV(OrdinalSVMPath(C_max=1), cv=2),
 ]
 # What scikit-learn does to a Gram matrix, which is none any more.
 NO_GRAM_MATRIX = {
     "check_positive_only_tag_during_fit": "the mean of all entries is subtracted",
     "check_estimators_dtypes": "entries are rounded to 32 bits, or to whole numbers",
 }
+NO_ORDER = {"check_classifiers_classes": "strings have no order of their own, and are refused without levels"}
 FITTED = [
     RankSVM(kernel="rbf"),
     RankSVMPath(kernel="rbf", C_max=5),
@@ -42,6 +47,8 @@ FITTED = [
 
 def failures(estimator):
     """Checks that cannot pass, and why."""
+    if isinstance(estimator, OrdinalSVM | OrdinalSVMPath | OrdinalSVMPathCV):
+        return NO_ORDER
     return NO_GRAM_MATRIX if getattr(estimator, "kernel", None) == "precomputed" else {}
 
 

@@ -1,0 +1,164 @@
+r"""Generation: a problem with many objects solved through few of them, by rows and columns that are added.
+
+The algorithms RCH̄, RCH̃ and RCS̄ of Izunaga, Sato, Tatsumi and Yamamoto (2014) are one: solve the problem of a
+working set W, find the objects outside whose hinges the solution violates, add them, until there are none.
+The last solution is one of all objects [Lemmas 2 and 3]: a relaxation that turned out to be feasible.
+Objectives never fall from round to round, since W only grows, at most until it holds all objects.
+
+Room: how to solve on W and how to measure violations in; the last solution, W and the rounds out. Knows no
+program.
+May touch: `errors`, `arguments`, `arrays`.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ranking.arguments import Integers
+from ranking.arrays import Array
+from ranking.errors import DataError
+
+# Violations are measured relative to 1 and the numbers they are differences of; less than this is rounding.
+TOLERANCE = 1e-9
+
+
+class Solved(Protocol):
+    """What is asked of a solution: its value."""
+
+    @property
+    def objective(self) -> float:
+        """The optimal value on the working set."""
+
+
+S = TypeVar("S", bound=Solved)
+
+
+@dataclass(frozen=True, eq=False)
+class Generation(Generic[S]):
+    """A solution for all objects, the working set it was found on, and a table of the rounds.
+
+    The table has the columns objective, working (objects in W), violators (outside, before some of them are
+    added) and seconds.
+    """
+
+    solution: S
+    working: Integers
+    rounds: pd.DataFrame = field(repr=False)
+
+
+def generate(
+    solve_on: Callable[[Integers], S],
+    violation_of: Callable[[S, Integers], Array],
+    start: Integers,
+    n: int,
+    add: int | Literal["all"] = "all",
+) -> Generation[S]:
+    """Return the solution of a problem of n objects, solved on growing working sets.
+
+    Parameters
+    ----------
+    solve_on
+        The solution for some objects, given by ascending row numbers.
+    violation_of
+        By how much a solution violates what each of some other objects asks, as a relative number.
+    start
+        The first working set, of distinct row numbers; see `initial_working_set`.
+    add
+        How many violators a round adds, the worst first, or "all" of them.
+
+    >>> class Largest:
+    ...     def __init__(self, rows): self.objective = max(x[row] for row in rows)
+    >>> x = [3.0, 9.0, 4.0, 7.0]
+    >>> def excess(best, rest): return np.take(x, rest) - best.objective
+    >>> found = generate(Largest, excess, start=np.array([0]), n=4, add=1)
+    >>> found.solution.objective, found.working.tolist(), found.rounds["violators"].tolist()
+    (9.0, [0, 1], [3, 0])
+    """
+    most = n if add == "all" else _count(add, "add")
+    working, records = np.unique(start), []
+    while True:
+        begin = time.perf_counter()
+        solution = solve_on(working)
+        rest = np.setdiff1d(np.arange(n), working)
+        violation = violation_of(solution, rest)
+        worst = np.argsort(-violation, kind="stable")[: np.count_nonzero(violation > TOLERANCE)]
+        records.append((solution.objective, len(working), len(worst), time.perf_counter() - begin))
+        if not len(worst):
+            columns = ["objective", "working", "violators", "seconds"]
+            return Generation(solution, working, pd.DataFrame(records, columns=columns))
+        working = np.union1d(working, rest[worst[:most]])
+
+
+def initial_working_set(
+    codes: Integers,
+    X: Any = None,
+    how: Any = "extremes",
+    random_state: int | None = None,
+    count: int = 2,
+    name: str = "how",
+) -> Integers:
+    """Return row numbers to start with, at least one of every level.
+
+    Parameters
+    ----------
+    X
+        Rows of features, for "extremes".
+    how
+        "extremes": of every level the lowest and the highest object along the direction in which the means of
+        the levels rise; "random": of every level `count` objects; or row numbers, which are checked.
+    name
+        What messages call `how`.
+
+    >>> X, codes = np.array([[1.0], [2.0], [3.0], [5.0], [6.0]]), np.array([0, 0, 0, 1, 1])
+    >>> initial_working_set(codes, X).tolist(), initial_working_set(codes, how=[4, 0]).tolist()
+    ([0, 2, 3, 4], [0, 4])
+    """
+    if not isinstance(how, str):
+        return _given(how, codes, name)
+    if how == "extremes" and X is not None:
+        along = _along(X, codes)
+        chosen = [rows[[along[rows].argmin(), along[rows].argmax()]] for rows in _by_level(codes)]
+    elif how == "random":
+        chance = np.random.default_rng(random_state)
+        some = _count(count, "count")
+        chosen = [chance.permutation(rows)[:some] for rows in _by_level(codes)]
+    else:
+        remedy = "; 'extremes' needs X" if how == "extremes" else ""
+        raise DataError(f"{name} must be 'extremes', 'random' or row numbers, got {how!r}{remedy}")
+    return np.unique(np.concatenate(chosen))
+
+
+def _count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        wanted = "a positive integer, or 'all'" if name == "add" else "a positive integer"
+        raise DataError(f"{name} must be {wanted}, got {value!r}")
+    return int(value)
+
+
+def _along(X: Any, codes: Integers) -> Array:
+    """Return the rows as numbers along the direction in which the means of levels rise."""
+    counts = np.bincount(codes)
+    sums = np.asarray([np.asarray(X[rows].sum(axis=0)).ravel() for rows in _by_level(codes)])
+    means, level = sums / counts[counts > 0, None], np.flatnonzero(counts)
+    return np.asarray(X @ ((level - level.mean()) @ means)).ravel()
+
+
+def _by_level(codes: Integers) -> list[Integers]:
+    return [np.flatnonzero(codes == level) for level in np.unique(codes)]
+
+
+def _given(rows: Any, codes: Integers, name: str) -> Integers:
+    """Return row numbers after checking that they are such and that no level is missing."""
+    given = np.asarray(rows)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        raise DataError(f"{name} must be row numbers, got dtype {given.dtype} of shape {given.shape}")
+    for row in given[(given < 0) | (given >= len(codes))][:1]:
+        raise DataError(f"{name} holds the row {row}; rows run from 0 to {len(codes) - 1}")
+    for level in np.setdiff1d(codes, codes[given])[:1]:
+        raise DataError(f"{name} holds no object of level {level}; add at least one of every level")
+    return np.unique(given).astype(np.int64)
