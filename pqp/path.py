@@ -19,7 +19,7 @@ from pqp.certificate import Certificate, check
 from pqp.documents import path_document, write_document
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.field import SAME_POINT, Array, Field, Number, as_numbers, infinite, is_infinite, shown
-from pqp.images import Images, images_of, multiplier_images_of
+from pqp.images import Images, images_of
 from pqp.log import PivotLog
 from pqp.plot import plot_path
 from pqp.problem import ParametricQP
@@ -203,8 +203,17 @@ class Path:
         return images_of(self.segments[pieces], B)
 
     def multiplier_images(self, B: Any, pieces: slice = slice(None)) -> Images:
-        """Return the lines of B y, y being the multipliers of the rows, on all optimal pieces, or on some."""
-        return multiplier_images_of(self.segments[pieces], B)
+        """Return the lines of B y (thresholds, prices), on all optimal pieces, or on some.
+
+        y are the multipliers of rows: B has one column a row of the problem.
+
+        >>> import pqp
+        >>> problem = pqp.ParametricQP([[1]], [-4], A=[[2]], row_upper=pqp.mu)
+        >>> prices = pqp.solve_path(problem, (0, 10)).multiplier_images([[10]])
+        >>> prices.lo.tolist(), prices.at(4.0).tolist()
+        ([0.0, 8.0], [-10.0])
+        """
+        return images_of(self.segments[pieces], B, "y")
 
     def counts(self) -> "pd.DataFrame":
         """Return for every optimal piece how many variables, and rows, are in which state."""

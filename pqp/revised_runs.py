@@ -40,6 +40,8 @@ CROWD = 4
 CLOSE = 1e-3
 # A way that ends this close to its goal, beside its length, may have arrived.
 SHORT = 1e-4
+# A breakpoint this close to where all limits meet, beside the length of the way there, may be round-off.
+CLOSEST = 1e-8
 # How far out an obvious solution is looked for where an interval has no end.
 POWERS = range(0, 7, 2)
 
@@ -126,26 +128,29 @@ class RevisedRunner:
         if origin != begin:
             way = self._new(ways)
             self._go(way, (origin, begin), states, watch, part)
-            self._sharpen(way, begin)
+            self._sharpen(way, (origin, begin))
             states = way.first_states(self.journey.translation)
         if origin != stop or origin == begin:
             self._go(self._new(ways), (origin, stop), states, watch, part)
 
-    def _sharpen(self, way: Way, end: Number) -> None:
+    def _sharpen(self, way: Way, ends: tuple[Number, Number]) -> None:
         """Solve anew, at its end, for the last line of a way to where all limits meet.
 
-        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be round-off.
+        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be round-off, and so
+        may be the last breakpoints before.
         """
-        mu = float(end)
-        if way.lines and way.lines[-1].end == mu and all_limits_meet(self.journey.scene, mu):
+        mu = float(ends[1])
+        if not way.lines or way.lines[-1].end != mu or not all_limits_meet(self.journey.scene, mu):
+            return
+        if not self._has_arrived(way, ends, CLOSEST):
             way.lines[-1] = self.repair.solved_at(way.steps(), way.lines[-1], mu)
 
-    def _has_arrived(self, way: Way, ends: tuple[Number, Number]) -> bool:
+    def _has_arrived(self, way: Way, ends: tuple[Number, Number], close: float = SHORT) -> bool:
         """Tell whether a way ends so close to its goal that its last line of any length can be carried on.
 
         Where all limits meet, all items tie before; what is optimal at both ends of a line is so between.
         """
-        end, short = float(ends[1]), SHORT * abs(float(ends[0]) - float(ends[1]))
+        end, short = float(ends[1]), close * abs(float(ends[0]) - float(ends[1]))
         if not way.lines or not abs(way.lines[-1].end - end) <= short:
             return False
         trimmed = way.trimmed(end, short)

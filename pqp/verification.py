@@ -6,14 +6,14 @@ May touch: `field`, `stairs`, `forms`, `thin`, `checking`, `sweeping`, `walk`, `
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pqp.checking import Block, Packed, Pass, fill_block, largest_misses
 from pqp.collecting import Leg
 from pqp.field import Array
-from pqp.forms import DENSE, NOTHING, thin_part
+from pqp.forms import DENSE, NOTHING, PAIRED, thin_part
 from pqp.revised import NO_CHANGES, Line
 from pqp.sweeping import fill_points, first_points, new_points, new_stand, swept_misses
 from pqp.thin import can_sweep, entering, passing, width_of
@@ -30,6 +30,14 @@ BEGINNING = 16
 CHUNK = 256
 # A line without end is checked this many times farther out than it starts.
 FAR = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What is held outside R where some lines begin, and M times that: constants and slopes as rows."""
+
+    held: Array
+    products: Array
 
 
 def misses(leg: Leg, setting: Setting) -> Array:
@@ -90,10 +98,11 @@ def _missed_in_full(leg: Leg, setting: Setting) -> Array:
     scales = _couples(setting), _tops(setting)
     for begin in range(0, len(leg.lines), CHUNK):
         packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
-        state = _based(state, setting)
+        standing = _standing(state, setting)
+        state = _based(state, standing, setting)
         while number < len(packed.ends):
             number, count = fill_block(setting.form, setting.tables, packed, number, state, points)
-            found = _block_misses(setting, scales, points, count)
+            found = _block_misses(setting, scales, standing, points, count)
             np.maximum.at(result, begin + points.numbers[:count], found)
     return result
 
@@ -108,19 +117,40 @@ def _empty_block(count: int, size: int) -> Block:
     )
 
 
-def _based(state: Pass, setting: Setting) -> Pass:
-    """Return a pass that begins afresh to keep M times what is held, if columns of M are cheaper than M."""
-    if DENSE not in (setting.form.H.kind, setting.form.G.kind):
-        return state
+def _has(kind: int, setting: Setting) -> bool:
+    return kind in (setting.form.H.kind, setting.form.G.kind)
+
+
+def _standing(state: Pass, setting: Setting) -> Standing | None:
+    """Return what stands where a pass is, if columns of M are cheaper than M."""
+    if not _has(DENSE, setting) and not _has(PAIRED, setting):
+        return None
     outside = np.where(setting.is_unknown(state.steps)[:, None], 0.0, state.held)
-    return state._replace(base=np.ascontiguousarray(setting.system.times(outside).T))
+    return Standing(outside.T, np.ascontiguousarray(setting.system.times(outside).T))
 
 
-def _block_misses(setting: Setting, scales: tuple[Array, Array], points: Block, count: int) -> Array:
+def _based(state: Pass, standing: Standing | None, setting: Setting) -> Pass:
+    """Return a pass that begins afresh to keep M times what is held, if M is dense."""
+    if standing is None or not _has(DENSE, setting):
+        return state
+    return state._replace(base=standing.products)
+
+
+def _block_misses(
+    setting: Setting, scales: tuple[Array, Array], standing: Standing | None, points: Block, count: int
+) -> Array:
     products = points.products[:count]
-    if DENSE not in (setting.form.H.kind, setting.form.G.kind):
-        products = np.ascontiguousarray(setting.system.times(points.v[:count].T).T)
+    if not _has(DENSE, setting):
+        products = _products(setting, standing, points.v[:count], points.mus[:count, None])
     return np.asarray(largest_misses(setting.form, setting.tables, setting.q, scales, points, products))
+
+
+def _products(setting: Setting, standing: Standing | None, v: Array, mus: Array) -> Array:
+    """Return M v of some points; of what still stands the product is known, and few other items differ."""
+    if standing is None:
+        return np.ascontiguousarray(setting.system.times(v.T).T)
+    rest = v - (standing.held[0] + mus * standing.held[1])
+    return setting.system.times(rest.T).T + (standing.products[0] + mus * standing.products[1])
 
 
 def _couples(setting: Setting) -> Array:

@@ -68,10 +68,16 @@ class Representation:
         D = self._incidence(pairs)
         return (D @ self.X).T if self.is_linear else D.T.tocsr()
 
-    def hessian(self, pairs: Array) -> pqp.Gram | pqp.PairGram:
-        """Return D K Dᵀ, known by its factor if the kernel is linear: then it is convex exactly."""
+    def hessian(self, pairs: Array, diagonal: Array | None = None) -> Any:
+        """Return D K Dᵀ, known by its factor if the kernel is linear: then it is convex exactly.
+
+        With a diagonal, that is added; the sum over a kernel is known by its entries.
+        """
         if self.is_linear:
-            return pqp.Gram(self._incidence(pairs) @ self.X)
+            return pqp.Gram(self._incidence(pairs) @ self.X, diagonal)
+        if diagonal is not None:
+            D = self._incidence(pairs)
+            return np.asarray(D @ (D @ self.gram).T) + np.diag(diagonal)
         has_nothing = bool(pairs.max() == self.X.shape[0])
         try:
             return pqp.PairGram(np.pad(self.gram, (0, 1)) if has_nothing else self.gram, pairs)
@@ -114,10 +120,10 @@ class Representation:
 def represent(
     X: Any,
     kernel: Kernel,
-    gamma: Gamma,
-    degree: float,
-    coef0: float,
-    kernel_params: Mapping[str, Any] | None,
+    gamma: Gamma = None,
+    degree: float = 3,
+    coef0: float = 1.0,
+    kernel_params: Mapping[str, Any] | None = None,
 ) -> Representation:
     """Return the representation of training rows, gamma fixed by them."""
     number = 1.0 if kernel_name(kernel, kernel_params) == "precomputed" else gamma_of(X, gamma)

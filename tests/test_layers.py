@@ -26,7 +26,7 @@ RANKING_LAYERS = """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
 ORDINAL_LAYERS = """
-    students conventions hinges formulations conflicts separation generation working thresholds dual training
+    students conventions hinges formulations conflicts separation generation dual working thresholds training
     stretches solving model lines traced path crossvalidation
 """
 ORDINAL = ORDINAL_LAYERS.split()

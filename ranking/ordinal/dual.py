@@ -26,9 +26,8 @@ def dual_program(
     representation: Representation, hinges: Hinges, ordered: bool, caps: Any = None
 ) -> pqp.ParametricQP:
     """Return the dual with the 1-norm penalty, in mu = C, or with other caps of α in mu."""
-    rows, P = _rows(hinges, ordered), representation.hessian(hinges.pairs)
     upper = pqp.mu * hinges.weight if caps is None else caps
-    return pqp.ParametricQP(P, -np.ones(len(hinges)), lower=0, upper=upper, **rows)
+    return _program(representation.hessian(hinges.pairs), hinges, ordered, upper)
 
 
 def squared_dual_program(
@@ -39,9 +38,8 @@ def squared_dual_program(
     Nothing bounds α from above; instead :math:`\alpha_r = 2 C \omega_r \xi_r` costs
     :math:`\alpha_r^2 / (4 C \omega_r)`.
     """
-    P = representation.gram[np.ix_(hinges.item, hinges.item)] * np.outer(hinges.sign, hinges.sign)
-    P[np.diag_indices(len(hinges))] += 1 / (2 * C * hinges.weight)
-    return pqp.ParametricQP(P, -np.ones(len(hinges)), lower=0, **_rows(hinges, ordered))
+    P = representation.hessian(hinges.pairs, 1 / (2 * C * hinges.weight))
+    return _program(P, hinges, ordered, None)
 
 
 def threshold_matrix(n_thresholds: int, ordered: bool) -> Array:
@@ -68,10 +66,11 @@ def dual_value(
     return value if norm == 1 else value - float((alpha**2 / hinges.weight).sum()) / (4 * C)
 
 
-def _rows(hinges: Hinges, ordered: bool) -> dict[str, Any]:
-    """Return the rows that thresholds are multipliers of."""
-    E = hinges.incidence.toarray()
-    if not ordered:
-        return {"A": E, "row_lower": 0, "row_upper": 0}
-    lower = np.append(np.full(hinges.n_thresholds - 1, -np.inf), 0.0)
-    return {"A": np.cumsum(E, axis=0), "row_lower": lower, "row_upper": 0}
+def _program(P: Any, hinges: Hinges, ordered: bool, upper: Any) -> pqp.ParametricQP:
+    """Return a dual, with the rows that thresholds are multipliers of."""
+    A, row_lower = hinges.incidence.toarray(), np.zeros(hinges.n_thresholds)
+    if ordered:
+        A, row_lower[:-1] = np.cumsum(A, axis=0), -np.inf
+    return pqp.ParametricQP(
+        P, -np.ones(len(hinges)), A, row_lower=row_lower, row_upper=0, lower=0, upper=upper
+    )

@@ -148,7 +148,8 @@ class OrdinalSVM(OrdinalModel):
 
     def predict_projection(self, X: Any) -> Array:
         """Return the score f(x) of every row, which `thresholds_` cut into levels: the higher, the higher."""
-        return self.training_.representation.project(self._new_rows(X), self._b)
+        rows = self._new_rows(X)
+        return self.training_.representation.project(rows, self._b)
 
     def decision_function(self, X: Any) -> Array:
         """Return by how much every row is inside each level, one column a level: the largest is predicted.

@@ -1,9 +1,10 @@
 r"""Working sets: the hard or soft margin of some objects, and what it does to the others.
 
 Rows and columns are generated together: with a kernel, w is a sum over the objects of W, and entries
-:math:`k(x_i, x_j)` are computed for j in W only, a block of rows at a time. For a linear model λ is read from
-the multipliers of (H) or (S), :math:`w = \sum_h s_h \alpha_h x_{i(h)}`: a solution of (H̄) or (S̄) that is
-found without the products X Xᵀ, whose rank is lower than their rounded entries say.
+:math:`k(x_i, x_j)` are computed for j in W only, a block of rows at a time. The margin on W is that of a
+program of `formulations`, solved where float64 serves best: linear models in w, with λ read from multipliers,
+:math:`w = \sum_h s_h \alpha_h x_{i(h)}`; kernels and squared slacks through the dual, since λ and p as
+unknowns square the condition of K.
 
 Room: all objects in; the solution on some, and violations of others, out.
 May touch: `errors`, `arguments`, `arrays`, `levels`, `hinges`, `formulations`, `conflicts`, `separation`,
@@ -22,10 +23,12 @@ from ranking.arrays import Array, as_dense, as_table
 from ranking.errors import DataError, NotSeparableError
 from ranking.levels import Levels
 from ranking.ordinal.conflicts import Conflict, not_separable
-from ranking.ordinal.formulations import Form, soft_margin
+from ranking.ordinal.dual import dual_program, squared_dual_program, threshold_matrix
+from ranking.ordinal.formulations import FORMS, Form, soft_margin
 from ranking.ordinal.generation import Generation, generate, initial_working_set
-from ranking.ordinal.hinges import Scope, distinct_rows, hinges_of
+from ranking.ordinal.hinges import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.separation import checked_levels, separate
+from ranking.representation import Representation, represent
 
 # Entries of a kernel that are held at a time while scores are computed: 8 MB.
 ENTRIES = 2**20
@@ -77,6 +80,10 @@ class MarginProblem:
         if self.X.shape[0] != len(self.codes):
             raise DataError(f"X must have a row for each of {len(self.codes)} labels, got {self.X.shape[0]}")
         positive_number(self.C, "C", can_be_infinite=True)
+        if self.norm not in (1, 2):
+            raise DataError(f"norm must be 1 or 2, got {self.norm!r}")
+        if self.form not in FORMS:
+            raise DataError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}")
         if (self.kernel is not None) != (self.form == "kernel"):
             raise DataError(f"kernel must be given with form='kernel' and only then, got form={self.form!r}")
 
@@ -131,16 +138,37 @@ class MarginProblem:
         weight = None if self.weight is None else self.weight[working]
         hinges = hinges_of(self.codes[working], self._n_levels, group, weight, self.scope)
         rows = working[first]
-        table = self._products(self.X[rows], self.X[rows]) if self.form == "kernel" else self.X[rows]
-        form: Form = "kernel" if self.form == "kernel" else "primal"
-        program = soft_margin(table, hinges, self.C, form, self.norm)
+        if self.form == "kernel" or self.norm == 2:
+            return self._through_dual(rows, hinges)
+        program = soft_margin(self.X[rows], hinges, self.C, ordered=self.ordered)
         point = pqp.solve(program.problem, 0)
         reading = program.read(point.x)
-        coefficients = reading.coefficients
-        if self.form == "dual":
-            multipliers = hinges.sign * point.y[: len(hinges)]
-            coefficients = np.bincount(hinges.item, multipliers, hinges.n_items)
+        coefficients = reading.coefficients if self.form == "primal" else _of_items(hinges, point.y)
         return MarginSolution(rows, coefficients, reading.thresholds, float(point.objective))
+
+    def _through_dual(self, rows: Integers, hinges: Hinges) -> MarginSolution:
+        """Return the soft margin of items through its dual, whose multipliers are the thresholds."""
+        representation = self._representation(self.X[rows])
+        if self.norm == 1:
+            program = dual_program(representation, hinges, self.ordered, self.C * hinges.weight)
+        else:
+            program = squared_dual_program(representation, hinges, self.ordered, self.C)
+        point = pqp.solve(program, 0)
+        coefficients = _of_items(hinges, point.x)
+        if self.form == "primal":
+            coefficients = np.asarray(self.X[rows].T @ coefficients).ravel()
+        thresholds = threshold_matrix(hinges.n_thresholds, self.ordered) @ point.y
+        return MarginSolution(rows, coefficients, thresholds, -float(point.objective))
+
+    def _representation(self, items: Any) -> Representation:
+        """Return the kernel on some items as a matrix, or the items themselves if it is linear."""
+        name = "precomputed" if self.form == "kernel" else "linear"
+        return represent(self._products(items, items) if self.form == "kernel" else items, name)
+
+
+def _of_items(hinges: Hinges, alpha: Array) -> Array:
+    """Return λ of items: the signed sums of the multipliers of their hinges."""
+    return np.bincount(hinges.item, hinges.sign * alpha, hinges.n_items)
 
 
 def generate_margin(

@@ -1,4 +1,4 @@
-"""images: B x along a path is B times x, on compact paths and on all others."""
+"""images: B x, or B y, along a path is B times x, or y, on compact paths and on all others."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,10 @@ from hypothesis import given
 from scipy.sparse import csr_array
 
 import pqp
+from pqp.compact import Trail
 from pqp.errors import ProblemError
 from tests.strategies import instances
+from tests.thresholds import objects, ordinal_dual
 from tests.walking import FEW
 
 
@@ -22,14 +24,19 @@ def ranking_path(pieces=None):
     return pqp.solve_path(problem, (0, 50), max_pieces=pieces)
 
 
-def assert_images_are_products(path, B):
-    images = path.images(B)
+def random_matrix(rows, columns):
+    return np.random.default_rng(1).integers(-2, 3, (rows, columns)).astype(float)
+
+
+def assert_images_are_products(path, B, part="x"):
+    images = path.images(B) if part == "x" else path.multiplier_images(B)
     optimal = [segment for segment in path.segments if segment.status == "optimal"]
     assert len(images) == len(optimal)
     for k, segment in enumerate(optimal):
         assert (images.lo[k], images.hi[k]) == (float(segment.lo), float(segment.hi))
-        for found, x in zip((images.constant[k], images.slope[k]), segment.x, strict=True):
-            np.testing.assert_allclose(found, B @ x.astype(float), rtol=1e-12, atol=1e-12)
+        for found, line in zip((images.constant[k], images.slope[k]), getattr(segment, part), strict=True):
+            product = B @ line.astype(float)
+            np.testing.assert_allclose(found, product, rtol=1e-11, atol=1e-11 * (1 + abs(product).max()))
 
 
 @pytest.mark.parametrize("convert", [np.asarray, csr_array], ids=["dense", "sparse"])
@@ -45,7 +52,37 @@ def test_images_along_a_compact_path_are_products(convert):
 @given(instance=instances())
 def test_images_on_any_problem_are_products(instance):
     path = pqp.solve_path(*instance)
-    assert_images_are_products(path, np.random.default_rng(1).integers(-2, 3, (2, path.problem.n)))
+    assert_images_are_products(path, random_matrix(2, path.problem.n))
+    if path.problem.m:
+        assert_images_are_products(path, random_matrix(2, path.problem.m), "y")
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_images_along_a_compact_path_with_rows_need_no_piece_completed(ordered, monkeypatch):
+    path = pqp.solve_path(ordinal_dual(*objects(150, 7, 5), kernel="rbf", ordered=ordered), (0, 1e4))
+    assert len(path.segments) > 300  # more than are summed up at once
+    assert_images_are_products(path, random_matrix(3, path.problem.n))
+    assert_images_are_products(path, random_matrix(3, path.problem.m), "y")
+    monkeypatch.setattr(Trail, "solution", lambda *_: pytest.fail("a piece was completed"))
+    path.images(np.ones((1, path.problem.n)))
+    path.multiplier_images(np.ones((1, path.problem.m)))
+
+
+def test_images_of_what_was_eliminated_or_merged_or_follows_are_products():
+    """A free variable is eliminated, a row limits one variable, a slack makes a row soft, one is soft."""
+    problem = pqp.ParametricQP(
+        np.diag([1, 1, 1, 0]),
+        [-2 - pqp.mu, -3, -1, 2],
+        A=[[1, 1, 1, 0], [0, 1, 0, 0], [1, 0, 2, 1], [1, 1, 0, 0]],
+        row_lower=[-np.inf, -np.inf, 1 + pqp.mu, -1],
+        row_upper=[4, 2 - pqp.mu / 4, np.inf, 1],
+        lower=[-np.inf, 0, 0, 0],
+        penalty=[np.inf, np.inf, np.inf, 1],
+    )
+    path = pqp.solve_path(problem, (-8, 8))
+    assert len(path.segments) > 2
+    assert_images_are_products(path, np.eye(4))
+    assert_images_are_products(path, np.eye(4), "y")
 
 
 def test_some_pieces_are_those_of_all():
@@ -67,5 +104,7 @@ def test_image_outside_the_path_is_refused():
 
 
 def test_columns_of_B_are_counted():
-    with pytest.raises(ProblemError, match=r"B must have 256 columns.* got shape \(1, 3\)"):
+    with pytest.raises(ProblemError, match=r"B must have 256 columns, one a variable.* got shape \(1, 3\)"):
         ranking_path().images([[1, 2, 3]])
+    with pytest.raises(ProblemError, match=r"B must have 0 columns, one a row.* got shape \(1, 3\)"):
+        ranking_path().multiplier_images([[1, 2, 3]])

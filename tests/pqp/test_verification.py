@@ -8,25 +8,30 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp.collecting import ascending
-from pqp.field import ACCURATE
-from pqp.forms import FACTORED
+from pqp.field import ACCURATE, FLOAT
+from pqp.forms import FACTORED, PAIRED
 from pqp.journey import Journey
 from pqp.repair import Repair
 from pqp.rescue import Rescuer
 from pqp.revised import Line
-from pqp.verification import misses, misses_again
+from pqp.verification import CHUNK, misses, misses_again
 from tests.strategies import instances
+from tests.thresholds import objects, ordinal_dual
 from tests.walking import FEW, SEEDS
 
 
 def leg_of(problem, interval):
     """The lines of a trace from a finite end, and the journey they belong to."""
     assume(not any(np.isinf(end) for end in map(float, interval)))
-    journey = Journey(problem)
-    begin, stop = map(float, interval)
-    lines = [event for event in journey.events(begin, stop) if isinstance(event, Line)]
+    lines, journey = lines_of(problem, *map(float, interval))
     assume(lines)
     return ascending(lines), journey
+
+
+def lines_of(problem, begin, stop):
+    """The lines of a trace, and the journey they belong to."""
+    journey = Journey(problem)
+    return [event for event in journey.events(begin, stop) if isinstance(event, Line)], journey
 
 
 def thin_leg(seed):
@@ -78,6 +83,22 @@ def test_wrong_step_over_thin_factors_is_found(seed, data):
     late = data.draw(st.integers(1, len(leg.lines) - 1))
     lines = (*leg.lines[:late], replace(leg.lines[late], changes=leg.lines[0].changes))
     assert misses(replace(leg, lines=lines), setting)[late] > ACCURATE
+
+
+def test_lines_over_pairs_and_rows_are_judged_as_over_the_matrix_they_stand_for():
+    problem = ordinal_dual(*objects(150, 7, 5), kernel="rbf")
+    lines, journey = lines_of(problem, 1.0, 1e4)
+    leg = ascending(lines)
+    paired, entries = journey.scene.setting, replace(problem, P=problem.P.matrix(FLOAT))
+    assert paired.form.H.kind == PAIRED
+    assert len(leg.lines) > CHUNK
+    assert (misses(leg, paired) <= ACCURATE).all()
+    for wrong in (3, CHUNK + 3):
+        bent = bent_at(leg, wrong, [0.25, 0.0])
+        assert np.flatnonzero(misses(bent, paired) > ACCURATE).tolist() == [wrong]
+        np.testing.assert_allclose(
+            misses(bent, paired), misses(bent, Journey(entries).scene.setting), rtol=1e-6, atol=1e-10
+        )
 
 
 @FEW

@@ -181,7 +181,7 @@ class TestStart:
             ([0, 7], "start holds the row 7; rows run from 0 to 2"),
             ([0.5], "start must be row numbers, got dtype float64"),
             ([[0, 1]], "of shape"),
-            ("best", "how must be 'extremes', 'random' or row numbers, got 'best'"),
+            ("best", "start must be 'extremes', 'random' or row numbers, got 'best'"),
         ],
     )
     def test_starts_that_make_no_sense_are_named(self, start, message):
@@ -193,6 +193,8 @@ class TestStart:
         [
             ({"form": "kernel"}, "kernel must be given with form='kernel'"),
             ({"kernel": gaussian}, "kernel must be given with form='kernel'"),
+            ({"norm": 3}, "norm must be 1 or 2, got 3"),
+            ({"form": "tall"}, "form must be one of primal, dual, kernel, got 'tall'"),
             ({"C": -1.0}, "C must be a positive number, or inf, got -1.0"),
             ({"codes": np.array([0, 2, 2])}, "level 1 has no object"),
             ({"codes": np.array([0, 1])}, "X must have a row for each of 2 labels, got 3"),
