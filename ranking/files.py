@@ -72,7 +72,9 @@ def read_objects(
         raise DataError(f"{source}: column {target!r}, row {row + 1} is empty; give a label or drop the row")
     if table[target].dtype.kind == "f":
         _column(table, target, source)  # an infinite label is no level
-    return Items(_features(table, source, {target, *ignore}), table[target].to_numpy(), None, source)
+    # yes and no have no order of their own, so they are words
+    labels = table[target].astype(str) if table[target].dtype.kind == "b" else table[target]
+    return Items(_features(table, source, {target, *ignore}), labels.to_numpy(), None, source)
 
 
 def same_features(items: Items, like: Items) -> Items:

@@ -95,6 +95,12 @@ class TestOrdinal:
         written = pd.read_csv("p.csv")
         assert written["score"].corr(written["y"]) < 0
 
+    def test_true_and_false_are_words(self, run):
+        table = PARTS["train"].assign(passed=PARTS["train"]["grade"] > "D").drop(columns="grade")
+        table.to_csv("passed.csv", index=False)
+        code, out, _ = run("ordinal passed.csv --target passed --levels False,True --folds 3 --c-max 1")
+        assert (code, lines(out)["levels"]) == (0, "False < True")
+
     def test_LETOR_files_are_read_without_their_queries(self, run):
         part = PARTS["train"]
         write_letor("train.svm", part[EXAMS], part["grade"].cat.codes, np.arange(24))
