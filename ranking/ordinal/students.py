@@ -39,7 +39,7 @@ def students(n: int = 44, random_state: int = 0) -> pd.DataFrame:
     """
     scores = _scores(item_count(n, "n"), np.random.default_rng(random_state))
     places = np.searchsorted(CUTS, scores @ SHARES, side="right")
-    grade = pd.Categorical.from_codes(places, categories=list(GRADES), ordered=True)
+    grade = pd.Categorical.from_codes(places, categories=pd.Index(GRADES), ordered=True)
     return pd.DataFrame({"midterm": scores[:, 0], "final": scores[:, 1], "grade": grade})
 
 
