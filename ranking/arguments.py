@@ -88,14 +88,14 @@ def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integ
     return codes.astype(np.int64), pd.Index(names, name=name).infer_objects()
 
 
-def item_count(n_items: Any) -> int:
+def item_count(n_items: Any, name: str = "n_items") -> int:
     """Return how many items there are.
 
     >>> item_count(np.int64(3))
     3
     """
     if not isinstance(n_items, Integral) or n_items < 1:
-        raise DataError(f"n_items must be a positive integer, got {n_items!r}")
+        raise DataError(f"{name} must be a positive integer, got {n_items!r}")
     return int(n_items)
 
 

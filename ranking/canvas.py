@@ -1,7 +1,7 @@
 """The canvas: axes over C on a logarithmic scale, colours everybody can tell apart, names beside curves.
 
 Room: a fitted path in, the stretch of C to draw and prepared axes out. Draws no curve.
-May touch: `errors`, `ranksvm_path`, `crossvalidation`, and matplotlib, which is imported only to draw.
+May touch: `errors`, `ranksvm_path`, `search`, and matplotlib, which is imported only to draw.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.arrays import Array
-from ranking.crossvalidation import RankSVMPathCV
 from ranking.errors import DataError
 from ranking.ranksvm_path import RankSVMPath
+from ranking.search import PathSearch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,24 +56,30 @@ class Window:
         return C[first:last]
 
 
-def fitted_path(model: Any) -> RankSVMPath:
-    """Return the fitted path of an estimator that has one."""
-    if not isinstance(model, RankSVMPath | RankSVMPathCV):
-        wanted = "a RankSVMPath or a RankSVMPathCV"
-        raise DataError(f"path_model must be {wanted}, which know every C, got {type(model).__name__}")
-    check_is_fitted(model)
-    return model if isinstance(model, RankSVMPath) else model.best_estimator_
+def fitted_path(model: Any, kinds: tuple[type[Any], ...] = (RankSVMPath,)) -> Any:
+    """Return the fitted path of an estimator that has one of the given kinds, or chose one by folds."""
+    path = model
+    if isinstance(model, PathSearch):
+        check_is_fitted(model)
+        path = model.best_estimator_
+    if not isinstance(path, kinds):
+        wanted = " or ".join(f"a {kind.__name__}" for kind in kinds).replace("a O", "an O")
+        raise DataError(
+            f"path_model must be {wanted}, or chosen by folds, to know every C; got {type(model).__name__}"
+        )
+    check_is_fitted(path)
+    return path
 
 
-def window_of(bends: Array, end: float) -> Window:
-    """Return the C to draw of a path that begins at 0: from its first bend to its end, or beyond the last.
+def window_of(bends: Array, end: float, begin: float = 0.0) -> Window:
+    """Return the C to draw of a path: from its first bend to its end, or beyond the last.
 
     >>> window_of(np.array([0.5, 2.0]), 10)
     Window(lo=0.5, hi=10.0)
     """
     if not len(bends):
-        last = end if np.isfinite(end) else 1.0
-        return Window(last / EMPTY_WIDTH, float(last))
+        last = end if np.isfinite(end) else begin + 1.0
+        return Window(max(begin, last / EMPTY_WIDTH), float(last))
     first, last = float(bends[0]), float(bends[-1])
     return Window(first, float(end) if np.isfinite(end) else last * max(last / first, 10.0) ** BEYOND)
 
@@ -92,7 +98,7 @@ def draw_C_axis(axes: "Axes", window: Window) -> None:
     """Make the horizontal axis logarithmic in C, with λ = 1/C along the top."""
     axes.set_xscale("log")
     axes.set_xlim(window.lo, window.hi)
-    axes.set_xlabel("C, cost of a violated preference (logarithmic)")
+    axes.set_xlabel("C, cost of a violated margin (logarithmic)")
     top = axes.secondary_xaxis("top", functions=(_reciprocal, _reciprocal))
     top.set_xlabel("λ = 1/C")
     axes.spines["right"].set_visible(False)

@@ -1,4 +1,4 @@
-"""The command line: `ranking ranksvm`, `ranking graph`, `ranking metrics`, `ranking demo`.
+"""The command line: `ranking ranksvm`, `ranking ordinal`, `ranking graph`, `ranking metrics`, `ranking demo`.
 
 Room: words in, text on stdout, one line on stderr if something is wrong, and an exit code out.
 May touch: everything to its left.
@@ -9,14 +9,15 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 import pqp
 from ranking import options
+from ranking.delivery import FAILED, INTERRUPTED, WRONG_INPUT, announce, draw, leave_if_stopped
 from ranking.demo import mixture_items
-from ranking.errors import ConvergenceError, DataError, RankingError
+from ranking.errors import ConvergenceError, RankingError
 from ranking.files import write_whole
 from ranking.graph import Reduction
 from ranking.metrics import metric_table
@@ -29,24 +30,22 @@ from ranking.opening import (
     open_preferences,
     open_scores,
     require_output,
+    require_whole_path,
 )
+from ranking.ordinal_command import ordinal
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm_path import RankSVMPath
 from ranking.report import scores_csv, summary, write_report
 from ranking.study import Plan, Study, conduct
 from ranking.terminal import complain, lined_up, progress_line, say
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-# Exit codes; 0 is success, and 130 what shells report for a program that Ctrl-C ended.
-FAILED, WRONG_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
 CODES = (
     "Exit codes: 0 done; 1 numerical trouble; 2 wrong usage, or a wrong file; 3 a limit stopped the path, "
     "what follows from the finished part is printed and written; 130 interrupted."
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app.command()(ordinal)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,13 +95,14 @@ def ranking(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave."),
     ] = False,
 ) -> None:
-    """Learn to rank from preferences, for every regularisation parameter C at once.
+    """Learn to rank from preferences or levels, for every regularisation parameter C at once.
 
     \b
     Examples:
       ranking demo                          a small data set, its report and a picture
       ranking ranksvm train.svm --validate vali.svm --test test.svm --report out.html
       ranking ranksvm cars.csv --label mpg --ignore name --kernel rbf --folds 5
+      ranking ordinal students.csv --target grade --levels D,C,B,A --report out.html
       ranking graph train.svm               how many pairs each reduction leaves
       ranking metrics test.svm scores.csv   how well scores order the items
 
@@ -148,10 +148,7 @@ def ranksvm(
       ranking ranksvm cars.csv --label mpg --ignore name --folds 10 --choice one-standard-error
       ranking ranksvm train.svm --kernel rbf --gamma 0.5 --reduction tree --scores scores.csv
     """
-    if validate is None and (max_pieces or time_limit):
-        raise DataError(
-            "--max-pieces and --time-limit need --validate: folds cut at different C do not compare"
-        )
+    require_whole_path(validate, max_pieces, time_limit)
     inputs = [file for file in (train, validate, test) if file is not None]
     require_output(report, PAGES, "--report", inputs)
     require_output(scores, (".csv",), "--scores", inputs)
@@ -206,7 +203,7 @@ def graph(
     drawn = None if plot is None else plot_preference_graph(preferences.graph(reduction))
     say(lined_up(preferences.counts() | {"cycle": preferences.cycle() or "none"}))
     if drawn is not None and plot is not None:
-        _draw(drawn, plot)
+        draw(drawn, plot)
 
 
 @app.command()
@@ -262,7 +259,7 @@ def demo(
     parts = mixture_items(items, seed)
     with progress_line() as watch:
         study = conduct(RankSVMPath(kernel="rbf", gamma=1.0), *parts, watch=watch)
-    _draw(plot_decisions(study.model, parts[0].X, parts[0].y)[0], out.with_suffix(".png"))
+    draw(plot_decisions(study.model, parts[0].X, parts[0].y)[0], out.with_suffix(".png"))
     _deliver(study, out, None)
 
 
@@ -272,22 +269,8 @@ def _deliver(study: Study, report: Path | None, scores: Path | None) -> None:
         write_report(study, report)
     if scores:
         write_whole(scores, scores_csv(study).encode())
-    say(lined_up(summary(study)))
-    for written in filter(None, (report, scores)):
-        say(f"Written: {written}")
-    stopped = study.model.path_.stopped
-    if stopped:
-        code = INTERRUPTED if stopped.startswith("interrupted") else STOPPED
-        raise typer.Exit(complain(stopped.replace("path.extend goes on", "the rest is missing"), code))
-
-
-def _draw(axes: "Axes", file: Path) -> None:
-    """Write a picture, all of it or nothing."""
-    stream = io.BytesIO()
-    figure: Any = axes.figure
-    figure.savefig(stream, format=file.suffix[1:])
-    write_whole(file, stream.getvalue())
-    say(f"Written: {file}")
+    announce(lined_up(summary(study)), (report, scores))
+    leave_if_stopped(study.model.path_.stopped)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Curves over C: weights, scores, the sets of pairs and a selection curve, each a picture.
 
 Room: a fitted path or a selection curve in, axes out. Opens no window, prints nothing.
-May touch: `errors`, `canvas`, `selection`, `ranksvm_path`, and matplotlib, which is imported only to draw.
+May touch: `errors`, `canvas`, `selection`, `ranksvm_path`, `ordinal`, and matplotlib, which is imported
+only to draw.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,12 +30,15 @@ from ranking.canvas import (
     window_of,
 )
 from ranking.errors import DataError
+from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ranksvm_path import RankSVMPath
 from ranking.selection import SelectionCurve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# The paths that have weights and scores at every C.
+PATHS = (RankSVMPath, OrdinalSVMPath)
 # Beyond this many curves only those that move most are named.
 MOST_NAMED = 12
 # More curves than this are no picture.
@@ -59,7 +63,7 @@ def plot_coefficients(
     `names` are those of the features, by default the column names seen in `fit`. With many features those
     whose weights move most are named and the others drawn in grey.
     """
-    model = fitted_path(path_model)
+    model = fitted_path(path_model, PATHS)
     if model.kernel != "linear":
         raise DataError(
             f"path_model has no weights of features, its kernel is {model.kernel!r}; use plot_scores"
@@ -76,17 +80,22 @@ def plot_scores(
     path_model: Any, X: Any, labels: Sequence[str] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the scores f(x) of the rows of X over the whole path; `labels` are the names of the rows."""
-    model = fitted_path(path_model)
+    model = fitted_path(path_model, PATHS)
     count = np.shape(X)[0]
+    require_few(count)
+    return _draw_path(model, X, names_of(labels, count, "labels", "row"), "score f(x)", ax)
+
+
+def require_few(count: int) -> None:
+    """Raise where so many rows would be a curve each that they are no picture."""
     if count > MOST_CURVES:
         raise DataError(f"X has {count} rows, too many for a picture; pass at most {MOST_CURVES} of them")
-    return _draw_path(model, X, names_of(labels, count, "labels", "row"), "score f(x)", ax)
 
 
 def plot_pair_counts(path_model: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw how many pairs violate their margin (I_1), are at it (I_α) or beyond it (I_0), over C."""
     model = fitted_path(path_model)
-    window = window_of(model.breakpoints_, float(model.path_.hi))
+    window, _ = window_and_samples(model)
     counts = model.pair_counts()
     counts = counts[counts["C_hi"] > window.lo]
     starts = np.append(np.maximum(counts["C_lo"], window.lo), window.hi)
@@ -100,7 +109,7 @@ def plot_pair_counts(path_model: Any, ax: "Axes | None" = None) -> "Axes":
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylim(-0.15, 1.6 * len(model.preferences_))
     axes.set_ylabel("number of pairs (logarithmic from 1)")
-    _set_title(axes, f"{counted(len(model.preferences_), 'pair')} along the path")
+    set_title(axes, f"{counted(len(model.preferences_), 'pair')} along the path")
     place_legend(axes, ax is None)
     return axes
 
@@ -120,8 +129,9 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
         axes.axvline(C, color=style["color"], linestyle=style["linestyle"], linewidth=1.2, zorder=3)
         label = f"{name}: C = {C:.4g}, λ = {1 / C:.4g}"
         axes.plot(C, curve.at(C), markersize=7, markeredgecolor="white", zorder=4, label=label, **style)
-    axes.set_ylabel(plain(metric.replace("_", " ")))
-    _set_title(axes, f"{counted(len(curve.values), 'step')} of the metric, known at every C")
+    better = "" if curve.greater_is_better else ", less is better"
+    axes.set_ylabel(plain(metric.replace("_", " ")) + better)
+    set_title(axes, f"{counted(len(curve.values), 'step')} of the metric, known at every C")
     place_legend(axes, ax is None, columns=2)
     return axes
 
@@ -137,10 +147,15 @@ def selection_window(curve: SelectionCurve) -> Window:
     return Window(min(lo, *choices), max(window.hi, *choices))
 
 
-def scores_along(model: RankSVMPath, X: Any, C: Array) -> Array:
+def scores_along(model: Any, X: Any, C: Array) -> Array:
     """Return the scores of rows at many ascending C, one row each, from the lines of all pieces in one go."""
+    return values_along(model.lines(X) if isinstance(model, OrdinalSVMPath) else model.score_lines(X), C)
+
+
+def values_along(blocks: Iterable[Any], C: Array) -> Array:
+    """Return what lines on the pieces of a path are at many ascending C, one row each."""
     found, done = [], 0
-    for lines in model.score_lines(X):
+    for lines in blocks:
         end = int(np.searchsorted(C, lines.hi[-1], side="right"))
         mine = C[done:end]
         piece = np.maximum(np.searchsorted(lines.lo, mine, side="right") - 1, 0)
@@ -149,11 +164,28 @@ def scores_along(model: RankSVMPath, X: Any, C: Array) -> Array:
     return np.concatenate(found)
 
 
-def _draw_path(model: RankSVMPath, X: Any, names: list[str], quantity: str, ax: "Axes | None") -> "Axes":
-    """Draw the scores of rows with their names, and where the path bends."""
+def window_and_samples(model: Any) -> tuple[Window, Array]:
+    """Return the stretch of C to draw of a path, and the C at which its curves are evaluated."""
     bends = model.breakpoints_
-    window = window_of(bends, float(model.path_.hi))
-    C = _samples(bends, window)
+    window = window_of(bends, float(model.path_.hi), float(model.path_.lo))
+    return window, _samples(bends, window)
+
+
+def path_title(model: Any) -> str:
+    """Return what kind of path it is and how many pieces it has."""
+    kind = "Ordinal" if isinstance(model, OrdinalSVMPath) else "RankSVM"
+    early = ", stopped early" if model.path_.stopped else ""
+    return f"{kind} path: {counted(len(model.path_.segments), 'piece')}{early}"
+
+
+def set_title(axes: "Axes", text: str) -> None:
+    """Write a title as all plots have it."""
+    axes.set_title(text, fontsize="medium", loc="left")
+
+
+def _draw_path(model: Any, X: Any, names: list[str], quantity: str, ax: "Axes | None") -> "Axes":
+    """Draw the scores of rows with their names, and where the path bends."""
+    window, C = window_and_samples(model)
     values = scores_along(model, X, C)
     axes = new_figure().add_subplot() if ax is None else ax
     draw_C_axis(axes, window)
@@ -166,9 +198,10 @@ def _draw_path(model: RankSVMPath, X: Any, names: list[str], quantity: str, ax: 
     for number, j in enumerate(sorted(named, key=lambda j: -float(values[-1, j]))):
         axes.plot(C, values[:, j], label=plain(names[j]), linewidth=1.6, zorder=3, **style_of(number))
     axes.margins(y=0.1)
-    draw_bends(axes, bends, window)
+    draw_bends(axes, model.breakpoints_, window)
     axes.set_ylabel(quantity)
-    _set_title(axes, _title(model, len(others)))
+    grey = f"; {counted(len(others), 'curve')} that move least in grey" if len(others) else ""
+    set_title(axes, f"{path_title(model)}{grey}")
     place_legend(axes, ax is None, beside=True)
     return axes
 
@@ -183,16 +216,6 @@ def _samples(bends: Array, window: Window) -> Array:
 def _moving_most(values: Array) -> list[int]:
     movement = values.max(axis=0) - values.min(axis=0)
     return list(np.argsort(-movement, kind="stable")[:MOST_NAMED].tolist())
-
-
-def _title(model: RankSVMPath, unnamed: int) -> str:
-    early = ", stopped early" if model.path_.stopped else ""
-    grey = f"; {counted(unnamed, 'curve')} that move least in grey" if unnamed else ""
-    return f"RankSVM path: {counted(len(model.path_.segments), 'piece')}{early}{grey}"
-
-
-def _set_title(axes: "Axes", text: str) -> None:
-    axes.set_title(text, fontsize="medium", loc="left")
 
 
 def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:

@@ -3,31 +3,27 @@
 Zapien et al. (2009), Fig. 4, show four such pictures along a path.
 
 Room: a fitted model and two-dimensional items in, axes out. Opens no window, prints nothing.
-May touch: `errors`, `arguments`, `data`, `canvas`, `ranksvm_path`, `crossvalidation`, and matplotlib,
-which is imported only to draw.
+May touch: `errors`, `arguments`, `canvas`, `plane`, `ranksvm_path`, `crossvalidation`, and matplotlib, which
+is imported only to draw.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.arguments import numbers
 from ranking.arrays import Array
-from ranking.canvas import COLOURS, fitted_path, new_figure, plain
+from ranking.canvas import COLOURS, fitted_path, new_figure
 from ranking.crossvalidation import RankSVMPathCV
-from ranking.data import take_qid
 from ranking.errors import DataError
+from ranking.plane import Mesh, Plane, mesh_around, plane_of
 from ranking.ranksvm_path import RankSVMPath
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Room around the items, as a share of what they cover.
-MARGIN = 0.06
 # Bands of equal colour, about.
 BANDS = 14
 # With so many different labels each has a colour and a mark of its own, with more there is a scale.
@@ -39,15 +35,6 @@ SHADES = (0.02, 0.62)
 COLUMNS, PANEL = 2, (4.2, 3.6)
 
 
-@dataclass(frozen=True, eq=False)
-class _Plane:
-    """Items in a plane, their labels, and what the two features are called."""
-
-    points: Array
-    y: Array
-    names: tuple[str, str]
-
-
 def plot_decision(
     model: Any, X: Any, y: Any, ax: "Axes | None" = None, C: float | None = None, grid: int = 150
 ) -> "Axes":
@@ -57,11 +44,13 @@ def plot_decision(
     at which scores are taken. Only differences of scores have a meaning: the darker, the more preferred.
     """
     check_is_fitted(model)
-    plane = _plane(model, X, y)
+    plane = plane_of(model, X)
+    labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
+    scores = _scores(model, mesh, C)
     axes = new_figure(6.4, 4.8).add_subplot() if ax is None else ax
-    _draw_scores(axes, plane, *_scores(model, plane, C, grid))
-    _draw_items(axes, plane)
-    if len(np.unique(plane.y)) <= MOST_MARKS:
+    _draw_scores(axes, plane, mesh, scores)
+    _draw_items(axes, plane, labels)
+    if len(np.unique(labels)) <= MOST_MARKS:
         place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "frameon": False}
         axes.legend(fontsize="small", ncols=4, **(place if ax is None else {"loc": "best"}))
     axes.set_title(_title(model, C), fontsize="medium", loc="left")
@@ -79,18 +68,19 @@ def plot_decisions(
     chosen = [float(C) for C in (_spread(model) if Cs is None else Cs)]
     if not chosen:
         raise DataError("Cs must hold at least one C, got none")
-    plane = _plane(model, X, y)
+    plane = plane_of(model, X)
+    labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
     rows, columns = -(-len(chosen) // COLUMNS), min(COLUMNS, len(chosen))
     figure = new_figure(columns * PANEL[0], rows * PANEL[1] + 0.4)
     panels = [figure.add_subplot(rows, columns, k + 1) for k in range(len(chosen))]
     for letter, C, axes in zip("abcdefghijklmnopqrstuvwxyz", chosen, panels, strict=False):
-        _draw_scores(axes, plane, *_scores(model, plane, C, grid))
-        _draw_items(axes, plane)
+        _draw_scores(axes, plane, mesh, _scores(model, mesh, C))
+        _draw_items(axes, plane, labels)
         axes.set_title(f"({letter}) {_title(model, C)}", fontsize="medium", loc="left")
-    handles, labels = panels[0].get_legend_handles_labels()
+    handles, names = panels[0].get_legend_handles_labels()
     if handles:
         place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-        figure.legend(handles, labels, fontsize="small", **place)
+        figure.legend(handles, names, fontsize="small", **place)
     return panels
 
 
@@ -100,40 +90,23 @@ def _spread(model: Any) -> Array:
     return np.minimum(np.geomspace(first, model.C_end_, 4), model.C_end_)
 
 
-def _plane(model: Any, X: Any, y: Any) -> _Plane:
-    X, _ = take_qid(X)
-    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2 or getattr(model, "n_features_in_", 2) != 2:
-        found = f"X has shape {points.shape}, the model {getattr(model, 'n_features_in_', 2)} features"
-        raise DataError(f"X must have two columns, those the model was fitted to, to be drawn: {found}")
-    if not np.isfinite(points).all():
-        raise DataError(f"X[{np.isfinite(points).all(axis=1).argmin()}] must be finite to be drawn")
+def _labels(y: Any, plane: Plane) -> Array:
     labels = numbers(y, "y")
-    if len(labels) != len(points):
-        raise DataError(f"y must hold one label for each of {len(points)} rows of X, got {len(labels)}")
-    names = getattr(model, "feature_names_in_", ("feature 1", "feature 2"))
-    return _Plane(points, labels, (plain(str(names[0])), plain(str(names[1]))))
+    plane.require_one_each(labels)
+    return labels
 
 
-def _scores(model: Any, plane: _Plane, C: float | None, grid: int) -> tuple[Array, Array, Array]:
-    """Return the two coordinates and the score of every point of a grid around the items."""
-    if grid < 2:
-        raise DataError(f"grid must be at least 2 points a side, got {grid}")
-    low, high = plane.points.min(axis=0), plane.points.max(axis=0)
-    room = np.where(high > low, MARGIN * (high - low), 1.0)
-    sides = [np.linspace(a, b, grid) for a, b in zip(low - room, high + room, strict=True)]
-    across, up = np.meshgrid(*sides)
-    rows: Any = np.column_stack([across.ravel(), up.ravel()])
-    if hasattr(model, "feature_names_in_"):
-        rows = pd.DataFrame(rows, columns=model.feature_names_in_)
+def _scores(model: Any, mesh: Mesh, C: float | None) -> Array:
+    """Return the score of every point of a grid."""
     if C is not None and not isinstance(model, RankSVMPath | RankSVMPathCV):
         found = f"{type(model).__name__} has one C"
         raise DataError(f"C is for models with a whole path, but {found}; leave it out")
-    scores = model.decision_function(rows) if C is None else fitted_path(model).decision_function(rows, C=C)
-    return across, up, scores.reshape(across.shape)
+    if C is None:
+        return mesh.shaped(model.decision_function(mesh.rows))
+    return mesh.shaped(fitted_path(model).decision_function(mesh.rows, C=C))
 
 
-def _draw_scores(axes: "Axes", plane: _Plane, across: Array, up: Array, scores: Array) -> None:
+def _draw_scores(axes: "Axes", plane: Plane, mesh: Mesh, scores: Array) -> None:
     """Draw bands of equal scores with a scale beside them; a constant score is one pale band."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
@@ -141,25 +114,24 @@ def _draw_scores(axes: "Axes", plane: _Plane, across: Array, up: Array, scores: 
     shades = LinearSegmentedColormap.from_list("pale", colormaps["Greys"](np.linspace(*SHADES, 256)))
     low, high = float(scores.min()), float(scores.max())
     levels = BANDS if high > low else [low - 0.5, low + 0.5]
-    filled = axes.contourf(across, up, scores, levels=levels, cmap=shades)
+    filled = axes.contourf(mesh.across, mesh.up, scores, levels=levels, cmap=shades)
     if high > low:
-        axes.contour(
-            across, up, scores, levels=filled.levels, colors="0.45", linewidths=0.4, linestyles="solid"
-        )
+        thin: dict[str, Any] = {"colors": "0.45", "linewidths": 0.4, "linestyles": "solid"}
+        axes.contour(mesh.across, mesh.up, scores, levels=filled.levels, **thin)
     axes.figure.colorbar(filled, ax=axes, label="score f(x)", pad=0.02)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
 
 
-def _draw_items(axes: "Axes", plane: _Plane) -> None:
+def _draw_items(axes: "Axes", plane: Plane, y: Array) -> None:
     """Mark items by their labels: a colour and a shape each, or colours of a scale if there are many."""
-    levels = np.unique(plane.y)
+    levels = np.unique(y)
     edge: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6, "s": 30, "zorder": 3}
     if len(levels) > MOST_MARKS:
-        marks = axes.scatter(plane.points[:, 0], plane.points[:, 1], c=plane.y, cmap="viridis", **edge)
+        marks = axes.scatter(plane.points[:, 0], plane.points[:, 1], c=y, cmap="viridis", **edge)
         axes.figure.colorbar(marks, ax=axes, label="label y", pad=0.02)
         return
     for number, level in enumerate(levels):
-        mine = plane.points[plane.y == level]
+        mine = plane.points[y == level]
         axes.scatter(*mine.T, color=COLOURS[number], marker=MARKS[number], label=f"y = {level:g}", **edge)
 
 

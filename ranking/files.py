@@ -59,6 +59,24 @@ def read_items(
     return Items(pd.DataFrame(data.X, columns=names), data.y, data.qid, str(file))
 
 
+def read_objects(
+    file: Path, target: str = "y", ignore: Sequence[str] = (), n_features: int | None = None
+) -> Items:
+    """Return the rows of a LETOR or CSV file with labels that may be words, without queries."""
+    if not is_table(file):
+        items = read_items(file, n_features=n_features)
+        return Items(items.X, items.y, None, items.source)
+    table, source = read_table(file), str(file)
+    _require_columns(table, source, {target: "target"} | dict.fromkeys(ignore, "ignore"))
+    for row in np.flatnonzero(table[target].isna())[:1]:
+        raise DataError(f"{source}: column {target!r}, row {row + 1} is empty; give a label or drop the row")
+    if table[target].dtype.kind == "f":
+        _column(table, target, source)  # an infinite label is no level
+    # yes and no have no order of their own, so they are words
+    labels = table[target].astype(str) if table[target].dtype.kind == "b" else table[target]
+    return Items(_features(table, source, {target, *ignore}), labels.to_numpy(), None, source)
+
+
 def same_features(items: Items, like: Items) -> Items:
     """Return items with the columns of others in their order; it is an error if these are not the same."""
     wanted, found = list(like.X.columns), list(items.X.columns)
@@ -138,23 +156,32 @@ def write_whole(file: Path, content: bytes) -> None:
 
 
 def _from_table(table: pd.DataFrame, source: str, label: str, query: str, ignore: Sequence[str]) -> Items:
-    named = [(label, "label"), *((name, "ignore") for name in ignore)]
+    named = {label: "label"} | dict.fromkeys(ignore, "ignore")
     # files without queries are common, so only a column that was asked for by name has to be there
-    for name, option in named if query == QUERY else [*named, (query, "query")]:
-        if name not in table.columns:
-            known = values_shown([str(column) for column in table.columns], most=10)
-            raise DataError(f"{source} has no column {name!r} ({option}); its columns are {known}")
+    _require_columns(table, source, named if query == QUERY else named | {query: "query"})
     has_queries = query in table.columns and query not in ignore
     qid = table[query].to_numpy() if has_queries else None
     if qid is not None and table[query].isna().any():
         row = int(table[query].isna().to_numpy().argmax()) + 1
         raise DataError(f"{source}: column {query!r}, row {row} is empty; every row needs a query")
-    left_out = {label, query, *ignore}
+    X = _features(table, source, {label, query, *ignore})
+    return Items(X, _column(table, label, source), qid, source)
+
+
+def _require_columns(table: pd.DataFrame, source: str, named: dict[str, str]) -> None:
+    """Raise unless a table has columns that were named, each by an option."""
+    for name, option in named.items():
+        if name not in table.columns:
+            known = values_shown([str(column) for column in table.columns], most=10)
+            raise DataError(f"{source} has no column {name!r} ({option}); its columns are {known}")
+
+
+def _features(table: pd.DataFrame, source: str, left_out: set[str]) -> pd.DataFrame:
+    """Return all columns but some, which must be numbers."""
     features = [name for name in table.columns if name not in left_out]
     if not features:
         raise DataError(f"{source} has no feature beside {values_shown(sorted(left_out))}")
-    X = pd.DataFrame({str(name): _column(table, name, source) for name in features})
-    return Items(X, _column(table, label, source), qid, source)
+    return pd.DataFrame({str(name): _column(table, name, source) for name in features})
 
 
 def _column(table: pd.DataFrame, name: Any, source: str) -> Array:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol, get_args
 
 import networkx as nx
+import pandas as pd
 
-from ranking.arguments import Integers
+from ranking.arguments import Integers, values_shown
 from ranking.arrays import Array
 from ranking.errors import DataError
 from ranking.files import (
@@ -20,6 +21,7 @@ from ranking.files import (
     Items,
     is_table,
     read_items,
+    read_objects,
     read_pairs,
     read_scores,
     read_table,
@@ -114,6 +116,38 @@ def open_items(file: Path, argument: str, columns: Columns, like: Items | None =
         return items if like is None else same_features(items, like)
 
 
+def open_objects(file: Path, argument: str, columns: Columns, like: Items | None = None) -> Items:
+    """Return the rows of a file with labels of any kind, with the features of others if there are any."""
+    count = columns.features if like is None else like.X.shape[1]
+    with _named(argument, file):
+        items = read_objects(file, columns.label, columns.ignore, count)
+        return items if like is None else same_features(items, like)
+
+
+def level_order(text: str | None, items: Items, target: str) -> list[Any] | None:
+    """Return the levels named in an option, lowest first, as words or numbers like the labels of items.
+
+    None if none are named: numbers have an order of their own, words do not.
+    """
+    is_number = items.y.dtype.kind in "iuf"
+    if text is None:
+        if not is_number:
+            found = values_shown(sorted(set(items.y.tolist()), key=str), most=10)
+            raise DataError(
+                f"{items.source}: column {target!r} holds labels without an order of their own, {found}; "
+                "name them in order, lowest first: --levels LOW,MIDDLE,HIGH"
+            )
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if not is_number:
+        return words
+    try:
+        return list(pd.to_numeric(pd.Series(words)))
+    except ValueError:
+        found = f"the labels of {items.source} are numbers"
+        raise DataError(f"--levels must be numbers, as {found}, got {text!r}") from None
+
+
 def open_preferences(file: Path, argument: str, columns: Columns) -> Preferences:
     """Return the preferences of a file of items or of pairs."""
     with _named(argument, file):
@@ -145,6 +179,14 @@ def require_output(file: Path | None, suffixes: Sequence[str], option: str, inpu
         raise DataError(f"{option} {file}: it is a folder")
     if file.resolve() in [given.resolve() for given in inputs]:
         raise DataError(f"{option} {file} would overwrite the data; choose another name")
+
+
+def require_whole_path(validate: Path | None, max_pieces: int | None, time_limit: float | None) -> None:
+    """Raise if paths of folds would be cut, each somewhere else."""
+    if validate is None and (max_pieces or time_limit):
+        raise DataError(
+            "--max-pieces and --time-limit need --validate: folds cut at different C do not compare"
+        )
 
 
 def number_or_word(text: str, words: Sequence[str], option: str) -> Any:

@@ -1,7 +1,7 @@
 """The options of the command line: their types and what --help says of them.
 
 Room: nothing but words.
-May touch: `graph`, `study`, and typer.
+May touch: `graph`, `ordinal`, `study`, and typer.
 """
 
 from pathlib import Path
@@ -10,11 +10,21 @@ from typing import Annotated, Literal
 import typer
 
 from ranking.graph import Reduction
+from ranking.ordinal.hinges import Scope
 from ranking.study import Choice
 
 KernelName = Literal["linear", "rbf", "poly", "tanimoto", "minmax"]
 MetricName = Literal[
     "pairwise_accuracy", "ndcg", "mean_ndcg", "kendall_tau", "spearman", "mean_average_precision"
+]
+
+LevelMetricName = Literal[
+    "mean_absolute_error",
+    "macro_mean_absolute_error",
+    "accuracy",
+    "off_by_one_accuracy",
+    "quadratic_weighted_kappa",
+    "level_kendall_tau",
 ]
 
 Train = Annotated[
@@ -48,3 +58,24 @@ Features = Annotated[
 ]
 MaxPieces = Annotated[int | None, typer.Option(min=1, help="Stop the path after so many pieces.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Stop the path after so many seconds.")]
+
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="Items to learn from: CSV or LETOR text.", show_default=False)
+]
+Target = Annotated[str, typer.Option(help="The column of levels of a CSV file.")]
+LevelOrder = Annotated[
+    str | None, typer.Option(help="All levels, lowest first, with commas; words need it, numbers do not.")
+]
+Predictions = Annotated[
+    Path | None,
+    typer.Option(
+        "--predictions",
+        "--scores",
+        help="Write scores and levels of the test, else validation, else training items, .csv.",
+    ),
+]
+Scopes = Annotated[
+    Scope, typer.Option(help="Which thresholds items are compared with: those beside their level, or all.")
+]
+Ordered = Annotated[bool, typer.Option(help="Whether thresholds are made to ascend.")]
+LevelMetric = Annotated[LevelMetricName, typer.Option(help="What C is chosen by; errors are minimised.")]

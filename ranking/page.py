@@ -21,7 +21,7 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #1c1c1c; max-width: 60rem; }
 body { margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-bottom: 1px solid #ddd; }
 table { border-collapse: collapse; margin: 0.8rem 0; display: block; overflow-x: auto; }
-caption { text-align: left; font-weight: 600; padding: 0.2rem 0; }
+caption { text-align: left; font-weight: 600; padding: 0.2rem 0; white-space: nowrap; }
 th, td { padding: 0.25rem 0.9rem 0.25rem 0; text-align: left; vertical-align: top; }
 tr { border-bottom: 1px solid #eee; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }

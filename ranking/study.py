@@ -1,11 +1,12 @@
 """A study: a path fitted to training items, C chosen on validation items or by folds, scores measured.
 
-Room: an estimator and items in, one record of the fitted model, its selection curve and tables out.
-May touch: `errors`, `data`, `files`, `metrics`, `selection`, `ranksvm_path`, `crossvalidation`.
+Room: an estimator and items in, one record of the fitted model, its selection curve and tables out. What
+studies of all kinds of paths share is `PathStudy` and `chosen_path`.
+May touch: `errors`, `data`, `files`, `metrics`, `selection`, `search`, `ranksvm_path`, `crossvalidation`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from ranking.errors import DataError
 from ranking.files import Items, same_features
 from ranking.metrics import metric_table
 from ranking.ranksvm_path import RankSVMPath
+from ranking.search import PathSearch
 from ranking.selection import SelectionCurve
 from ranking.steps import NAMES
 
@@ -38,12 +40,30 @@ class Plan:
     folds: int = 5
     seed: int = 0
 
+    def require_sense(self, known: Iterable[str]) -> None:
+        """Raise unless the metric is one of those known, and the rule one of the two."""
+        if self.metric not in known:
+            raise DataError(f"metric must be one of {', '.join(known)}, got {self.metric!r}")
+        if self.choice not in ("best", "one-standard-error"):
+            raise DataError(f"choice must be 'best' or 'one-standard-error', got {self.choice!r}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What differs between kinds of paths: how they are searched by folds, and what they take of items."""
+
+    search: type[PathSearch]
+    takes: Callable[[Items], tuple[Any, ...]]
+
+
+RANKING = Kind(RankSVMPathCV, lambda items: (items.X, items.y, items.qid))
+
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class PathStudy:
     """A fitted path with the chosen C in use, and the items it was fitted to, chosen by and measured on."""
 
-    model: RankSVMPath
+    model: Any
     curve: SelectionCurve
     plan: Plan
     train: Items
@@ -69,6 +89,12 @@ class Study:
             return "the validation items"
         return f"{self.plan.folds} folds of the training items"
 
+
+class Study(PathStudy):
+    """A study of a ranking path."""
+
+    model: RankSVMPath
+
     def measure(self, items: Items) -> float:
         """Return the metric of the plan at the chosen C."""
         return float(METRICS[self.plan.metric](items.y, self.model.decision_function(items.X), items.qid))
@@ -88,54 +114,48 @@ def conduct(
 ) -> Study:
     """Return a study of a path that is not fitted yet; without validation items C is chosen by folds."""
     chosen = Plan() if plan is None else plan
-    _require_plan(chosen)
+    chosen.require_sense(METRICS)
     validation, test = (None if x is None else same_features(x, train) for x in (validation, test))
     for items in (train, validation, test):
         if items is not None:
             _require_measurable(items, chosen.metric)
     begin = time.perf_counter()
-    if validation is None:
-        fitted, curve = _by_folds(model, train, chosen, watch)
-    else:
-        fitted, curve = _by_validation(model, train, validation, chosen, watch)
+    fitted, curve = chosen_path(model, RANKING, train, validation, chosen, watch)
     return Study(fitted, curve, chosen, train, validation, test, time.perf_counter() - begin)
 
 
+def chosen_path(
+    model: Any, kind: Kind, train: Items, validation: Items | None, plan: Plan, watch: Watch | None
+) -> tuple[Any, SelectionCurve]:
+    """Return a path fitted to training items with the chosen C in use, and the curve it was chosen by."""
+    if validation is None:
+        return _by_folds(model, kind, train, plan, watch)
+    return _by_validation(model, kind, train, validation, plan, watch)
+
+
 def _by_validation(
-    model: RankSVMPath, train: Items, validation: Items, plan: Plan, watch: Watch | None
-) -> tuple[RankSVMPath, SelectionCurve]:
-    model.fit(train.X, train.y, train.qid, progress=None if watch is None else _told_pieces(watch))
+    model: Any, kind: Kind, train: Items, validation: Items, plan: Plan, watch: Watch | None
+) -> tuple[Any, SelectionCurve]:
+    model.fit(*kind.takes(train), progress=None if watch is None else _told_pieces(watch))
     if watch is not None:
         watch(f"{len(model.path_.segments)} pieces traced, choosing C")
-    curve = model.select(validation.X, validation.y, validation.qid, plan.metric)
+    curve = model.select(*kind.takes(validation), plan.metric)
     model.C_ = curve.C_best if plan.choice == "best" else curve.C_one_standard_error
     return model, curve
 
 
 def _by_folds(
-    model: RankSVMPath, train: Items, plan: Plan, watch: Watch | None
-) -> tuple[RankSVMPath, SelectionCurve]:
-    search = RankSVMPathCV(
-        model,
-        cv=plan.folds,
-        metric=plan.metric,
-        choice=plan.choice.replace("-", "_"),
-        random_state=plan.seed,
-    )
+    model: Any, kind: Kind, train: Items, plan: Plan, watch: Watch | None
+) -> tuple[Any, SelectionCurve]:
+    options: dict[str, Any] = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
+    search: Any = kind.search(model, choice=plan.choice.replace("-", "_"), **options)
     told = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
-    search.fit(train.X, train.y, train.qid, progress=told)
+    search.fit(*kind.takes(train), progress=told)
     return search.best_estimator_, search.curve_
 
 
 def _told_pieces(watch: Watch) -> Callable[[Any], None]:
     return lambda progress: watch(f"C = {float(progress.mu):.4g}: {progress.pieces} pieces")
-
-
-def _require_plan(plan: Plan) -> None:
-    if plan.metric not in METRICS:
-        raise DataError(f"metric must be one of {', '.join(METRICS)}, got {plan.metric!r}")
-    if plan.choice not in ("best", "one-standard-error"):
-        raise DataError(f"choice must be 'best' or 'one-standard-error', got {plan.choice!r}")
 
 
 def _require_measurable(items: Items, metric: str) -> None:

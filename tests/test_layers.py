@@ -20,13 +20,14 @@ RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
     data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
     steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
-    files study canvas curves decisions drawing plot page report options opening terminal demo cli
+    files study ordinal_study canvas plane curves decisions drawing ordinal_plots plot page sections report
+    ordinal_report options opening terminal delivery demo ordinal_command cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
 ORDINAL_LAYERS = """
-    conventions hinges formulations conflicts separation generation dual working thresholds training stretches
-    solving model lines traced path crossvalidation
+    students conventions hinges formulations conflicts separation generation dual working thresholds training
+    stretches solving model lines traced path crossvalidation
 """
 ORDINAL = ORDINAL_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL}

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.files import Items
+from ranking.ordinal.students import students
 
 NAMES = ["price", "weight", "size in $", "_age"]
 TASTE = np.array([2.0, 1.0, 0.0, -1.0])
@@ -23,3 +24,9 @@ def plane(count, seed):
     chance = np.random.default_rng(seed)
     y = np.arange(count) % 2
     return chance.normal(size=(count, 2)) + y[:, None], y
+
+
+def grades(count, seed, source="students"):
+    """Students as items, their grades as words."""
+    found = students(count, seed)
+    return Items(found[["midterm", "final"]], found["grade"].astype(str).to_numpy(), None, source)

@@ -139,7 +139,9 @@ class TestScores:
 
     def test_one_C_is_no_path(self):
         fitted = RankSVM().fit(TRAIN.X, TRAIN.y)
-        with pytest.raises(DataError, match="path_model must be a RankSVMPath or a RankSVMPathCV"):
+        with pytest.raises(
+            DataError, match=r"path_model must be a RankSVMPath or an OrdinalSVMPath, .* got RankSVM"
+        ):
             plot_scores(fitted, TRAIN.X)
 
 

@@ -1,7 +1,6 @@
 """report: one HTML page with the numbers of a study, nothing fetched, unescaped or half-written."""
 
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -14,39 +13,8 @@ from ranking.metrics import metric_table
 from ranking.page import shown, table
 from ranking.report import report_html, scores_csv, summary, write_report
 from ranking.study import Plan, Study, conduct
+from tests.ranking.pages import Page
 from tests.ranking.studies import NAMES, items, plane
-
-VOID = {"meta", "img"}
-
-
-class Page(HTMLParser):
-    """What a page holds: texts, attributes, tables as rows of cells; and whether its tags are balanced."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.texts, self.attributes, self.rows = [], [], [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1][-1] += data
-
-    def of(self, tag, name):
-        return [value for found, key, value in self.attributes if (found, key) == (tag, name)]
 
 
 @pytest.fixture(scope="module")
