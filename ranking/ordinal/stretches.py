@@ -127,16 +127,20 @@ class Working:
         states[self.numbers] = basis.variables
         return states, basis.rows
 
-    def joined(self, states: States, found: "Outside", C: float) -> States:
+    def joined(self, states: States, found: "Outside", C: float) -> States | None:
         """Return the states at C once violated objects have joined: their caps rise from 0 to what they are.
 
-        At 0 what was optimal without them is optimal with them, α being 0 at both of its limits.
+        At 0 what was optimal without them is optimal with them, α being 0 at both of its limits. None where
+        round-off leaves a tie on the way undecided: then the solution has to be found from nothing.
         """
         is_new = np.isin(self.hinges.item, np.searchsorted(self.items, found.items))
         states[0][np.intersect1d(self.numbers[is_new], found.violated)] = "upper"
         cap = C * self.hinges.weight
         caps = np.where(is_new, 0.0, cap) + pqp.mu * np.where(is_new, cap, 0.0)
-        path = pqp.solve_path(self.program(caps), (0.0, 1.0), start=self.basis(states))
+        try:
+            path = pqp.solve_path(self.program(caps), (0.0, 1.0), start=self.basis(states))
+        except pqp.NumericalTroubleError:
+            return None
         return self.states(path.left(1.0))
 
 
