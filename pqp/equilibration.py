@@ -84,7 +84,7 @@ class Scene:
         whole = self.system.system if isinstance(self.system, Scaled) else self.system
         if self.system.size <= SMALL:
             everything = np.arange(self.system.size)
-            return _deciding(self.system.block(everything, everything))
+            return _deciding(self.system.block(everything, everything), self.reduction.is_row)
         if not isinstance(whole, Mixed):
             return self.system.diagonal()
         entries = coo_array(whole.B)
@@ -98,13 +98,14 @@ class Scene:
         return Setting(self.system, self.q, build_stairs(self.limits), self.reduction.is_row)
 
 
-def _deciding(M: Array) -> Array:
-    """Return M, 0 for entries too small beside the diagonal entries of both their items to decide a sign.
+def _deciding(M: Array, is_row: Array) -> Array:
+    """Return M, 0 for entries beside the diagonal of H and G, which are judged beside the diagonal alone.
 
-    Kernels between distant items are that small, and float64 is as good without them.
+    They are never larger than that and, as those of kernels between distant items, may be as small as they
+    like: float64 is as good without them.
     """
-    diagonal = np.sqrt(np.abs(np.diag(M)))
-    return np.where(np.abs(M) * DELICATE < np.outer(diagonal, diagonal), 0.0, M)
+    beside = np.equal.outer(is_row, is_row) & ~np.eye(len(M), dtype=bool)
+    return np.where(beside, 0.0, M)
 
 
 def set_scene(reduction: Reduction) -> Scene:
