@@ -52,10 +52,10 @@ class Reader:
             pieces = slice(begin, min(begin + BLOCK, self.stretch.pieces))
             images, thresholds = path.images(basis, pieces), path.multiplier_images(rises, pieces)
             hi = np.minimum(images.hi, self.stretch.hi)
-            scores = [np.asarray((rows @ part.T).T) for part in (images.constant, images.slope)]
-            cuts = (thresholds.constant, thresholds.slope)
+            coefficients, cuts = _settled(images), _settled(thresholds)
+            scores = [np.asarray((rows @ part.T).T) for part in coefficients]
             block = LevelLines(images.lo, hi, scores[0], scores[1], *cuts)
-            middles = {k: self._middles(k, block, images) for k in self._loose(pieces)}
+            middles = {k: self._middles(k, block, coefficients) for k in self._loose(pieces)}
             yield _with_middles(block, middles)
 
     def _loose(self, pieces: slice) -> list[int]:
@@ -68,9 +68,9 @@ class Reader:
         held = is_free.astype(float) @ abs(hinges.incidence).T
         return np.flatnonzero((held == 0).any(axis=1)).tolist()
 
-    def _middles(self, k: int, block: LevelLines, images: Any) -> Pieces:
+    def _middles(self, k: int, block: LevelLines, coefficients: tuple[Array, Array]) -> Pieces:
         """Return the middles of the thresholds of a piece, for the scores of all items."""
-        f = [self._item_scores(part[k]) for part in (images.constant, images.slope)]
+        f = [self._item_scores(part[k]) for part in coefficients]
         ends = (float(block.lo[k]), float(block.hi[k]))
         inside = float(_inside(block.lo, block.hi)[k])
         return middle_lines(self.training.hinges, (f[0], f[1]), ends, inside, self.ordered)
@@ -84,6 +84,18 @@ class Reader:
         whole = np.zeros(self.training.hinges.n_items)
         whole[self.stretch.items] = b
         return whole
+
+
+def _settled(images: Any) -> tuple[Array, Array]:
+    """Return lines of scores or thresholds that stand still on a piece without end.
+
+    The optimal value is concave in C, so that ‖f‖² cannot grow like C²: a slope there is round-off.
+    """
+    endless = np.isinf(images.hi)
+    constant, slope = images.constant.copy(), images.slope.copy()
+    constant[endless] += images.lo[endless, None] * slope[endless]
+    slope[endless] = 0.0
+    return constant, slope
 
 
 def _with_middles(block: LevelLines, middles: dict[int, Pieces]) -> LevelLines:

@@ -10,6 +10,7 @@ from ranking import DataError, NotSeparableError
 from ranking.metrics import mean_absolute_error
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath
 from ranking.ordinal.conflicts import is_conflict
+from ranking.ordinal.students import students
 from tests.ranking.test_ordinal_model import objects, whole_data
 
 CS = [0.003, 0.1, 2.0, 50.0]
@@ -84,6 +85,16 @@ def test_selection_is_the_metric_of_predictions_at_every_C(kernel, metric):
         table = confusion_table(y[50:], path.predict(X[50:], C), 4)
         assert curve.at(C) == pytest.approx(float(LEVEL_METRICS[metric].of(table)), abs=1e-12)
     assert curve.C_best == path.C_
+
+
+def test_nothing_changes_on_the_last_piece_of_a_path_without_end():
+    """Slopes of scores are round-off there, and made steps at C of 10^12."""
+    exams = students()
+    X, y = exams[["midterm", "final"]], exams["grade"]
+    path = OrdinalSVMPath(C_max=np.inf).fit(X, y)
+    edges = path.select(X, y, "accuracy").edges
+    assert edges[-1] == np.inf
+    assert edges[-2] <= path.breakpoints_[-1]
 
 
 def test_levels_the_training_data_lack_are_compared_but_not_predicted():
