@@ -16,7 +16,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-import pqp
 from ranking.arguments import Queries, positive_number
 from ranking.arrays import Array
 from ranking.data import Pairs, Preferences
@@ -25,7 +24,7 @@ from ranking.graph import Reduction, Representative
 from ranking.kernels import Gamma, Kernel
 from ranking.newton import solve_squared_hinge
 from ranking.ranker import Ranker
-from ranking.representation import Representation, hinge_value
+from ranking.representation import Representation, dual_solution, hinge_value
 
 Loss = Literal["hinge", "squared_hinge"]
 
@@ -100,7 +99,7 @@ class RankSVM(Ranker):
             raise DataError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
         representation, preferences = self._read(X, y, qid, pairs, pair_weight, margin)
         if self.loss == "hinge":
-            alpha = _solve_hinge(representation, preferences, C)
+            alpha = dual_solution(representation.dual(preferences), C, representation.is_linear)
             self.objective_, self.duality_gap_ = hinge_value(representation, preferences, alpha, C)
         else:
             edges, weights, margins = preferences.pairs, preferences.weight, preferences.margin
@@ -132,18 +131,3 @@ class RankSVM(Ranker):
     def decision_function(self, X: Any) -> Array:
         """Return a score for every row: the higher, the more preferred."""
         return np.asarray(self._rows(X) @ self._b).ravel()
-
-
-def _solve_hinge(representation: Representation, preferences: Preferences, C: float) -> Array:
-    """Return the dual solution at one C.
-
-    The end of the path from C = 0, where every pair is violated. Where it has many pieces, with kernels of
-    high rank, `pqp.solve` is faster, but may lose its way among the ties of a kernel of low rank.
-    """
-    problem = representation.dual(preferences)
-    if not representation.is_linear:
-        try:
-            return np.asarray(pqp.solve(problem, C).x)
-        except pqp.NumericalTroubleError:
-            pass
-    return np.asarray(pqp.solve_path(problem, (0.0, C)).x(C))

@@ -130,6 +130,20 @@ def represent(
     return Representation(X, kernel, number, degree, coef0, kernel_params)
 
 
+def dual_solution(problem: pqp.ParametricQP, C: float, is_linear: bool) -> Array:
+    """Return the solution of a dual at one C.
+
+    The end of the path from C = 0, where every margin is violated. Where it has many pieces, with kernels of
+    high rank, `pqp.solve` is faster, but may lose its way among the ties of a kernel of low rank.
+    """
+    if not is_linear:
+        try:
+            return np.asarray(pqp.solve(problem, C).x)
+        except pqp.NumericalTroubleError:
+            pass
+    return np.asarray(pqp.solve_path(problem, (0.0, C)).x(C))
+
+
 def hinge_value(
     representation: Representation, preferences: Preferences, alpha: Array, C: float
 ) -> tuple[float, float]:

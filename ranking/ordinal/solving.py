@@ -22,6 +22,7 @@ from ranking.ordinal.separation import separate
 from ranking.ordinal.stretches import Round, trace_stretches
 from ranking.ordinal.training import Training
 from ranking.ordinal.working import MarginProblem, generate_margin
+from ranking.representation import dual_solution
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def solve_margin(training: Training, task: Task) -> Answer:
         return Answer(_hard(training, task))
     representation, hinges = training.representation, training.hinges
     if task.norm == 1:
-        return Answer(np.asarray(pqp.solve(dual_program(representation, hinges, task.ordered), task.C).x))
+        program = dual_program(representation, hinges, task.ordered)
+        return Answer(dual_solution(program, task.C, representation.is_linear))
     point = pqp.solve(squared_dual_program(representation, hinges, task.ordered, task.C), 0)
     rises = threshold_matrix(hinges.n_thresholds, task.ordered)
     return Answer(np.asarray(point.x), rises @ np.asarray(point.y, dtype=float))
