@@ -12,7 +12,7 @@ May touch: `arrays`, `hinges`.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -66,19 +66,30 @@ def optimal_intervals(hinges: Hinges, f: Array, ordered: bool) -> Array:
     >>> optimal_intervals(hinges_of(np.array([0, 1]), 2), np.array([-3.0, 5.0]), ordered=True)
     array([[-2.,  4.]])
     """
-    blocks = optimal_blocks(hinges, f, ordered)
-    ends = np.array([(b.lo, b.hi) for b in blocks for _ in range(b.first, b.last + 1)])
-    return _ascending(ends) if ordered else ends
+    least, largest = optimal_blocks(hinges, f, ordered)
+    every = range(hinges.n_thresholds)
+    return np.array([(_owner(least, k).lo, _owner(largest, k).hi) for k in every])
 
 
-def optimal_blocks(hinges: Hinges, f: Array, ordered: bool) -> list[Block]:
-    """Return the thresholds in blocks, ascending; one block each unless they must ascend and would not."""
+def optimal_blocks(hinges: Hinges, f: Array, ordered: bool) -> tuple[list[Block], list[Block]]:
+    """Return the thresholds in blocks that are equal where all of them are least, and where all are largest.
+
+    Where they must ascend, neighbours whose least values do not are pooled (pool adjacent violators), which
+    gives the least of all optimal solutions; largest values give the largest. One block each otherwise.
+    """
     b = f[hinges.item] - hinges.sign
+    single = [_block(hinges, b, k, k) for k in range(hinges.n_thresholds)]
+    if not ordered:
+        return single, single
+    return _pooled(hinges, b, single, "lo"), _pooled(hinges, b, single, "hi")
+
+
+def _pooled(hinges: Hinges, b: Array, single: list[Block], end: Literal["lo", "hi"]) -> list[Block]:
+    """Return blocks whose least, or largest, values ascend."""
     blocks: list[Block] = []
-    for k in range(hinges.n_thresholds):
-        block = _block(hinges, b, k, k)
-        while ordered and blocks and blocks[-1].lo > block.hi:
-            block = _block(hinges, b, blocks.pop().first, k)
+    for block in single:
+        while blocks and getattr(blocks[-1], end) > getattr(block, end):
+            block = _block(hinges, b, blocks.pop().first, block.last)
         blocks.append(block)
     return blocks
 
@@ -92,13 +103,14 @@ def middle_lines(
     the same for all C of a piece, but which of them is nearest may change, and there a part begins.
     """
     constant, slope = lines
-    blocks = optimal_blocks(hinges, constant + inside * slope, ordered)
+    least, largest = optimal_blocks(hinges, constant + inside * slope, ordered)
     b = (constant[hinges.item] - hinges.sign, slope[hinges.item])
     sides = []
     for k in range(hinges.n_thresholds):
-        below, above = _sides(blocks, k, ordered)
-        tops = upper_envelope(b[0], b[1], below, ends)
-        sides.append((tops, upper_envelope(-b[0], -b[1], above, ends)))
+        below = [block.below for block in least if block.first <= k and (ordered or k <= block.last)]
+        above = [block.above for block in largest if k <= block.last and (ordered or block.first <= k)]
+        tops = upper_envelope(b[0], b[1], np.concatenate(below), ends)
+        sides.append((tops, upper_envelope(-b[0], -b[1], np.concatenate(above), ends)))
     return _halves(b, sides)
 
 
@@ -135,22 +147,9 @@ def _block(hinges: Hinges, b: Array, first: int, last: int) -> Block:
     return Block(first, last, order[: low + 1], order[high:], float(b[order[low]]), float(b[order[high]]))
 
 
-def _sides(blocks: list[Block], k: int, ordered: bool) -> tuple[Array, Array]:
-    """Return the hinges that bound a threshold from below and from above, if they must ascend all of them."""
-    below = [
-        block.below for block in blocks if block.first <= k <= block.last or (ordered and block.last < k)
-    ]
-    above = [
-        block.above for block in blocks if block.first <= k <= block.last or (ordered and block.first > k)
-    ]
-    return np.concatenate(below), np.concatenate(above)
-
-
-def _ascending(ends: Array) -> Array:
-    """Return the intervals of single thresholds when all of them must ascend."""
-    lo = np.maximum.accumulate(ends[:, 0])
-    hi = np.minimum.accumulate(ends[::-1, 1])[::-1]
-    return np.column_stack([lo, hi])
+def _owner(blocks: list[Block], k: int) -> Block:
+    """Return the block a threshold is in."""
+    return next(block for block in blocks if block.first <= k <= block.last)
 
 
 def _halves(b: tuple[Array, Array], sides: list[tuple[Envelope, Envelope]]) -> Pieces:

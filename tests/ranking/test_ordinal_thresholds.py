@@ -6,15 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ranking.ordinal.hinges import hinges_of
+from ranking.ordinal.hinges import Hinges, hinges_of
 from ranking.ordinal.thresholds import middle_lines, middle_thresholds, optimal_intervals, upper_envelope
 
 
 @st.composite
 def scored_objects(draw):
-    """Hinges of a few objects of two to four levels, all of which occur, and whole scores with many ties."""
-    n_levels = draw(st.integers(2, 4))
-    more = draw(st.lists(st.integers(0, n_levels - 1), max_size=8))
+    """Hinges of a few objects of two to six levels, all of which occur, and whole scores with many ties."""
+    n_levels = draw(st.integers(2, 6))
+    more = draw(st.lists(st.integers(0, n_levels - 1), max_size=12))
     codes = np.array([*range(n_levels), *more])
     n = len(codes)
     numbers = st.lists(st.integers(-6, 6), min_size=n, max_size=n)
@@ -49,6 +49,17 @@ def test_the_middle_thresholds_have_the_least_loss(data, ordered):
     thresholds = middle_thresholds(hinges, f, ordered)
     assert loss(hinges, f, thresholds) == pytest.approx(least_loss(hinges, f, ordered), abs=1e-8)
     assert not ordered or (np.diff(thresholds) >= 0).all()
+
+
+def test_thresholds_that_are_not_neighbours_may_have_to_be_pooled():
+    """The first must be 5, the third 1, and the second may be anything from 0 to 10: all are equal."""
+    signs = np.array([-1.0, 1.0] * 3)
+    hinges = Hinges(np.arange(6), np.repeat([0, 1, 2], 2), signs, np.ones(6), 6, 3, shares=None)
+    f = np.array([4.0, 6.0, -1.0, 11.0, 0.0, 2.0])
+    assert optimal_intervals(hinges, f, ordered=False).tolist() == [[5, 5], [0, 10], [1, 1]]
+    thresholds = middle_thresholds(hinges, f, ordered=True)
+    assert (np.diff(thresholds) >= 0).all()
+    assert loss(hinges, f, thresholds) == pytest.approx(least_loss(hinges, f, ordered=True), abs=1e-8)
 
 
 @settings(max_examples=60, deadline=None)
