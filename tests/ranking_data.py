@@ -79,10 +79,10 @@ ORDINAL = (
 )
 
 
-def ordinal(name: str) -> Ranked:
-    """One of the ordinal data sets, features standardised; five levels where it has a raw target."""
+def ordinal(name: str, is_raw: bool = False) -> Ranked:
+    """One of the ordinal data sets, features standardised or as they are; five levels of a raw target."""
     (file,) = (DATA / f"ordinal_{name}").glob("*.csv*")
     table = pd.read_csv(file)
     label = "y" if "y" in table else "y5"
     X = table.drop(columns=[name for name in ("y", "y5", "y10", "target") if name in table]).to_numpy(float)
-    return Ranked(StandardScaler().fit_transform(X), table[label].to_numpy())
+    return Ranked(X if is_raw else StandardScaler().fit_transform(X), table[label].to_numpy())
