@@ -12,6 +12,9 @@ SETS = [pytest.param(name, marks=needs(f"ordinal_{name}")) for name in ORDINAL]
 QUICK = [pytest.param(name, marks=needs(f"ordinal_{name}")) for name in ("era", "pyrimidines")]
 # A proof of the path of 4177 objects takes too long.
 PROVED = [param for param in SETS if param.values != ("abalone",)]
+# Whole numbers and short decimals tie exactly, which standardising would spoil in the last bit; other features
+# are so different in size that they have to be standardised.
+TIED = ("era", "esl", "lev", "balance_scale", "pyrimidines")
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -24,7 +27,7 @@ def test_a_short_path_is_proved_exactly(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROVED)
 def test_the_path_is_proved_exactly(name):
-    data = ordinal(name, is_raw=True)
+    data = ordinal(name, is_raw=name in TIED)
     path = OrdinalSVMPath(C_max=1).fit(data.X, data.y)
     assert "Proved in exact rationals" in str(path.path_.certify())
 

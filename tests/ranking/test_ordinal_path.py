@@ -131,6 +131,20 @@ class TestGeneration:
         for stretch in path.traced_.stretches:
             stretch.path.certify()
 
+    def test_an_object_joins_where_it_is_first_violated_and_the_path_goes_on(self):
+        X, y = objects(150, features=6, levels=3, noise=0.1, seed=4)
+        options = {"C_min": 0.5, "C_max": 100}
+        path = OrdinalSVMPath(**options, working_set="extremes", add=1).fit(X, y)
+        stretches, whole = path.traced_.stretches, OrdinalSVMPath(**options).fit(X, y)
+        grown = [k for k in range(1, len(stretches)) if len(stretches[k].items) > len(stretches[k - 1].items)]
+        assert len(grown) >= 2
+        for k in grown:
+            (item,) = np.setdiff1d(stretches[k].items, stretches[k - 1].items)
+            hinges, C = path.training_.hinges.part(np.array([item])), stretches[k].lo
+            f = path.training_.representation.scores(path.coef_at(C))[[item]]
+            assert hinges.slack(f, path.thresholds_at(C)).max() == pytest.approx(0.0, abs=1e-9)
+            assert path.at(1.01 * C).objective_ == pytest.approx(whole.at(1.01 * C).objective_, rel=1e-10)
+
     @pytest.mark.parametrize(("C", "norm"), [(0.5, 1), (20.0, 1), (2.0, 2), (np.inf, 1)])
     @pytest.mark.parametrize("kernel", ["linear", "rbf"])
     def test_a_model_by_generation_is_the_same_model(self, kernel, C, norm):
