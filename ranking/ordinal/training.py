@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -162,6 +162,8 @@ def _labels(y: Any, has_order: bool) -> Any:
         return y
     try:
         labels = column_or_1d(y, warn=True)
+        if np.asarray(labels).dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
         if not has_order:
             check_classification_targets(labels)
     except (ValueError, TypeError) as error:

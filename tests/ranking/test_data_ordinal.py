@@ -12,8 +12,8 @@ SETS = [pytest.param(name, marks=needs(f"ordinal_{name}")) for name in ORDINAL]
 QUICK = [pytest.param(name, marks=needs(f"ordinal_{name}")) for name in ("era", "pyrimidines")]
 # A proof of the path of 4177 objects takes too long.
 PROVED = [param for param in SETS if param.values != ("abalone",)]
-# Whole numbers and short decimals tie exactly, which standardising would spoil in the last bit; other features
-# are so different in size that they have to be standardised.
+# Whole numbers and short decimals tie exactly, which standardising would spoil in the last bit; others
+# differ so much in size that they have to be standardised.
 TIED = ("era", "esl", "lev", "balance_scale", "pyrimidines")
 
 
