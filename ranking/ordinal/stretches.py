@@ -121,6 +121,17 @@ class Working:
         """Return the basis that states of all hinges are on the working set."""
         return None if states is None else pqp.Basis(tuple(states[0][self.numbers]), states[1])
 
+    def trace(self, ends: tuple[float, float], states: States | None) -> pqp.Path:
+        """Return some pieces of the path from states, or from nothing, if need be on the way from C = 0."""
+        program, basis = self.program(), self.basis(states)
+        try:
+            return pqp.solve_path(program, ends, start=basis, max_pieces=CHUNK)
+        except pqp.NumericalTroubleError:
+            if basis is not None or ends[0] == 0:
+                raise
+        way = pqp.solve_path(program, (0.0, ends[0]))
+        return pqp.solve_path(program, ends, start=way.segments[-1], max_pieces=CHUNK)
+
     def states(self, point: Any) -> States:
         """Return the states of all hinges at a point, those outside the working set at 0."""
         basis, states = point.segment.basis, np.full(len(self.training.hinges), "lower", dtype=object)
@@ -163,7 +174,7 @@ def trace_stretches(
     while budget.is_left:
         begin = time.perf_counter()
         working = Working(training, items, ordered)
-        path = pqp.solve_path(working.program(), (C, hi), start=working.basis(states), max_pieces=CHUNK)
+        path = working.trace((C, hi), states)
         found = _outside(working, path, add)
         end = float(path.hi) if found.C is None else found.C
         if told is not None:
