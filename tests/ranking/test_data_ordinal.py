@@ -37,8 +37,9 @@ def test_the_path_is_proved_exactly(name):
 @pytest.mark.parametrize("name", SETS)
 def test_generation_is_the_full_solution(name, kernel):
     data = ordinal(name)
-    whole = OrdinalSVM(C=1.0, kernel=kernel, gamma="auto").fit(data.X, data.y)
-    part = OrdinalSVM(C=1.0, kernel=kernel, gamma="auto", working_set="extremes", add=200).fit(data.X, data.y)
+    options = {"C": 1 / data.X.shape[1] if kernel == "linear" else 1.0, "kernel": kernel, "gamma": "auto"}
+    whole = OrdinalSVM(**options).fit(data.X, data.y)
+    part = OrdinalSVM(**options, working_set="extremes", add=200).fit(data.X, data.y)
     assert part.objective_ == pytest.approx(whole.objective_, rel=1e-9)
     assert abs(part.duality_gap_) <= 1e-9
 
