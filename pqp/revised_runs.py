@@ -36,8 +36,8 @@ from pqp.ways import Way
 
 # A tie at the beginning of an interval that takes more pivots is left alone, and the start is inside.
 CROWD = 4
-# How far inside it is, beside the length of the interval.
-CLOSE = 1e-3
+# How far inside it is, beside the length of the interval: the first place from which a trace can begin.
+CLOSE = (1e-3, 1e-5, 1e-1)
 # A way that ends this close to its goal, beside its length, may have arrived.
 SHORT = 1e-4
 # A breakpoint this close to where all limits meet, beside the length of the way there, may be round-off.
@@ -106,13 +106,18 @@ class RevisedRunner:
     def _from_inside(
         self, ways: list[Way], ends: tuple[Number, Number], watch: Watch, part: Run, trouble: Exception
     ) -> None:
-        """Trace from a place inside; if that is no better, say what the trouble was at the beginning."""
-        try:
-            self._both_ways(ways, ends, self._inside(*ends), None, watch, part)
-        except NumericalTroubleError:
-            if isinstance(trouble, NumericalTroubleError) and not ways[-1].lines:
-                raise trouble from None
-            raise
+        """Trace from a place inside; if no place is better, say what the trouble was at the beginning."""
+        known, last = len(ways), trouble
+        for close in CLOSE:
+            try:
+                self._both_ways(ways, ends, self._inside(*ends, close), None, watch, part)
+                return
+            except NumericalTroubleError as error:
+                if any(way.lines for way in ways[known:]):
+                    raise
+                last = last if isinstance(last, NumericalTroubleError) else error
+                del ways[known:]
+        raise last
 
     def _both_ways(
         self,
@@ -186,11 +191,11 @@ class RevisedRunner:
         """Tell whether no limits have crossed at mu, and no penalty is negative."""
         return self.journey.widths.violated(RATIONAL.number(mu)) is None
 
-    def _inside(self, begin: Number, stop: Number) -> Number:
+    def _inside(self, begin: Number, stop: Number, close: float = CLOSE[0]) -> Number:
         """Return a place inside an interval, close to its beginning."""
         if is_infinite(stop):
-            return float(begin) + (1.0 if stop > 0 else -1.0)
-        return float(begin) + CLOSE * (float(stop) - float(begin))
+            return float(begin) + (1.0 if stop > 0 else -1.0) * close / CLOSE[0]
+        return float(begin) + close * (float(stop) - float(begin))
 
     def run_parts(self, cuts: Sequence[Number], jobs: int, part: Run) -> None:
         """Trace the parts of an interval between cuts side by side, and fill the run."""
