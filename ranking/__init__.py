@@ -4,9 +4,10 @@
 `hastie_path` is an independent active-set path to check them against.
 """
 
+from ranking.conjoint import ConjointStudy
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import preferences_from_signs, retention_pairs
-from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError
+from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError, StudyError
 from ranking.graph import find_cycle, preference_graph, preference_pairs
 from ranking.hastie import hastie_path
 from ranking.kernels import kernel_matrix
@@ -17,6 +18,7 @@ from ranking.ranksvm_path import RankSVMPath
 from ranking.selection import SelectionCurve
 
 __all__ = [
+    "ConjointStudy",
     "ConvergenceError",
     "DataError",
     "RankSVM",
@@ -25,6 +27,7 @@ __all__ = [
     "RankingError",
     "SelectionCurve",
     "SingularActiveSetError",
+    "StudyError",
     "difference_features",
     "exterior_kernel",
     "exterior_product_features",

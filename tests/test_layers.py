@@ -19,8 +19,8 @@ ORDER = LAYERS.split()
 RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays letor kernels pair_features newton graph data
     concordance gains measures judgements metrics uncertainty steps selection representation ranker ranksvm
-    ranksvm_path crossvalidation ordinal files study canvas curves decisions drawing plot page report options
-    opening terminal demo cli
+    ranksvm_path crossvalidation ordinal conjoint files study canvas curves decisions drawing plot page report
+    options opening terminal demo cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
@@ -28,7 +28,12 @@ ORDINAL_LAYERS = """
     levels hinges
 """
 ORDINAL = ORDINAL_LAYERS.split()
-SUBPACKAGES = {"ordinal": ORDINAL}
+CONJOINT_LAYERS = """
+    labels problems attributes marks roles choices sheet keys cells validation weights reading coding
+    splitting straightlining balance card wide study example
+"""
+CONJOINT = CONJOINT_LAYERS.split()
+SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}
 # An independent path: it may share nothing with `pqp`, nor with the modules that use it.
 HASTIE = ("hastie_record", "active_set", "hastie")
 PACKAGES = ("pqp", "ranking")
@@ -88,6 +93,12 @@ def test_a_package_of_ranking_imports_only_from_its_left(package):
     for module in modules(folder):
         left = {f"ranking.{package}.{name}" for name in order[: order.index(module.stem)]}
         assert imported(module) <= left | outside, module.stem
+
+
+def test_conjoint_shares_no_code_with_the_other_models():
+    models = {"ranking.ordinal", "ranking.ranksvm", "ranking.ranksvm_path", "ranking.crossvalidation"}
+    for module in (ROOT / "ranking" / "conjoint").glob("*.py"):
+        assert not {outer(name) for name in imported(module)} & models, module.stem
 
 
 @pytest.mark.parametrize("name", HASTIE)
