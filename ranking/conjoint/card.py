@@ -20,6 +20,8 @@ from ranking.errors import DataError
 NEARLY_ALL = 0.9
 # A level shown less often than this share of what even balance gives it is worth a remark.
 RARE = 0.2
+# Straight-lining less probable than this by chance is worth a remark.
+UNLIKELY = 0.01
 # Respondents and tasks that are printed; the tables hold all of them.
 MOST_ROWS = 10
 # Numbers from here on are printed without decimals.
@@ -105,10 +107,10 @@ def _remarks(sheet: Sheet, tables: dict[str, pd.DataFrame]) -> list[str]:
             remarks.append(
                 f"{name} is the same for all alternatives of every task: nothing can be learnt on it"
             )
-    straight, double = len(tables["straight_liners"]), len(tables["duplicates"])
+    straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
     if straight:
         who = f"{straight} of {counted(len(sheet.respondents), 'respondent')}"
-        remarks.append(f"{who} chose the same alternative nearly always: do they belong in the study?")
+        remarks.append(f"{who} chose the same alternative more often than chance explains: do they belong?")
     if double:
         remarks.append(
             f"{counted(double, 'task')} with two equal alternatives: choosing between them says nothing"

@@ -34,6 +34,9 @@ def read_cells(
     """
     column = column.reset_index(drop=True)
     used = ~is_empty(column) & ~is_none
+    if not used.any():
+        found.add(f"empty {attribute.name}", f"{attribute.name}: the whole column is empty")
+        return attribute, column
     for row in np.flatnonzero(~used & ~is_none).tolist():
         found.add(f"empty {attribute.name}", f"{place(row)}: {attribute.name} is empty; fill it in")
     if attribute.is_linear:
@@ -87,9 +90,6 @@ def _with_levels(
     cells = [plain(cell) for cell in column[used]]
     is_text = any(isinstance(cell, str) for cell in cells)
     levels = in_order(text(cell) if is_text else cell for cell in cells)
-    if not levels:
-        found.add(f"level {attribute.name}", f"{attribute.name}: the whole column is empty")
-        return attribute
     if not is_text and len(levels) > MOST_NUMBERS:
         found.add(
             f"level {attribute.name}",

@@ -19,11 +19,11 @@ from ranking.conjoint.cells import read_cells
 from ranking.conjoint.choices import Choices
 from ranking.conjoint.keys import Keys, read_keys
 from ranking.conjoint.labels import in_order
-from ranking.conjoint.marks import Booleans, read_marks
+from ranking.conjoint.marks import Booleans
 from ranking.conjoint.problems import Problems
 from ranking.conjoint.roles import ALTERNATIVE, Roles, require_columns
 from ranking.conjoint.sheet import Sheet
-from ranking.conjoint.validation import check_alternatives, check_choices, read_holdout, read_none
+from ranking.conjoint.validation import check_alternatives, read_chosen, read_holdout, read_none
 from ranking.conjoint.weights import read_weights
 from ranking.errors import DataError
 
@@ -39,8 +39,7 @@ def read_long(
     require_columns(frame, roles.columns, wanted)
     frame = frame.reset_index(drop=True)
     keys = read_keys(frame, roles, found)
-    chosen = read_marks(frame[roles.chosen], "chosen", keys.place, found)
-    check_choices(keys, chosen, roles.chosen, found)
+    chosen = read_chosen(frame[roles.chosen], keys, found)
     check_alternatives(frame, keys, found)
     is_none = read_none(frame, roles, list(wanted), keys, found)
     settled, profiles = _profiles(frame, wanted, is_none, keys, found)

@@ -68,6 +68,8 @@ def require_columns(frame: Any, columns: Mapping[str, str], attributes: Iterable
             found.add("column", _not_there(role, column, known))
         elif column in uses:
             found.add("column", f"column {column!r} is both {uses[column]} and {role}; name two columns")
+        elif not all(map(pd.api.types.is_hashable, frame[column])):
+            found.add("column", f"column {column!r} holds lists or the like; a cell is a word or a number")
         uses.setdefault(column, role)
     if ALTERNATIVE in known and ALTERNATIVE not in uses and "alternative" not in columns:
         found.add("column", "there is a column 'alternative'; say alternative='alternative', or rename it")

@@ -10,10 +10,36 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.keys import Keys
-from ranking.conjoint.labels import is_empty, listing, plain, quoted
+from ranking.conjoint.labels import is_empty, listing, quoted, text
 from ranking.conjoint.marks import Booleans, read_marks
 from ranking.conjoint.problems import Problems
 from ranking.conjoint.roles import Roles
+
+
+def read_chosen(column: "pd.Series[Any]", keys: Keys, found: Problems) -> Booleans:
+    """Return which rows were chosen, one in every task."""
+    if _names_alternatives(column, keys):
+        marks = f"(data[{column.name!r}] == data[alternative column]).astype(int)"
+        found.add(
+            "chosen",
+            f"column {column.name!r} (chosen) names the chosen alternative in every row of a task; "
+            f"mark the chosen row by 1 and the others by 0: {marks}",
+        )
+        return np.zeros(len(column), dtype=bool)
+    chosen = read_marks(column, "chosen", keys.place, found)
+    check_choices(keys, chosen, str(column.name), found)
+    return chosen
+
+
+def _names_alternatives(column: "pd.Series[Any]", keys: Keys) -> bool:
+    """Return whether all rows of a task hold the same name, that of one of its alternatives."""
+    if keys.alternative is None or (keys.group < 0).any():
+        return False
+    cells = pd.DataFrame(
+        {"group": keys.group, "named": map(text, column), "own": map(text, keys.alternative)}
+    )
+    hits = (cells["named"] == cells["own"]).groupby(cells["group"]).sum()
+    return bool((cells.groupby("group")["named"].nunique() == 1).all() and (hits == 1).all())
 
 
 def check_choices(keys: Keys, chosen: Booleans, column: str, found: Problems) -> None:
@@ -89,7 +115,7 @@ def read_none(
 
 
 def _holds(column: "pd.Series[Any]", value: Any) -> Booleans:
-    return np.array([plain(cell) == plain(value) for cell in column], dtype=bool)
+    return np.array([text(cell) == text(value) for cell in column], dtype=bool)
 
 
 def read_holdout(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems) -> Booleans:

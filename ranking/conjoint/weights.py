@@ -32,7 +32,7 @@ def read_weights(
         raise DataError(f"weight must be a column or weights by respondent, got {roles.weight!r:.80}")
     by_name = {plain(name): value for name, value in given.items()}
     for name in in_order(by_name.keys() - set(respondents)):
-        found.add("weight", f"weight names respondent {name}, who has no task")
+        found.add("weight", f"weight names respondent {quoted(name)}, who has no task")
     return np.array([_weight(by_name, name, found) for name in respondents])
 
 

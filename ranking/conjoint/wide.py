@@ -52,7 +52,7 @@ def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> La
         raise DataError(
             f"pattern must hold {{alternative}} and {{attribute}}, like {PATTERN!r}, got {pattern!r}"
         )
-    labels = in_order(label for name in names for label in _labels(frame, pattern, name))
+    labels = in_order(label for column in frame.columns for label in _labels(str(column), pattern, names))
     layout = Layout(pattern, tuple(labels), names)
     if not labels:
         wanted = listing([layout.column(1, name) for name in names])
@@ -121,14 +121,19 @@ def wide_from_sheet(sheet: Sheet, pattern: str = PATTERN) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _labels(frame: pd.DataFrame, pattern: str, name: str) -> list[Any]:
-    """Return the alternatives that have a column for an attribute; names made of digits are numbers."""
-    before, after = (
-        re.escape(part) for part in pattern.replace("{attribute}", name).split("{alternative}", 1)
-    )
-    found = [re.fullmatch(f"{before}(.+){after}", str(column)) for column in frame.columns]
-    labels = [match.group(1) for match in found if match]
-    return [int(label) if label.isdecimal() and str(int(label)) == label else label for label in labels]
+def _labels(column: str, pattern: str, names: tuple[str, ...]) -> list[Any]:
+    """Return the alternative a column belongs to, if any; names made of digits are numbers.
+
+    The longest attribute that fits is meant: alt1_max_price is max_price of 1, not price of 1_max.
+    """
+    for name in sorted(names, key=len, reverse=True):
+        parts = pattern.replace("{attribute}", name).split("{alternative}", 1)
+        before, after = (re.escape(part) for part in parts)
+        if match := re.fullmatch(f"{before}(.+){after}", column):
+            label = match.group(1)
+            is_number = label.isdecimal() and str(int(label)) == label
+            return [int(label) if is_number else label]
+    return []
 
 
 def _require_rows(base: pd.DataFrame, roles: Roles, made: tuple[str, ...]) -> None:
