@@ -1,7 +1,7 @@
 """Attributes: what the alternatives of a study differ in, by level or as a number.
 
 Room: what users say about attributes in, checked records out. Knows no data.
-May touch: `errors`, `labels`.
+May touch: `errors`, `arguments`, `labels`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.arguments import Integers
-from ranking.arrays import Array
+from ranking.arrays import Array, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,10 @@ class Choices:
     task: Array
     size: Integers
     chosen: Integers
+
+    def __post_init__(self) -> None:
+        for name in ("respondent", "task", "size", "chosen"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.task)

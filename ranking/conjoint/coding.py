@@ -36,6 +36,10 @@ class Differences:
     weight: Array
     columns: pd.MultiIndex
 
+    def __post_init__(self) -> None:
+        for name in ("rows", "pairs", "respondent", "task", "weight"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
     def __len__(self) -> int:
         return len(self.rows)
 

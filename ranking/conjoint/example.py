@@ -6,7 +6,7 @@ holdout tasks, which are the same for all. Respondents 1 to 12 mind the price, 1
 pack is the sum of its part-worths, blurred by Gumbel noise, so choices follow a logit model.
 
 Room: a seed in, long data out; the file beside this module holds those of seed 0.
-May touch: `study`.
+May touch: `attributes`, `study`.
 """
 
 import math

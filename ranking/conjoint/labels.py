@@ -109,5 +109,4 @@ def guess(wrong: Any, known: Iterable[Any]) -> str:
     """
     by_text = {text(label).strip().casefold(): label for label in known}
     close = difflib.get_close_matches(text(wrong).strip().casefold(), by_text, n=1, cutoff=ALIKE)
-    # an alias: the closest label may itself be a number
     return f"; did you mean {quoted(by_text[close[0]])}?" if close else ""

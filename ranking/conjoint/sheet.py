@@ -1,7 +1,7 @@
 """The sheet: the checked data of a study, sorted by respondent, task and alternative.
 
 Room: checked columns in, one record out that can be cut to some tasks or respondents.
-May touch: `arguments`, `arrays`, `attributes`, `roles`, `choices`.
+May touch: `arguments`, `arrays`, `attributes`, `labels`, `marks`, `roles`, `choices`.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.arguments import Integers
-from ranking.arrays import Array
+from ranking.arrays import Array, read_only
 from ranking.conjoint.attributes import Attribute
 from ranking.conjoint.choices import Choices
 from ranking.conjoint.labels import counted
@@ -34,6 +34,10 @@ class Sheet:
     is_holdout: Booleans
     respondents: "pd.Index[Any]"
     weights: Array
+
+    def __post_init__(self) -> None:
+        for name in ("alternative", "is_none", "is_holdout", "weights"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     @property
     def has_none(self) -> bool:

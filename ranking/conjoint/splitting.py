@@ -1,7 +1,7 @@
 """Splitting: which tasks are kept apart, to choose or to judge a model by.
 
 Room: a sheet and a wish in, numbers of tasks out. A task is never divided.
-May touch: `errors`, `labels`, `sheet`.
+May touch: `errors`, `labels`, `marks`, `problems`, `sheet`.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
 """Wide data: one row a task, its alternatives side by side in columns like alt1_brand, alt1_price.
 
 Room: a wide table in, long data and their roles out, with sentences about what is wrong; and back.
-May touch: `errors`, `attributes`, `labels`, `problems`, `roles`, `sheet`.
+May touch: `errors`, `attributes`, `keys`, `labels`, `problems`, `roles`, `sheet`.
 """
 
 import re

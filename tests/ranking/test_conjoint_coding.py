@@ -51,9 +51,12 @@ class TestDesign:
                 wanted = rows[name].astype(object) == level
             assert found.design[:, j].tolist() == wanted.astype(float).tolist()
 
-    def test_the_design_cannot_be_written_to(self):
-        with pytest.raises(ValueError, match="read-only"):
-            study().design[0, 0] = 5
+    def test_what_a_study_hands_out_cannot_be_written_to(self):
+        found = study()
+        arrays = [found.design, found.choices.chosen, found.differences().rows, found.n_alternatives]
+        for array in arrays:
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 5
 
 
 class TestDifferences:
