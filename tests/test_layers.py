@@ -31,6 +31,8 @@ ORDINAL = ORDINAL_LAYERS.split()
 CONJOINT_LAYERS = """
     labels problems attributes marks roles choices sheet keys cells validation weights reading coding
     splitting straightlining balance card wide study example
+    space worths rules utilities holdouts calibration bootstrap scaling reversals willingness
+    scenario noise simulator sensitivity lines tracks stability
 """
 CONJOINT = CONJOINT_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}
