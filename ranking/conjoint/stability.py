@@ -33,8 +33,8 @@ class Conclusions:
     """What is concluded on every interval of C: `verdicts[k]` between `edges[k]` and `edges[k + 1]`.
 
     >>> found = Conclusions(np.array([0, 1, 4, 9]), ("A", "B", "A"), True)
-    >>> found.at(2), found.interval(2), found.share_of("A")
-    ('B', (1.0, 4.0), 0.66...)
+    >>> found.at(2), found.interval(2)
+    ('B', (1.0, 4.0))
     """
 
     edges: Array
@@ -49,13 +49,6 @@ class Conclusions:
         """Return the largest interval around C on which the conclusion does not change."""
         step = self._step(C)
         return float(self.edges[step]), float(self.edges[step + 1])
-
-    def share_of(self, verdict: Any) -> float:
-        """Return the share of all C up to the last finite edge on which a conclusion holds."""
-        finite = self.edges[np.isfinite(self.edges)]
-        lengths = np.diff(finite)
-        holds = [found == verdict for found in self.verdicts[: len(lengths)]]
-        return float(lengths @ holds / lengths.sum()) if len(lengths) else float(holds == [True])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row an interval: C_lo, C_hi, verdict."""
