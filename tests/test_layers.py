@@ -19,8 +19,8 @@ ORDER = LAYERS.split()
 RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays letor kernels pair_features newton graph data
     concordance gains measures judgements metrics uncertainty steps selection representation ranker ranksvm
-    ranksvm_path crossvalidation ordinal conjoint files study canvas curves decisions drawing plot page report
-    options opening terminal demo cli
+    ranksvm_path crossvalidation ordinal conjoint files study canvas curves decisions drawing plot
+    conjoint_plots page report options opening terminal demo cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.

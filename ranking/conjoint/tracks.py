@@ -13,7 +13,7 @@ import pandas as pd
 
 from ranking.arrays import Array, as_vector
 from ranking.conjoint.bootstrap import Read, weighted_mean
-from ranking.conjoint.lines import Lines, inside_of, sampled_lines
+from ranking.conjoint.lines import Lines, distinct_edges, inside_of, read_edges, sampled_lines
 from ranking.conjoint.space import HasSpace, Space, space_of
 from ranking.conjoint.worths import read_part_worths, weights_of
 from ranking.errors import DataError
@@ -93,7 +93,7 @@ def tracks_of(
     with the ends of the path, of which the last may be infinite.
     """
     space = space_of(study)
-    edges = np.unique(np.asarray(breakpoints, dtype=float))
+    edges = read_edges(breakpoints)
     first = read_part_worths(part_worths_at(float(inside_of(edges)[0])), space)
     n, m = first.shape
 
@@ -112,5 +112,5 @@ def common_edges(edges: Sequence[Array], lo: float, hi: float) -> Array:
     >>> common_edges([np.array([0.0, 1.0, 3.0]), np.array([0.5, 2.0])], 0.5, 2)
     array([0.5, 1. , 2. ])
     """
-    together = np.unique(np.concatenate([*edges, [lo, hi]]))
-    return np.asarray(together[(together >= lo) & (together <= hi)])
+    together = np.concatenate([*edges, [lo, hi]])
+    return distinct_edges(together[(together >= lo) & (together <= hi)])

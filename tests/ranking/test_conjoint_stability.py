@@ -27,7 +27,7 @@ from tests.ranking.market import COFFEE, PACKS, mixed_study, worths
 
 MIXED = mixed_study()
 MIXED_PACKS = {f"{brand}{price}": {"brand": brand, "price": price} for brand in "ABC" for price in (5, 30)}
-TRAIN = COFFEE.only(respondents=range(1, 24)).split_holdout()[0]
+TRAIN = COFFEE.only(respondents=range(1, 13)).split_holdout()[0]
 
 
 def bent_lines(pieces, columns, seed, end=np.inf):
@@ -88,6 +88,31 @@ class TestLines:
         lines = Lines([0, 1, 2], [[0.0], [5.0]], [[1.0], [0.0]])
         assert_allclose(sampled_lines(lambda C: lines.at(C)[0], [0, 1, 2]).start, lines.start, atol=1e-12)
 
+    def test_lines_that_start_together_but_for_round_off_do_not_cross(self):
+        """At C = 0 all part-worths are 0, or 1e-19 after a subtraction: no conclusion hangs on that."""
+        lines = Lines([0, 1], [[1e-19, -1e-19]], [[1.0, 2.0]])
+        assert lines.crossed([(0, 1)]).edges.tolist() == [0, 1]
+
+    def test_lines_without_end_cross_far_out_or_not_at_all(self):
+        lines = Lines([1, np.inf], [[1.0, 0.0, 1e-15]], [[0.0, 1e-3, 1e-20]])
+        assert_allclose(lines.crossed(all_pairs(range(3))).edges, [1, 1001, np.inf])
+
+    def test_a_cut_never_replaces_a_breakpoint(self):
+        lines = Lines([0, 1, 2], [[0.0], [1.0]], [[1.0], [5.0]])
+        cut = lines.cut(np.array([1 - 1e-12, 1.5, 1.5 + 1e-12, 2 - 1e-12]))
+        assert cut.edges.tolist() == [0, 1, 1.5, 2]
+        assert_allclose(cut.at([0.9, 1.2, 1.9]), lines.at([0.9, 1.2, 1.9]))
+
+    def test_breakpoints_that_differ_by_round_off_are_one(self):
+        lines = bent_lines(3, 2, 0, end=3.0)
+        found = sampled_lines(lambda C: lines.at(C)[0], [*lines.edges, 1 + 2e-16, 3 - 4e-16])
+        assert_array_equal(found.edges, lines.edges)
+
+    @pytest.mark.parametrize("breakpoints", [[1], [2, 2], [0, np.nan], "all"])
+    def test_breakpoints_are_numbers_and_two_at_least(self, breakpoints):
+        with pytest.raises(DataError, match="breakpoints"):
+            sampled_lines(lambda C: np.zeros(1), breakpoints)
+
     @pytest.mark.parametrize(
         ("edges", "start", "message"),
         [
@@ -116,7 +141,7 @@ class TestFirstChoice:
     def test_shares_at_any_C_are_those_of_the_simulator(self, study, packs, seed, respondents):
         tracks = bent_tracks(study, respondents, seed)
         steps = first_choice_steps(tracks, packs)
-        for C in some_C(steps.edges, seed, 12):
+        for C in some_C(steps.edges, seed, 5):
             weights = tracks.weights if respondents > 1 else None
             there = simulate(tracks.at(C), study, packs, "first_choice", weights=weights)["share"]
             assert_allclose(steps.at(C), there, atol=1e-9)
@@ -159,7 +184,7 @@ class TestImportances:
         tracks = bent_tracks(study, 1, seed)
         found = importance_orders(tracks)
         assert found.is_exact
-        for C in some_C(found.edges, seed, 12):
+        for C in some_C(found.edges, seed, 5):
             ranges = attribute_ranges(tracks.at(C), study).iloc[0].to_numpy()
             assert found.at(C) == order_of(ranges, list(study.attributes))
 
@@ -187,31 +212,30 @@ def test_logit_shares_lead_to_sampled_conclusions():
         assert found.at(C) == best_of(row.to_numpy(), table.columns)
 
 
-class TestPath:
+@pytest.fixture(scope="module")
+def path():
     """The path of all respondents together, traced by pqp."""
+    return pqp.solve_path(pqp.catalog.choice(TRAIN.differences().rows), (0, 1))
 
-    path = pqp.solve_path(pqp.catalog.choice(TRAIN.differences().rows), (0, 1))
 
-    def tracks(self):
-        def at(C):
-            return pd.Series(self.path(C).x, index=TRAIN.columns)
+class TestPath:
+    def edges(self, path):
+        return np.unique([0.0, 1.0, *(float(b) for b in path.breakpoints)])
 
-        return tracks_of(at, self.edges(), TRAIN)
+    def tracks(self, path):
+        return tracks_of(lambda C: pd.Series(path(C).x, index=TRAIN.columns), self.edges(path), TRAIN)
 
-    def edges(self):
-        return np.unique([0.0, 1.0, *(float(b) for b in self.path.breakpoints)])
-
-    def test_tracks_are_the_path(self):
-        tracks = self.tracks()
-        assert_array_equal(tracks.edges, self.edges())
+    def test_tracks_are_the_path(self, path):
+        tracks = self.tracks(path)
+        assert_array_equal(tracks.edges, self.edges(path))
         for C in (0.001, 0.01, 0.1, 0.7):
-            assert_allclose(tracks.at(C).iloc[0], self.path(C).x, atol=1e-8)
+            assert_allclose(tracks.at(C).iloc[0], path(C).x, atol=1e-8)
 
-    def test_the_conclusion_on_the_interval_is_that_of_the_path(self):
-        steps = first_choice_steps(self.tracks(), PACKS)
+    def test_the_conclusion_on_the_interval_is_that_of_the_path(self, path):
+        winners = first_choice_steps(self.tracks(path), PACKS).winners()
         for C in np.geomspace(1e-4, 0.9, 30):
-            there = simulate(pd.Series(self.path(C).x, index=TRAIN.columns), TRAIN, PACKS, "first_choice")
-            assert steps.winners().at(C) == best_of(there["share"].to_numpy(), list(there.index))
+            there = simulate(pd.Series(path(C).x, index=TRAIN.columns), TRAIN, PACKS, "first_choice")
+            assert winners.at(C) == best_of(there["share"].to_numpy(), list(there.index))
 
 
 class TestTracks:
