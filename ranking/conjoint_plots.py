@@ -73,6 +73,7 @@ def plot_part_worths(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     axes.set_yticks(list(ticks), [plain(text) for text in ticks.values()])
     for label, place in zip(axes.get_yticklabels(), ticks, strict=True):
         label.set_fontweight("bold" if place not in places else "normal")
+    axes.tick_params(axis="y", length=0)
     axes.set_ylim(min(places) - 0.7, max(ticks) + 0.7)
     axes.set_xlabel("part-worth, mean over respondents")
     return axes
