@@ -62,12 +62,18 @@ class RespondentBootstrap:
     def __post_init__(self) -> None:
         require_draws(self.draws)
 
+    @property
+    def has_scatter(self) -> bool:
+        """Whether respondents differ: one row, or the same for all, was estimated from all together."""
+        table = self.part_worths.to_numpy()
+        return bool((table != table[0]).any())
+
     def means(self, read: Read) -> Means:
-        """Return the mean of a table read off the part-worths; one row tells no scatter, so no draws."""
+        """Return the mean of a table read off the part-worths, without draws if these tell no scatter."""
         values = read(self.part_worths)
         n = len(values)
         draws = np.empty((0, values.shape[1]))
-        if n > 1:
+        if self.has_scatter:
             chance = np.random.default_rng(self.random_state)
             counts = chance.multinomial(n, np.full(n, 1 / n), size=self.draws)
             draws = _means(values.to_numpy(dtype=float), counts * self.weights)

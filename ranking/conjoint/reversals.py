@@ -19,7 +19,7 @@ from ranking.conjoint.space import HasSpace, Space, space_of
 from ranking.conjoint.worths import read_part_worths, weights_of
 from ranking.errors import DataError
 
-RISING, FALLING = "rising", "falling"
+RISES, FALLS = "rises", "falls"
 
 
 def order_reversals(
@@ -27,12 +27,12 @@ def order_reversals(
 ) -> pd.DataFrame:
     """Return one row for every two neighbouring levels: how many respondents have them the wrong way round.
 
-    `orders` says for attributes that their worths are "rising" or "falling" along their levels, or along the
-    numbers of a linear attribute; or it lists levels from the worst to the best. `share` is weighted;
+    `orders` says for attributes that their worth "rises" or "falls" along their levels, or along the numbers
+    of a linear attribute; or it lists levels from the worst to the best. `share` is weighted;
     `difference` is the mean worth of the better level less that of the worse.
 
     >>> from ranking.conjoint import example_part_worths, example_study
-    >>> order_reversals(example_part_worths().T, example_study(), {"price": "falling", "roast": "rising"})
+    >>> order_reversals(example_part_worths().T, example_study(), {"price": "falls", "roast": "rises"})
       attribute   worse  better  reversed  share  difference
     0     price      15      12         0    0.0        1.65
     1     price      12       9         0    0.0        1.05
@@ -66,7 +66,7 @@ def order_steps(space: Space, orders: Mapping[str, Any]) -> tuple[list[tuple[str
     """Return (attribute, worse, better) of neighbours, and the rows that give better less worse."""
     if not isinstance(orders, Mapping) or not orders:
         raise DataError(
-            f"orders must map attributes to their order, such as {{'price': 'falling'}}: {orders!r:.60}"
+            f"orders must map attributes to their order, such as {{'price': 'falls'}}: {orders!r:.60}"
         )
     labels: list[tuple[str, Any, Any]] = []
     rows: list[Array] = []
@@ -88,9 +88,9 @@ def order_steps(space: Space, orders: Mapping[str, Any]) -> tuple[list[tuple[str
 def _neighbours(attribute: Attribute, order: Any) -> list[tuple[int | None, int | None]]:
     """Return places of neighbours, the worse first; a linear attribute has one place, against nothing."""
     if attribute.is_linear:
-        if order not in (RISING, FALLING):
-            raise DataError(f"orders[{attribute.name!r}] must be 'rising' or 'falling', got {order!r:.60}")
-        return [(None, 0) if order == RISING else (0, None)]
+        if order not in (RISES, FALLS):
+            raise DataError(f"orders[{attribute.name!r}] must be 'rises' or 'falls', got {order!r:.60}")
+        return [(None, 0) if order == RISES else (0, None)]
     return list(pairwise(_places(attribute, order)))
 
 
@@ -98,10 +98,10 @@ def _places(attribute: Attribute, order: Any) -> list[int]:
     """Return the places of levels from the worst to the best."""
     levels = [text(level) for level in attribute.labels]
     if isinstance(order, str):
-        if order not in (RISING, FALLING):
-            wanted = "'rising', 'falling' or a list of levels from the worst to the best"
+        if order not in (RISES, FALLS):
+            wanted = "'rises', 'falls' or a list of levels from the worst to the best"
             raise DataError(f"orders[{attribute.name!r}] must be {wanted}, got {order!r}")
-        return list(range(len(levels)))[:: 1 if order == RISING else -1]
+        return list(range(len(levels)))[:: 1 if order == RISES else -1]
     wished = list(order) if isinstance(order, Iterable) else [order]
     for level in wished:
         if text(level) not in levels:

@@ -70,7 +70,7 @@ def willingness_to_pay(
     level
     large   small      1.12 NaN NaN
     >>> worth.remark
-    'no intervals: one row of part-worths tells no scatter, use refit_bootstrap'
+    'no intervals: all have the same part-worths, which tells no scatter; use refit_bootstrap'
     """
     space = space_of(study)
     slope_row = price_row(space, price)
@@ -150,7 +150,7 @@ def _remark(slope: float, wrong: float, level: float) -> str:
     if slope >= 0:
         return "no amounts: on average a higher price is not disliked, so money is no measure here"
     if np.isnan(wrong):
-        return "no intervals: one row of part-worths tells no scatter, use refit_bootstrap"
+        return "no intervals: all have the same part-worths, which tells no scatter; use refit_bootstrap"
     if wrong >= (1 - level) / 2:
         return (
             f"no intervals: in {wrong:.1%} of the draws a higher price is not disliked, so at level "

@@ -81,8 +81,11 @@ def test_respondents_without_a_value_are_left_out_and_counted():
     assert_allclose(table["estimate"], importance_summary(v.drop(index=2), COFFEE, np.ones(5))["estimate"])
 
 
-def test_one_row_has_no_interval():
-    table = part_worth_summary(worths(1), COFFEE)
+@pytest.mark.parametrize("rows", [1, 24], ids=["one row", "the same row for everybody"])
+def test_part_worths_of_all_together_have_no_interval(rows):
+    """An interval without width would claim to know them exactly."""
+    same = pd.concat([worths(1)] * rows).set_axis(range(1, rows + 1))
+    table = part_worth_summary(same, COFFEE)
     assert table[["standard_error", "lo", "hi"]].isna().all().all()
 
 

@@ -101,7 +101,7 @@ class TestReversals:
     @given(seed=SEEDS)
     def test_they_are_counted(self, seed):
         v = worths(5, seed)
-        found = order_reversals(v, COFFEE, {"price": "falling", "size": ["large", "small"]}, np.ones(5))
+        found = order_reversals(v, COFFEE, {"price": "falls", "size": ["large", "small"]}, np.ones(5))
         counts = [
             (v[("price", 12)] < v[("price", 15)]).sum(),
             (v[("price", 9)] < v[("price", 12)]).sum(),
@@ -109,23 +109,23 @@ class TestReversals:
         ]
         assert found["reversed"].tolist() == counts
         assert_allclose(found["share"], np.array(counts) / 5)
-        per_respondent = reversal_counts(v, COFFEE, {"price": "falling", "size": ["large", "small"]})
+        per_respondent = reversal_counts(v, COFFEE, {"price": "falls", "size": ["large", "small"]})
         assert per_respondent.sum() == sum(counts)
 
     def test_a_linear_attribute_has_one_slope(self):
         v = worths(6, columns=MIXED.columns)
-        found = order_reversals(v, MIXED, {"price": "falling"}, np.ones(6))
+        found = order_reversals(v, MIXED, {"price": "falls"}, np.ones(6))
         assert found["reversed"].tolist() == [(v[("price", "per unit")] > 0).sum()]
         assert found[["worse", "better"]].iloc[0].tolist() == ["more", "less"]
 
     def test_equal_worths_are_no_reversal(self):
-        assert not order_reversals(0 * worths(3), COFFEE, {"price": "falling"})["reversed"].any()
+        assert not order_reversals(0 * worths(3), COFFEE, {"price": "falls"})["reversed"].any()
 
     @pytest.mark.parametrize(
         ("orders", "message"),
         [
-            ({"prize": "falling"}, 'no attribute; did you mean "price"'),
-            ({"price": "down"}, "must be 'rising', 'falling' or a list"),
+            ({"prize": "falls"}, 'no attribute; did you mean "price"'),
+            ({"price": "down"}, "must be 'rises', 'falls' or a list"),
             ({"price": [9, 16]}, "16 is no level"),
             ({"price": [9]}, "at least two different levels"),
             ({}, "orders must map"),
