@@ -2,7 +2,7 @@ r"""Stability: on which interval of C a conclusion stays what it is.
 
 Utilities of products are lines in C between breakpoints, so a respondent's first choice changes at crossings
 of two lines only: shares of first choice are step functions of C, known exactly at every C. The ranges of
-attributes are lines between crossings of levels, so the order of the importances of one row of part-worths
+attributes are lines between crossings of levels, so the order of the importances of part-worths common to all
 changes at crossings only, and is known exactly too. Averages of importances over respondents and logit shares
 are no lines: conclusions from them are known where they were evaluated, between breakpoints and, if there are
 very many, between some of them; `is_exact` is then False.
@@ -113,9 +113,9 @@ def first_choice_steps(tracks: Tracks, products: Any, none: bool | None = None) 
 
 
 def importance_orders(tracks: Tracks) -> Conclusions:
-    """Return the attributes from the most to the least important at every C; exact for one respondent."""
+    """Return the attributes from the most to the least important at every C; exact if part-worths are common."""
     names = tuple(tracks.space.attributes)
-    if len(tracks.lines) > 1:
+    if not tracks.is_common:
         table = tracks.along(lambda v: importances(v, tracks.space))
         return sampled_conclusions(tracks, table, lambda row: order_of(row, names))
     ranges = _range_lines(tracks.lines[0], tracks.space)

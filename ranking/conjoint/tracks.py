@@ -53,6 +53,16 @@ class Tracks:
         return min(float(lines.edges[-1]) for lines in self.lines)
 
     @property
+    def is_common(self) -> bool:
+        """Whether all respondents have the same part-worths at every C."""
+        first, *others = self.lines
+        return all(
+            np.array_equal(getattr(first, name), getattr(lines, name))
+            for lines in others
+            for name in ("edges", "start", "slope")
+        )
+
+    @property
     def edges(self) -> Array:
         """All breakpoints, the ends included, where part-worths of any respondent bend."""
         return common_edges([lines.edges for lines in self.lines], self.lo, self.hi)

@@ -188,6 +188,14 @@ class TestImportances:
             ranges = attribute_ranges(tracks.at(C), study).iloc[0].to_numpy()
             assert found.at(C) == order_of(ranges, list(study.attributes))
 
+    def test_the_same_row_for_everybody_is_one_row(self):
+        one = bent_tracks(COFFEE, 1, 7)
+        all_alike = Tracks(3 * one.lines, one.space, pd.Index([1, 2, 3]), np.ones(3))
+        found, wanted = importance_orders(all_alike), importance_orders(one)
+        assert found.is_exact
+        assert found.verdicts == wanted.verdicts
+        assert_array_equal(found.edges, wanted.edges)
+
     def test_averages_are_known_where_they_were_evaluated(self):
         tracks = bent_tracks(COFFEE, 3, 0)
         found = importance_orders(tracks)
