@@ -113,7 +113,7 @@ def first_choice_steps(tracks: Tracks, products: Any, none: bool | None = None) 
 
 
 def importance_orders(tracks: Tracks) -> Conclusions:
-    """Return the attributes from the most to the least important at every C; exact if part-worths are common."""
+    """Return the attributes from the most to the least important at every C, exactly if all have the same."""
     names = tuple(tracks.space.attributes)
     if not tracks.is_common:
         table = tracks.along(lambda v: importances(v, tracks.space))
