@@ -5,6 +5,7 @@
 `OrdinalSVMPathCV` do the same for ordered levels.
 """
 
+from ranking.conjoint import ConjointStudy
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import preferences_from_signs, retention_pairs
 from ranking.errors import (
@@ -13,6 +14,7 @@ from ranking.errors import (
     NotSeparableError,
     RankingError,
     SingularActiveSetError,
+    StudyError,
 )
 from ranking.graph import find_cycle, preference_graph, preference_pairs
 from ranking.hastie import hastie_path
@@ -25,6 +27,7 @@ from ranking.ranksvm_path import RankSVMPath
 from ranking.selection import SelectionCurve
 
 __all__ = [
+    "ConjointStudy",
     "ConvergenceError",
     "DataError",
     "NotSeparableError",
@@ -37,6 +40,7 @@ __all__ = [
     "RankingError",
     "SelectionCurve",
     "SingularActiveSetError",
+    "StudyError",
     "difference_features",
     "exterior_kernel",
     "exterior_product_features",
