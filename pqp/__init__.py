@@ -29,12 +29,14 @@ from pqp.files import load_path, load_problem, save_problem
 from pqp.hessian import Gram, PairGram
 from pqp.path import Path
 from pqp.problem import ParametricQP, paper_form
+from pqp.segment import Basis
 from pqp.solving import solve, solve_path
 
 if TYPE_CHECKING:
     from pqp.model import minimize, soft
 
 __all__ = [
+    "Basis",
     "CertificateError",
     "FileFormatError",
     "Gram",

@@ -71,6 +71,19 @@ def images_of(segments: Sequence[Segment], B: Any) -> Images:
     return Images(lo, hi, *lines)
 
 
+def multiplier_images_of(segments: Sequence[Segment], B: Any) -> Images:
+    """Return the lines of B y on the optimal ones among ascending segments, in float64."""
+    optimal = [segment for segment in segments if segment.status == "optimal"]
+    matrix = as_matrix(B, "B")
+    lo, hi = (float_array([getattr(segment, end) for segment in optimal]).reshape(-1) for end in ("lo", "hi"))
+    lines = np.empty((2, len(optimal), matrix.shape[0]))
+    for k, segment in enumerate(optimal):
+        assert segment.y is not None
+        for part in (0, 1):
+            lines[part, k] = matrix @ float_array(segment.y[part])
+    return Images(lo, hi, *lines)
+
+
 def _require_fit(B: MatrixData, segments: Sequence[Segment]) -> None:
     n = segments[0].problem.n if segments else B.shape[1]
     if B.shape[1] != n:

@@ -19,7 +19,7 @@ from pqp.certificate import Certificate, check
 from pqp.documents import path_document, write_document
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.field import SAME_POINT, Array, Field, Number, as_numbers, infinite, is_infinite, shown
-from pqp.images import Images, images_of
+from pqp.images import Images, images_of, multiplier_images_of
 from pqp.log import PivotLog
 from pqp.plot import plot_path
 from pqp.problem import ParametricQP
@@ -201,6 +201,10 @@ class Path:
     def images(self, B: Any, pieces: slice = slice(None)) -> Images:
         """Return the lines of B x (scores, exposures, part-worths) on all optimal pieces, or on some."""
         return images_of(self.segments[pieces], B)
+
+    def multiplier_images(self, B: Any, pieces: slice = slice(None)) -> Images:
+        """Return the lines of B y, y being the multipliers of the rows, on all optimal pieces, or on some."""
+        return multiplier_images_of(self.segments[pieces], B)
 
     def counts(self) -> "pd.DataFrame":
         """Return for every optimal piece how many variables, and rows, are in which state."""

@@ -10,7 +10,7 @@ from pqp.field import REFINED, ROUNDING, TIE, Array
 from pqp.forms import Form, compiled
 from pqp.inverse import solve
 from pqp.kernels import add_products, column_of
-from pqp.scanning import terms_of
+from pqp.scanning import Lines, terms_of
 from pqp.tracks import HEIGHT, MU, TURBULENCE, Tables, Track, top_slope
 
 # Steps of iterative refinement a change is given: an inverse with four good digits needs three.
@@ -35,6 +35,8 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
         held = lines.held[0, moved[k]] + mu * lines.held[1, moved[k]]
         by[0, k], by[1, k] = held - lines.v[0, moved[k]], lines.held[1, moved[k]] - lines.v[1, moved[k]]
         lines.v[0, moved[k]], lines.v[1, moved[k]] = held, lines.held[1, moved[k]]
+    if tables.is_still and not np.any(lines.held[1]):
+        _stand_still(lines, by)
     height = track.numbers[HEIGHT : HEIGHT + 2].copy()
     for k in range(track.core.used[0]):
         item = track.core.items[k]
@@ -44,6 +46,15 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
     terms = np.empty((2, 2))
     terms[0], terms[1] = terms_of((height[0], height[1]), tables.is_plain), slope
     _refine(form, tables, track, moved, by, terms)
+
+
+@compiled
+def _stand_still(lines: Lines, by: Array) -> None:
+    """Make all slopes 0, which they are where no datum moves: what was computed is round-off of earlier ones.
+
+    On a last piece without end, an item would reach its end by that, however far out.
+    """
+    lines.v[1], lines.g[1], by[1] = 0.0, 0.0, 0.0
 
 
 @compiled

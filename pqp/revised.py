@@ -193,6 +193,8 @@ class Tracer:
             if not tie.is_falling:
                 return None
             verdict = yield from self._settled(mu, settle(self.responses, tie, self.names))
+            if _is_pinched(tie, verdict):
+                raise _lost(f"round-off makes limits meet at mu = {mu}", mu)
             before = None if self.names is None else self.walk.states.copy()
             if not self._crossed([(tie.ends[k], tie.items[k]) for k in verdict.crossed]):
                 continue
@@ -310,6 +312,13 @@ def point_on(walk: Walk, mu: float) -> Line:
     """Return the solution of a basis at a single mu."""
     lines = walk.unknown_lines()
     return Line(mu, mu, walk.states.copy(), NO_CHANGES, walk.inverse.items.copy(), lines)
+
+
+def _is_pinched(tie: Tie, verdict: Verdict) -> bool:
+    """Tell whether an item is stuck at one of its ends having stepped over the other: both limits meet."""
+    if verdict.stuck is None:
+        return False
+    return tie.items[verdict.stuck] in [tie.items[k] for k in verdict.crossed if k != verdict.stuck]
 
 
 def _lost(what: str, mu: float) -> NumericalTroubleError:

@@ -24,7 +24,7 @@ MU, TURBULENCE, HEIGHT = range(3)
 class Tables(NamedTuple):
     """What never changes: staircases by step and item, which items are rows, J, and the diagonal of J M.
 
-    Rows are plain if their values are made of the variables alone.
+    Rows are plain if their values are made of the variables alone; with `is_still` the lines q do not move.
     """
 
     held: Array
@@ -36,6 +36,7 @@ class Tables(NamedTuple):
     signs: Array
     corners: Array
     is_plain: bool
+    is_still: bool
 
 
 class Track(NamedTuple):

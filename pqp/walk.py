@@ -77,6 +77,7 @@ class Setting:
             frozen(signs),
             frozen(signs * self.system.diagonal()),
             self.form.size < self.system.size and self.form.G.kind == NO_PART.kind,
+            not np.any(self.q[:, 1]),
         )
 
     def is_unknown(self, states: Array) -> Array:

@@ -219,7 +219,7 @@ def _visible(curve: SelectionCurve, window: Window) -> Array:
 
 
 def _draw_best(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
-    """Shade the intervals of the largest value, all of them as one artist."""
+    """Shade the intervals of the best value, all of them as one artist."""
     ends = np.clip(curve.best_intervals, window.lo, window.hi)
     count = len(ends)
     name = f"best, {curve.best:.4g}" + (f" ({count} intervals)" if count > 1 else "")

@@ -6,8 +6,10 @@ such an argument, takes the mean over all queries instead, 0/0 counting as 0, as
 LETOR 4.0 does. Kuo et al. (2014) do not say what a query without a pair counts; their mean NDCG is
 that of LETOR 4.0, hence `queries="all"`.
 
+Metrics of predicted labels instead of scores come from `agreement`.
+
 Room: labels, scores and query numbers in; numbers, series by query and tables out.
-May touch: `errors`, `concordance`, `judgements`, `gains`, `measures`.
+May touch: `errors`, `concordance`, `judgements`, `gains`, `measures`, `agreement`.
 """
 
 from functools import partial
@@ -16,11 +18,40 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ranking.agreement import (
+    accuracy,
+    level_kendall_tau,
+    level_metric_table,
+    macro_mean_absolute_error,
+    mean_absolute_error,
+    off_by_one_accuracy,
+    quadratic_weighted_kappa,
+)
 from ranking.concordance import count_pairs
 from ranking.errors import DataError
 from ranking.gains import Discount
 from ranking.judgements import Judgements, judgements
 from ranking.measures import METRICS, Queries, Ties, tie_value
+
+__all__ = [
+    "METRICS",
+    "accuracy",
+    "average_precision",
+    "kendall_tau",
+    "level_kendall_tau",
+    "level_metric_table",
+    "macro_mean_absolute_error",
+    "mean_absolute_error",
+    "mean_average_precision",
+    "mean_ndcg",
+    "metric_table",
+    "ndcg",
+    "off_by_one_accuracy",
+    "pairwise_accuracy",
+    "per_query",
+    "quadratic_weighted_kappa",
+    "spearman",
+]
 
 
 def pairwise_accuracy(

@@ -115,7 +115,7 @@ class RankSVM(Ranker):
     def _keep(self, representation: Representation, preferences: Preferences, alpha: Array) -> "RankSVM":
         """Keep a solution under the names scikit-learn's users look for."""
         self.representation_, self.preferences_, self.alpha_ = representation, preferences, alpha
-        self._b = np.asarray(representation.basis(preferences) @ alpha).ravel()
+        self._b = np.asarray(representation.basis(preferences.pairs) @ alpha).ravel()
         first, second = preferences.pairs.T
         n = preferences.n_items
         self.dual_coef_ = np.bincount(first, alpha, n) - np.bincount(second, alpha, n)

@@ -4,7 +4,7 @@ In Zapien's letters :math:`\lambda = 1/C` and :math:`\alpha_Z = \lambda\alpha \i
 
 Room: rows and preferences in, a fitted estimator that holds a `pqp` path in μ = C out.
 May touch: `errors`, `arguments`, `arrays`, `graph`, `kernels`, `data`, `representation`, `ranker`, `ranksvm`,
-`steps`, `selection`, and `pqp`.
+`crossings`, `steps`, `selection`, and `pqp`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.arguments import Queries, positive_number
 from ranking.arrays import Array
+from ranking.crossings import ScoreLines
 from ranking.data import Pairs, take_qid
 from ranking.errors import DataError
 from ranking.graph import Reduction, Representative
@@ -25,7 +26,7 @@ from ranking.ranker import Ranker
 from ranking.ranksvm import RankSVM
 from ranking.representation import hinge_value
 from ranking.selection import SelectionCurve, validation_curve
-from ranking.steps import Metric, ScoreLines
+from ranking.steps import Metric
 
 # Pieces whose scores are looked at together: a few megabytes.
 BLOCK = 256
@@ -123,7 +124,7 @@ class RankSVMPath(Ranker):
         )
         if not self.path_.segments:
             raise DataError(f"the path has no piece: {self.path_.stopped}; raise time_limit")
-        self._basis = self.representation_.basis(self.preferences_)
+        self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
 

@@ -8,7 +8,7 @@ May touch: `errors`, `arrays`, `kernels`, `data`, and `pqp`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,27 +42,55 @@ class Representation:
         """The Gram matrix K of the training rows."""
         return self._kernel(self.X, None)
 
-    def evaluate(self, X: Any) -> Any:
-        """Return e(x) for new rows, one a row; those of "precomputed" are that already."""
-        if self.is_linear or self.kernel == "precomputed":
-            return X
-        return self._kernel(X, self.X)
+    def evaluate(self, X: Any, rows: Any = slice(None)) -> Any:
+        """Return e(x) for new rows, one a row, or what some training rows contribute to it.
 
-    def basis(self, preferences: Preferences) -> Any:
-        """Return B, one column a pair."""
-        D = incidence(preferences.pairs, preferences.n_items)
+        Rows of "precomputed" are e(x) already.
+        """
+        if self.is_linear:
+            return X
+        return X[:, rows] if self.kernel == "precomputed" else self._kernel(X, self.X[rows])
+
+    def project(self, X: Any, b: Array) -> Array:
+        """Return f(x) for new rows; of the training rows only those with a coefficient are looked at."""
+        if self.is_linear:
+            return np.asarray(X @ b).ravel()
+        used = np.flatnonzero(b)
+        return np.asarray(self.evaluate(X, used) @ b[used]).ravel() if len(used) else np.zeros(X.shape[0])
+
+    def part(self, rows: Array) -> "Representation":
+        """Return the representation of some training rows."""
+        is_pairwise = self.kernel == "precomputed"
+        return replace(self, X=self.X[rows][:, rows] if is_pairwise else self.X[rows])
+
+    def basis(self, pairs: Array) -> Any:
+        """Return B, one column a pair of rows; the row after the last is nothing, of score 0."""
+        D = self._incidence(pairs)
         return (D @ self.X).T if self.is_linear else D.T.tocsr()
 
-    def hessian(self, preferences: Preferences) -> pqp.Gram | pqp.PairGram:
+    def hessian(self, pairs: Array) -> pqp.Gram | pqp.PairGram:
         """Return D K Dᵀ, known by its factor if the kernel is linear: then it is convex exactly."""
         if self.is_linear:
-            return pqp.Gram(incidence(preferences.pairs, preferences.n_items) @ self.X)
+            return pqp.Gram(self._incidence(pairs) @ self.X)
+        has_nothing = bool(pairs.max() == self.X.shape[0])
         try:
-            return pqp.PairGram(self.gram, preferences.pairs)
+            return pqp.PairGram(np.pad(self.gram, (0, 1)) if has_nothing else self.gram, pairs)
         except pqp.NotConvexError as error:
             raise DataError(
                 f"kernel={self.kernel!r} gives a matrix K that is no Gram matrix: {error}"
             ) from error
+
+    def scores(self, b: Array) -> Array:
+        """Return the scores of the training rows, from the Gram matrix if it is there already."""
+        return np.asarray(self.gram @ b).ravel() if "gram" in self.__dict__ else self.project(self.X, b)
+
+    def squared_norm(self, b: Array) -> float:
+        """Return ‖f‖²."""
+        return float(b @ b if self.is_linear else b @ self.scores(b))
+
+    def _incidence(self, pairs: Array) -> Any:
+        n = self.X.shape[0]
+        return incidence(pairs, n + 1)[:, :n]
 
     def dual(self, preferences: Preferences) -> pqp.ParametricQP:
         r"""Return the dual of L1-loss RankSVM as a program in μ = C:
@@ -71,7 +99,7 @@ class Representation:
                   \qquad 0 \le \alpha \le C\,\omega
         """
         return pqp.ParametricQP(
-            self.hessian(preferences), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
+            self.hessian(preferences.pairs), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
         )
 
     def _kernel(self, X: Any, Y: Any) -> Array:
@@ -99,10 +127,8 @@ def hinge_value(
     .. math:: \tfrac12\|f\|^2 + C \sum_p \omega_p \max(0, \Delta_p - (f_i - f_j)), \qquad
               \Delta^\top\alpha - \tfrac12\|f\|^2
     """
-    b = representation.basis(preferences) @ alpha
-    scores = representation.X if representation.is_linear else representation.gram
-    f = np.asarray(scores @ b).ravel()
-    norm = float(b @ b) if representation.is_linear else float(b @ f)
+    b = np.asarray(representation.basis(preferences.pairs) @ alpha).ravel()
+    f, norm = representation.scores(b), representation.squared_norm(b)
     slack = preferences.margin - f[preferences.pairs[:, 0]] + f[preferences.pairs[:, 1]]
     loss = float(preferences.weight @ np.maximum(0.0, slack))
     primal, dual = norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2

@@ -1,24 +1,37 @@
 r"""Selection: a metric as a function of C along a whole path, exactly, and what it says about C.
 
 Room: score lines, labels and queries in; a step function, its best intervals and standard errors out.
-May touch: `errors`, `arrays`, `steps`.
+May touch: `errors`, `arrays`, `crossings`, `steps`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ranking.arrays import Array
+from ranking.crossings import ScoreLines
 from ranking.errors import DataError
-from ranking.steps import Metric, ScoreLines, Validation
+from ranking.steps import Metric, Steps, Validation
 
 # Values of a metric that differ by less are equal: sums of weights are rounded.
 EQUAL = 1e-12
 # Standard errors that differ by less are equal: they are roots of differences of sums.
 EQUAL_ERRORS = 1e-6
+# Steps shorter than this part of their C are round-off: what happens at both of their ends happens at once.
+SHORTEST = 1e-12
+
+
+class Lines(Protocol):
+    """Lines in C on some pieces, the last of which ends at `hi[-1]`."""
+
+    @property
+    def hi(self) -> Array: ...
+
+
+AnyLines = TypeVar("AnyLines", bound=Lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +40,8 @@ class SelectionCurve:
 
     `errors` are standard errors of the values: over folds where curves were averaged, else over queries if
     there are several. In one query they are those of the jackknife over items for the pairwise accuracy, and
-    not known (NaN) for other metrics.
+    not known (NaN) for other metrics. `greater_is_better` is False for errors and other losses: what is best
+    is then smallest.
 
     >>> curve = SelectionCurve([0, 1, 4, 16], [0.5, 0.9, 0.8], [0.1, 0.1, 0.1])
     >>> curve.best_intervals, curve.C_best, curve.C_one_standard_error
@@ -37,6 +51,7 @@ class SelectionCurve:
     edges: Array
     values: Array
     errors: Array
+    greater_is_better: bool = True
 
     def __post_init__(self) -> None:
         for name in ("edges", "values", "errors"):
@@ -53,14 +68,19 @@ class SelectionCurve:
             raise DataError("edges must ascend")
 
     @property
+    def gains(self) -> Array:
+        """The values, or their negatives where smaller is better: the largest is the best."""
+        return self.values if self.greater_is_better else -self.values
+
+    @property
     def best(self) -> float:
-        """The largest value."""
-        return float(self.values.max())
+        """The largest value, or the smallest where that is better."""
+        return float(self.values[self.gains.argmax()])
 
     @property
     def best_intervals(self) -> list[tuple[float, float]]:
-        """The intervals of C with the largest value, ascending."""
-        return self._runs(self.values >= self.best - EQUAL)
+        """The intervals of C with the best value, ascending."""
+        return self._runs(self.gains >= self.gains.max() - EQUAL)
 
     @property
     def C_best(self) -> float:
@@ -73,10 +93,11 @@ class SelectionCurve:
 
         Where no standard error is known, of the first best interval.
         """
-        best = int(self.values.argmax())
+        gains = self.gains
+        best = int(gains.argmax())
         error = float(self.errors[best]) if np.isfinite(self.errors[best]) else 0.0
-        first = self.values[int((self.values >= self.best - error - EQUAL).argmax())]
-        return middle(self._runs(np.abs(self.values - first) <= EQUAL)[0])
+        first = gains[int((gains >= gains[best] - error - EQUAL).argmax())]
+        return middle(self._runs(np.abs(gains - first) <= EQUAL)[0])
 
     def at(self, C: Any) -> Array:
         """Return the value at one C or at many; at an edge that of the right side."""
@@ -134,21 +155,29 @@ def validation_curve(
 
     The metric must depend on nothing but the order of scores within queries.
     """
-    data, end = Validation(y, qid, metric), 0.0
-    parts = []
+    return step_curve(Validation(y, qid, metric).steps, lines)
+
+
+def step_curve(
+    steps: Callable[[AnyLines], Iterable[Steps]], lines: Iterable[AnyLines], greater_is_better: bool = True
+) -> SelectionCurve:
+    """Return the curve of the steps on all blocks of lines."""
+    parts, end = [], 0.0
     for block in lines:
-        parts += list(data.steps(block))
+        parts += list(steps(block))
         end = float(block.hi[-1])
     if not parts:
         raise DataError("the path has no piece to choose from")
     starts, values, errors = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return SelectionCurve(*_merged(np.append(starts, end), values, errors))
+    return SelectionCurve(*_merged(np.append(starts, end), values, errors), greater_is_better)
 
 
 def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
     """Return the mean of curves, where all of them are defined, with its standard error over the curves."""
     if not curves:
         raise DataError("curves is empty: at least one is needed")
+    if len({curve.greater_is_better for curve in curves}) > 1:
+        raise DataError("curves are of different kinds: in some greater is better, in others smaller")
     lo, hi = max(c.edges[0] for c in curves), min(c.edges[-1] for c in curves)
     if not lo < hi:
         raise DataError(f"curves have no C in common: one begins at {lo:g}, one ends at {hi:g}")
@@ -156,12 +185,12 @@ def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
     edges = edges[(edges >= lo) & (edges <= hi)]
     values = np.stack([curve.at(edges[:-1]) for curve in curves])
     errors = values.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else curves[0].errors
-    return SelectionCurve(*_merged(edges, values.mean(axis=0), errors))
+    return SelectionCurve(*_merged(edges, values.mean(axis=0), errors), curves[0].greater_is_better)
 
 
 def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, Array]:
     """Return a step function without steps of no length, and without edges at which nothing changes."""
-    real = np.diff(edges) > 0
+    real = np.diff(edges) > SHORTEST * edges[:-1]
     starts, values, errors = edges[:-1][real], values[real], errors[real]
     if not len(starts):
         raise DataError(f"the path has no length: it begins and ends at C = {edges[0]:g}")

@@ -5,7 +5,7 @@ it is a step function of C, known completely once all crossings are. Those of it
 to few metrics.
 
 Room: score lines, labels and queries in; the steps of a metric and their standard errors out.
-May touch: `errors`, `arguments`, `arrays`, `graph`, `metrics`, `uncertainty`.
+May touch: `errors`, `arguments`, `arrays`, `graph`, `metrics`, `uncertainty`, `crossings`.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,9 +16,10 @@ import numpy as np
 from ranking import metrics
 from ranking.arguments import numbers, query_codes
 from ranking.arrays import Array
+from ranking.crossings import ScoreLines, crossings, places, running, with_exact_ties
 from ranking.errors import DataError
 from ranking.graph import preference_pairs
-from ranking.uncertainty import Flips, Sums, groups_of
+from ranking.uncertainty import Sums, groups_of
 
 # The name of a metric of `ranking.metrics`, or a function of labels, scores and queries.
 Metric: TypeAlias = str | Callable[[Any, Any, Any], float]
@@ -31,34 +32,11 @@ NAMES = {
     "spearman": "spearman",
     "mean_average_precision": "average_precision",
 }
-# Score differences below this part of the largest score of a piece are round-off: the items are tied.
-TIED = 1e-12
 # Where inside a step a metric is evaluated, as a share of its length: not the middle, where lines with whole
 # coefficients like to cross; items with equal labels that are tied there only would spoil rank correlations.
 INSIDE = (3 - 5**0.5) / 2
 # Pieces times pairs looked at together: 8 MB an array.
 ENTRIES = 2**20
-
-
-class ScoreLines(NamedTuple):
-    """Scores constant + C · slope of all items on the pieces from `lo` to `hi`, one row a piece."""
-
-    lo: Array
-    hi: Array
-    constant: Array
-    slope: Array
-
-    def ends(self) -> tuple[Array, Array]:
-        """Return the scores at both ends of every piece; at infinity their slopes decide."""
-        lo, hi = self.lo[:, None], self.hi[:, None]
-        finite = np.where(np.isinf(hi), 0.0, hi)
-        end = np.where(np.isinf(hi), self.slope, self.constant + finite * self.slope)
-        return self.constant + lo * self.slope, end
-
-    def noise(self) -> Array:
-        """Return for every piece the difference of scores that is round-off, one row a piece."""
-        far = np.where(np.isinf(self.hi), np.maximum(1.0, self.lo), self.hi)[:, None]
-        return TIED * (np.abs(self.constant) + far * np.abs(self.slope)).max(axis=1, initial=0.0)[:, None]
 
 
 class Steps(NamedTuple):
@@ -101,24 +79,26 @@ class Validation:
 
     def _accuracies(self, lines: ScoreLines) -> Steps:
         """Return the steps of the pairwise accuracy: at a crossing one pair flips."""
-        left, crossings, at = self._crossings(lines)
-        pieces, starts, is_flip = _places(lines, crossings.piece, at)
+        left, flips, at = crossings(lines, self.crossing)
+        pieces, starts, is_flip = places(lines, flips.piece, at)
         v, first = self.groups.start((1 - left) / 2)
-        added = self.groups.changes(v, crossings)
-        sums = Sums(*(_running(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
-        gained = -self.weight[crossings.pair] * crossings.change
-        values = _running((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
+        added = self.groups.changes(v, flips)
+        sums = Sums(*(running(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
+        gained = -self.weight[flips.pair] * flips.change
+        values = running((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
         return Steps(starts, values, self.groups.errors(sums))
 
     def _evaluated(self, lines: ScoreLines) -> Steps:
         """Return the steps of any metric, by its value at some C inside each."""
-        _, crossings, at = self._crossings(lines)
-        pieces, starts, _ = _places(lines, crossings.piece, at)
+        _, flips, at = crossings(lines, self.crossing)
+        pieces, starts, _ = places(lines, flips.piece, at)
         ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
         lengths = np.where(np.isinf(ends), starts + 1, ends - starts)
         inside = starts + INSIDE * lengths
-        constant, slope = _with_exact_ties(lines)
-        found = [self._value(constant[p] + C * slope[p], C) for p, C in zip(pieces, inside, strict=True)]
+        tied = with_exact_ties(lines)
+        found = [
+            self._value(tied.constant[p] + C * tied.slope[p], C) for p, C in zip(pieces, inside, strict=True)
+        ]
         values, errors = np.array(found).T
         return Steps(starts, values, errors)
 
@@ -132,57 +112,3 @@ class Validation:
         if not np.isfinite(value):
             raise DataError(f"metric must return a finite number, got {value} at C = {C:g}")
         return value, error
-
-    def _crossings(self, lines: ScoreLines) -> tuple[Array, Flips, Array]:
-        """Return who is ahead when a piece begins, the crossings on all pieces in order, and their C."""
-        i, j = self.crossing.T
-        differences = (scores[:, i] - scores[:, j] for scores in lines.ends())
-        noise = lines.noise()
-        begin, end = (np.sign(np.where(np.abs(d) <= noise, 0.0, d)) for d in differences)
-        left, right = np.where(begin != 0, begin, end), np.where(end != 0, end, begin)
-        piece, pair = np.nonzero(left * right < 0)
-        a, b = i[pair], j[pair]
-        at = (lines.constant[piece, b] - lines.constant[piece, a]) / (
-            lines.slope[piece, a] - lines.slope[piece, b]
-        )
-        at = np.clip(at, lines.lo[piece], lines.hi[piece])
-        order = np.lexsort((at, piece))
-        flips = Flips(piece[order], pair[order], left[piece, pair][order])
-        return left, flips, at[order]
-
-
-def _places(lines: ScoreLines, piece: Array, at: Array) -> tuple[Array, Array, Array]:
-    """Return of all steps, those at the beginning of pieces included: piece, start, and if a pair flips."""
-    pieces = np.concatenate([np.arange(len(lines.lo)), piece])
-    starts = np.concatenate([lines.lo, at])
-    order = np.argsort(pieces, kind="stable")
-    return pieces[order], starts[order], order >= len(lines.lo)
-
-
-def _running(first: Array, added: Array, pieces: Array, is_flip: Array) -> Array:
-    """Return a sum on every step: what it is when the piece begins, and what flips have added since."""
-    increments = np.zeros(len(pieces))
-    increments[is_flip] = added
-    total = np.cumsum(increments)
-    return first[pieces] + total - total[~is_flip][pieces]
-
-
-def _with_exact_ties(lines: ScoreLines) -> tuple[Array, Array]:
-    """Return the lines with those that differ by round-off on a whole piece made equal."""
-    noise, n = lines.noise(), lines.constant.shape[1]
-    begin, end = (_clusters(scores, noise) for scores in lines.ends())
-    constant, slope = lines.constant.copy(), lines.slope.copy()
-    for k, keys in enumerate(begin * n + end):
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        constant[k], slope[k] = constant[k, first[inverse]], slope[k, first[inverse]]
-    return constant, slope
-
-
-def _clusters(scores: Array, noise: Array) -> Array:
-    """Return for every row the number of the cluster of each score, clusters being apart by noise."""
-    order = np.argsort(scores, axis=1, kind="stable")
-    gaps = np.diff(np.take_along_axis(scores, order, axis=1), axis=1) > noise
-    ranks = np.pad(np.cumsum(gaps, axis=1), ((0, 0), (1, 0)))
-    result = np.empty_like(ranks)
-    np.put_along_axis(result, order, ranks, axis=1)
-    return result

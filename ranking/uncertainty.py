@@ -59,7 +59,7 @@ class Groups:
         """Return what every flip adds to the sums."""
         groups, change = self.of[flips.pair], flips.change[:, None]
         piece, u = flips.piece[:, None], self.u[groups]
-        before = v[piece, groups] + _earlier(piece * len(self.u) + groups, change)
+        before = v[piece, groups] + earlier_changes(piece * len(self.u) + groups, change)
         first, weighted = ((power * change).sum(axis=1) for power in (u, u**2))
         second = (u**2 * (2 * before * change + change**2)).sum(axis=1)
         return Sums(first, weighted, second, flips.change)
@@ -87,7 +87,7 @@ def groups_of(pairs: Array, query: Array, n: int) -> Groups:
     return Groups(pairs, u, is_query=False)
 
 
-def _earlier(keys: Array, change: Array) -> Array:
+def earlier_changes(keys: Array, change: Array) -> Array:
     """Return for every entry the sum of the changes before it with the same key."""
     changes = np.broadcast_to(change, keys.shape).ravel()
     order = np.argsort(keys, axis=None, kind="stable")

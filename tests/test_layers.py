@@ -17,15 +17,15 @@ LAYERS = """
 """
 ORDER = LAYERS.split()
 RANKING_LAYERS = """
-    errors hastie_record active_set hastie arguments arrays letor kernels pair_features newton graph data
-    concordance gains measures judgements metrics uncertainty steps selection representation ranker ranksvm
-    ranksvm_path crossvalidation ordinal conjoint files study canvas curves decisions drawing plot page report
-    options opening terminal demo cli
+    errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
+    data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
+    steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
+    conjoint files study canvas curves decisions drawing plot page report options opening terminal demo cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
 ORDINAL_LAYERS = """
-    levels hinges
+    hinges thresholds dual training model lines path crossvalidation
 """
 ORDINAL = ORDINAL_LAYERS.split()
 CONJOINT_LAYERS = """

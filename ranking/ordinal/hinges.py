@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from ranking.arguments import Integers
 from ranking.arrays import Array
@@ -61,6 +61,19 @@ class Hinges:
         places = (self.threshold, np.arange(len(self)))
         return csr_array((self.sign, places), shape=(self.n_thresholds, len(self)))
 
+    def of_items(self, items: Array) -> Integers:
+        """Return the numbers of the hinges that belong to some items."""
+        is_chosen = np.zeros(self.n_items, dtype=bool)
+        is_chosen[items] = True
+        return np.flatnonzero(is_chosen[self.item])
+
+    def part(self, items: Array) -> "Hinges":
+        """Return the hinges of some ascending items, which are numbered anew."""
+        chosen = self.of_items(items)
+        kept = (part[chosen] for part in (self.threshold, self.sign, self.weight))
+        item = np.searchsorted(items, self.item[chosen])
+        return Hinges(item, *kept, len(items), self.n_thresholds, self.shares[:, chosen])
+
     def slack(self, f: Array, thresholds: Array) -> Array:
         """Return by how much every hinge is violated: 1 - s (f - p), or less than 0 where it is not."""
         return 1.0 - self.sign * (f[self.item] - thresholds[self.threshold])
@@ -72,8 +85,8 @@ def distinct_rows(X: Any) -> tuple[Integers, Integers]:
     >>> [part.tolist() for part in distinct_rows(np.array([[1.0], [0.0], [1.0]]))]
     [[0, 1], [0, 1, 0]]
     """
-    if issparse(X):
-        everything = np.arange(csr_array(X).shape[0])
+    if not isinstance(X, np.ndarray):
+        everything = np.arange(X.shape[0])
         return everything, everything
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")

@@ -11,9 +11,11 @@ import pqp
 from pqp import cli, mu
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.files import save_problem
+from pqp.rescue import Rescuer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
+from tests.thresholds import assert_solved_throughout, objects, ordinal_dual, whole_objects
 
 
 def budget():
@@ -168,3 +170,45 @@ def test_one_proof_serves_both_sides_of_where_the_trace_began_though_its_end_was
     path = pqp.solve_path(problem, (-math.inf, math.inf))
     assert [segment.status for segment in path.segments] == ["infeasible", "optimal"]
     path.certify()
+
+
+class TestThresholdsWhereAllLimitsMeet:
+    """At C = 0 all hinges of ordinal regression tie, and with one row a threshold bases have free pairs."""
+
+    @pytest.mark.parametrize("data", [whole_objects(12, 11, 3), objects(20, 5, 5)], ids=["whole", "real"])
+    def test_path_that_exact_arithmetic_called_a_contradiction_is_the_exact_path(self, data):
+        problem = ordinal_dual(*data)
+        path, exact = (pqp.solve_path(problem, (0, 1), arithmetic=name) for name in ("float", "exact"))
+        assert_solved_throughout(path, 1.0)
+        path.certify()
+        for C in (1 / 128, 1 / 8, 1 / 2, 1):
+            assert path(C).objective == pytest.approx(float(exact(Fraction(C)).objective), rel=1e-12)
+
+    def test_path_over_a_short_interval_takes_no_minute_in_exact_arithmetic(self):
+        path = pqp.solve_path(ordinal_dual(*whole_objects(12, 11, 3)), (0, 1e-3), time_limit=30)
+        assert_solved_throughout(path, 1e-3)
+
+    @pytest.mark.parametrize("stop", [1e-3, 1.0, math.inf])
+    def test_tiny_entries_of_a_kernel_ask_for_no_exact_arithmetic(self, monkeypatch, stop):
+        """Of items far apart: exact arithmetic took 5 s for what float64 does in 10 ms."""
+        X, y = objects(20, 5, 5)
+        problem = ordinal_dual(3 * X, y, kernel="rbf")
+        entries = problem.P.K[problem.P.K > 0]
+        assert entries.min() < 1e-20
+        monkeypatch.setattr(Rescuer, "pieces", lambda *_: pytest.fail("exact arithmetic was asked"))
+        assert_solved_throughout(pqp.solve_path(problem, (0, stop)), stop)
+
+    @pytest.mark.parametrize(("n", "seed"), [(80, 2), (150, 7)])
+    def test_round_off_slopes_reach_no_end_far_out_where_nothing_moves(self, n, seed):
+        """The last cap is left at some C; from there on slopes of 1e-11 reached an end at 1e14."""
+        path = pqp.solve_path(ordinal_dual(*objects(n, seed, 5), kernel="rbf"), (0, math.inf))
+        assert_solved_throughout(path, math.inf)
+        last = path.segments[-1]
+        assert last.lo < 1e6
+        assert not np.any(last.x[1])
+        assert not np.any(last.y[1])
+
+    def test_item_whose_limits_meet_before_the_end_but_for_round_off_is_not_taken_over_an_infinite_cap(self):
+        """Stuck at one end, having stepped over the other, it was led to a step it does not have."""
+        path = pqp.solve_path(ordinal_dual(*objects(150, 5, 5), ordered=True), (0, 1e-3))
+        assert_solved_throughout(path, 1e-3)

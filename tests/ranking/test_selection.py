@@ -196,6 +196,14 @@ class TestChoice:
         earlier = curve.values[(curve.edges[1:] <= C) & (curve.values != curve.at(C))]
         assert (earlier < curve.best - np.nan_to_num(error)).all()
 
+    @given(curve=curves)
+    def test_where_smaller_is_better_the_choices_are_those_of_the_negatives(self, curve):
+        loss = SelectionCurve(curve.edges, -curve.values, curve.errors, greater_is_better=False)
+        assert loss.best == -curve.best
+        assert loss.best_intervals == curve.best_intervals
+        assert (loss.C_best, loss.C_one_standard_error) == (curve.C_best, curve.C_one_standard_error)
+        assert_allclose(loss.at(loss.C_best), loss.values.min())
+
     def test_the_middle_is_that_of_logarithms(self):
         assert middle((2, 8)) == 4
         assert middle((0, np.inf)) == 1
@@ -233,6 +241,21 @@ class TestMean:
         left, right = SelectionCurve([0, 1], [1], [0]), SelectionCurve([2, 3], [1], [0])
         with pytest.raises(DataError, match="no C in common: one begins at 2, one ends at 1"):
             average_curves([left, right])
+
+    def test_the_mean_of_losses_is_a_loss(self):
+        low, high = (SelectionCurve([0, 1], [value], [0], greater_is_better=False) for value in (1, 2))
+        assert not average_curves([low, high]).greater_is_better
+
+    def test_gains_and_losses_have_no_mean(self):
+        gain, loss = (SelectionCurve([0, 1], [1], [0], is_gain) for is_gain in (True, False))
+        with pytest.raises(DataError, match="curves are of different kinds"):
+            average_curves([gain, loss])
+
+    def test_steps_of_round_off_are_no_steps(self):
+        edge = 0.1 + 0.2
+        curves = [SelectionCurve([0, at, 1], [0, 1], [0, 0]) for at in (0.3, edge)]
+        assert edge != 0.3
+        assert average_curves(curves).values.tolist() == [0, 1]
 
     def test_no_curves_have_no_mean(self):
         with pytest.raises(DataError, match="curves is empty"):

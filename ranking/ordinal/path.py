@@ -1,0 +1,247 @@
+r"""Ordinal regression at every C: the exact path of scores and thresholds for the 1-norm, and its choice.
+
+Room: rows and labels in, a fitted estimator that holds a `pqp` path in μ = C out.
+May touch: `errors`, `arguments`, `arrays`, `kernels`, `selection`, `level_steps`, `training`, `hinges`,
+`dual`, `thresholds`, `lines`, `model`, and `pqp`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+import pqp
+from ranking.arguments import positive_number
+from ranking.arrays import Array
+from ranking.errors import DataError
+from ranking.kernels import Gamma, Kernel
+from ranking.level_steps import LevelLines, level_curve
+from ranking.ordinal.dual import dual_program
+from ranking.ordinal.hinges import Scope
+from ranking.ordinal.model import OrdinalSVM
+from ranking.ordinal.stretches import Limits, Round, Stretch, trace_stretches
+from ranking.ordinal.thresholds import middle_thresholds
+from ranking.ordinal.traced import TracedPath
+from ranking.ordinal.training import OrdinalModel, Training
+from ranking.selection import SelectionCurve
+
+
+class OrdinalSVMPath(OrdinalModel):
+    """An ordinal support vector machine for every C up to `C_max`, exactly.
+
+    Parameters
+    ----------
+    C_max, C_min
+        Where the path ends and begins; `C_max=inf` for all of it.
+    C
+        The C that `predict` uses, until `select` chooses one; None is the end of the path.
+    kernel, gamma, degree, coef0, kernel_params, levels, scope, ordered
+        As for `OrdinalSVM`.
+    working_set, add, random_state
+        Row and column generation: which objects are in the program at first, "extremes" or "random" ones of
+        each level or row numbers; others join when they would be violated, at most `add` at a time. None has
+        all objects in it from the beginning. Worth it where C_min is so large that few margins are violated.
+    max_pieces, time_limit
+        Stop early; `traced_.stopped` then says why, and the path reaches to `C_end_`.
+
+    Attributes
+    ----------
+    path_ : the `pqp.Path` of the dual variables, one a hinge, in C; `path_.certify()` proves it.
+    traced_ : the same, also where there are working sets: its `stretches`; `rounds_` tells how they grew.
+    breakpoints_ : where it bends.
+    C_, C_end_ : the C in use, and the last one the path knows.
+    is_separable_ : whether the last piece is the hard margin's; None if the path ends before.
+    classes_, n_features_in_, feature_names_in_.
+
+    The margin is as wide as the data allow from C = 1/2 on:
+
+    >>> path = OrdinalSVMPath(C_max=float("inf")).fit([[0.0], [1.0], [3.0], [4.0]], [1, 1, 2, 2])
+    >>> path.predict_projection([[2.5]], C=[0.1, 1]).round(9), path.is_separable_
+    (array([[1.25, 2.5 ]]), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        C_max: float = 1000.0,
+        C_min: float = 0.0,
+        C: float | None = None,
+        kernel: Kernel = "linear",
+        gamma: Gamma = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        levels: Sequence[Any] | None = None,
+        scope: Scope = "adjacent",
+        ordered: bool = True,
+        working_set: WorkingSet | None = None,
+        add: int | None = None,
+        random_state: int | None = None,
+        max_pieces: int | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.C_max = C_max
+        self.C_min = C_min
+        self.C = C
+        self.working_set = working_set
+        self.add = add
+        self.random_state = random_state
+        self.max_pieces = max_pieces
+        self.time_limit = time_limit
+        super().__init__(
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            levels=levels,
+            scope=scope,
+            ordered=ordered,
+        )
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        progress: Callable[[Any], None] | None = None,
+    ) -> "OrdinalSVMPath":
+        """Trace the path for ordered labels; `progress` hears how far it is."""
+        ends = self._interval()
+        training = self._read(X, y, sample_weight)
+        self.training_ = training
+        self.traced_ = self._trace(training, ends, progress)
+        self._basis = self.traced_.basis
+        self.C_ = self._known(self.C_end_ if self.C is None else self.C)
+        return self
+
+    def _trace(
+        self, training: Training, ends: tuple[float, float], progress: Callable[[Any], None] | None
+    ) -> TracedPath:
+        """Return the path on all objects, or on a working set that grows."""
+        if self.working_set is not None:
+            return self._generate(training, ends)
+        path = pqp.solve_path(
+            dual_program(training.representation, training.hinges, self.ordered),
+            ends,
+            max_pieces=self.max_pieces,
+            time_limit=self.time_limit,
+            progress=progress,
+        )
+        if not path.segments:
+            raise DataError(f"the path has no piece: {path.stopped}; raise time_limit")
+        everything = np.arange(training.hinges.n_items), np.arange(len(training.hinges))
+        stretch = Stretch(path, *everything, float(path.lo), float(path.hi))
+        return TracedPath(training, [stretch], self.ordered, path.stopped)
+
+    def _generate(self, training: Training, ends: tuple[float, float]) -> TracedPath:
+        """Return the path by row and column generation."""
+        rounds: list[Round] = []
+        start = initial_items(training, self.working_set, self.random_state)
+        limits = Limits(self.max_pieces, self.time_limit)
+        traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
+        self.rounds_ = pd.DataFrame(rounds)
+        stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
+        return TracedPath(training, traced, self.ordered, stopped)
+
+    def _interval(self) -> tuple[float, float]:
+        C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
+        C_min = 0.0 if self.C_min == 0 else positive_number(self.C_min, "C_min")
+        if C_min >= C_max:
+            raise DataError(f"C_min must be below C_max, {C_max:g}, got {self.C_min!r}")
+        if self.C is not None and not C_min <= positive_number(self.C, "C") <= C_max:
+            raise DataError(f"C must be between C_min and C_max, {C_min:g} and {C_max:g}, got {self.C!r}")
+        return C_min, C_max
+
+    @property
+    def path_(self) -> pqp.Path:
+        """The path of the dual variables, where it was traced on all objects at once."""
+        check_is_fitted(self)
+        if self.working_set is not None:
+            raise AttributeError("the path was traced on working sets: see traced_.stretches")
+        return self.traced_.stretches[0].path
+
+    @property
+    def C_end_(self) -> float:
+        """The largest C the path knows; of a path without end its last bend, or 1 beyond its beginning."""
+        return self.traced_.last_bend
+
+    @property
+    def breakpoints_(self) -> Array:
+        """The values of C at which the path bends, ascending."""
+        return self.traced_.breakpoints
+
+    @property
+    def is_separable_(self) -> bool | None:
+        """Whether every object is at its margin or beyond on the last piece; None unless C_max is inf."""
+        check_is_fitted(self)
+        return self.traced_.is_separable
+
+    def alpha_at(self, C: float) -> Array:
+        """Return the dual variables at one C, one a hinge."""
+        return self.traced_.alpha(self._known(C))
+
+    def coef_at(self, C: float) -> Array:
+        """Return the weights of features of a linear model, or β, one a distinct object, of another one."""
+        return np.asarray(self._basis @ self.alpha_at(C)).ravel()
+
+    def thresholds_at(self, C: float) -> Array:
+        """Return the thresholds at one C; of several optimal ones the middle."""
+        f = self.training_.representation.scores(self.coef_at(C))
+        return middle_thresholds(self.training_.hinges, f, self.ordered)
+
+    def predict_projection(self, X: Any, C: Any = None) -> Array:
+        """Return the score f(x) of every row at C_, at another C, or at several, one column each."""
+        rows, project = self._new_rows(X), self.training_.representation.project
+        if C is None or np.ndim(C) == 0:
+            return project(rows, self.coef_at(self.C_ if C is None else C))
+        return np.array([project(rows, self.coef_at(value)) for value in C]).reshape(len(C), -1).T
+
+    def decision_function(self, X: Any, C: float | None = None) -> Array:
+        """Return by how much every row is inside each level at C_, or at another C; see `OrdinalSVM`."""
+        check_is_fitted(self)
+        where = self.C_ if C is None else C
+        return self._margins_of(self.predict_projection(X, where), self.thresholds_at(where))
+
+    def predict(self, X: Any, C: float | None = None) -> Array:
+        """Return the level of every row at C_, or at another C."""
+        check_is_fitted(self)
+        where = self.C_ if C is None else C
+        return self._labels_of(self.predict_projection(X, where), self.thresholds_at(where))
+
+    def at(self, C: float) -> OrdinalSVM:
+        """Return the estimator at one C, fitted."""
+        where = self._known(C)
+        model = OrdinalSVM(where, **{name: getattr(self, name) for name in OrdinalModel().get_params()})
+        for name in ("classes_", "n_features_in_", "feature_names_in_", "_counted"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+        return model._keep(self.training_, self.alpha_at(where), where)
+
+    def lines(self, X: Any) -> Iterator[LevelLines]:
+        """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
+        return self.traced_.lines(self._new_rows(X))
+
+    def select(self, X: Any, y: Any, metric: Any = "mean_absolute_error") -> SelectionCurve:
+        """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best.
+
+        Labels may be levels the training data lack: no prediction is one of them.
+        """
+        levels = self.training_.declared.extended(y)
+        predicted = levels.codes(self.classes_, "classes_")
+        curve = level_curve(self.lines(X), levels.codes(y), len(levels), metric, predicted)
+        self.C_ = curve.C_best
+        return curve
+
+    def _known(self, C: Any) -> float:
+        check_is_fitted(self)
+        value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
+        traced = self.traced_
+        if not traced.lo <= value <= traced.hi:
+            early = traced.stopped
+            remedy = "change C_min or C_max" if early is None else f"it was stopped ({early})"
+            ends = f"{traced.lo:g} and {traced.hi:g}"
+            raise DataError(f"C must be between {ends}, the ends of the path, got {C!r}; {remedy}")
+        return value

@@ -1,0 +1,165 @@
+r"""Thresholds: those that are optimal for given scores, and of several the middle ones.
+
+For scores f the loss of threshold k is piecewise linear in p, with slope
+
+.. math:: \sum_{b_r < p} \omega_r - \sum_{s_r = -1} \omega_r, \qquad b_r = f_r - s_r,
+
+over its hinges r: the optimal p are a weighted quantile of the b, one number or an interval. Thresholds that
+must ascend but whose intervals do not allow it share one block, whose loss is the sum of theirs.
+
+Room: hinges and scores in; optimal thresholds, or their lines on a piece of a path, out.
+May touch: `arrays`, `hinges`.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from ranking.arrays import Array
+from ranking.ordinal.hinges import Hinges
+
+# Which line is the largest, and from where on.
+Envelope: TypeAlias = list[tuple[float, int]]
+# Sums of weights that differ by less, beside their total, are equal.
+EQUAL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Thresholds from `first` to `last` that are equal, the hinges at or below them, and those above.
+
+    `lo` and `hi` are the ends of the interval of optimal values.
+    """
+
+    first: int
+    last: int
+    below: Array
+    above: Array
+    lo: float
+    hi: float
+
+
+class Pieces(NamedTuple):
+    """Lines constant + C · slope, one a threshold, on the parts of a piece that begin at `starts`."""
+
+    starts: Array
+    constant: Array
+    slope: Array
+
+
+def middle_thresholds(hinges: Hinges, f: Array, ordered: bool) -> Array:
+    """Return for every threshold the middle of its optimal values, given the scores of the items.
+
+    >>> from ranking.ordinal.hinges import hinges_of
+    >>> middle_thresholds(hinges_of(np.array([0, 1]), 2), np.array([-3.0, 5.0]), ordered=True)
+    array([1.])
+    """
+    ends = optimal_intervals(hinges, f, ordered)
+    return np.asarray(ends.mean(axis=1))
+
+
+def optimal_intervals(hinges: Hinges, f: Array, ordered: bool) -> Array:
+    """Return the least and the largest optimal value of every threshold, ascending if they must.
+
+    >>> from ranking.ordinal.hinges import hinges_of
+    >>> optimal_intervals(hinges_of(np.array([0, 1]), 2), np.array([-3.0, 5.0]), ordered=True)
+    array([[-2.,  4.]])
+    """
+    blocks = optimal_blocks(hinges, f, ordered)
+    ends = np.array([(b.lo, b.hi) for b in blocks for _ in range(b.first, b.last + 1)])
+    return _ascending(ends) if ordered else ends
+
+
+def optimal_blocks(hinges: Hinges, f: Array, ordered: bool) -> list[Block]:
+    """Return the thresholds in blocks, ascending; one block each unless they must ascend and would not."""
+    b = f[hinges.item] - hinges.sign
+    blocks: list[Block] = []
+    for k in range(hinges.n_thresholds):
+        block = _block(hinges, b, k, k)
+        while ordered and blocks and blocks[-1].lo > block.hi:
+            block = _block(hinges, b, blocks.pop().first, k)
+        blocks.append(block)
+    return blocks
+
+
+def middle_lines(
+    hinges: Hinges, lines: tuple[Array, Array], ends: tuple[float, float], inside: float, ordered: bool
+) -> Pieces:
+    """Return the middle thresholds as lines on the parts of a piece on which scores are lines in C.
+
+    `inside` is some C in the piece, at which it is decided which hinges are below and which above: that is
+    the same for all C of a piece, but which of them is nearest may change, and there a part begins.
+    """
+    constant, slope = lines
+    blocks = optimal_blocks(hinges, constant + inside * slope, ordered)
+    b = (constant[hinges.item] - hinges.sign, slope[hinges.item])
+    sides = []
+    for k in range(hinges.n_thresholds):
+        below, above = _sides(blocks, k, ordered)
+        tops = upper_envelope(b[0], b[1], below, ends)
+        sides.append((tops, upper_envelope(-b[0], -b[1], above, ends)))
+    return _halves(b, sides)
+
+
+def upper_envelope(constant: Array, slope: Array, chosen: Array, ends: tuple[float, float]) -> Envelope:
+    """Return which of the chosen lines is the largest, and from where on.
+
+    >>> upper_envelope(np.array([0.0, -1.0]), np.array([0.0, 1.0]), np.array([0, 1]), (0.0, 5.0))
+    [(0.0, 0), (1.0, 1)]
+    """
+    at, stop = ends
+    height = constant[chosen] + at * slope[chosen]
+    top = int(chosen[np.lexsort((slope[chosen], height))[-1]])
+    found = [(at, top)]
+    while True:
+        steeper = chosen[slope[chosen] > slope[top]]
+        crossing = (constant[top] - constant[steeper]) / (slope[steeper] - slope[top])
+        if not len(steeper) or not crossing.min() < stop:
+            return found
+        first = steeper[crossing == crossing.min()]
+        top = int(first[slope[first].argmax()])
+        found.append((max(float(crossing.min()), at), top))
+
+
+def _block(hinges: Hinges, b: Array, first: int, last: int) -> Block:
+    """Return a block of thresholds with its interval: a quantile of the points where the slope changes."""
+    mine = np.flatnonzero((hinges.threshold >= first) & (hinges.threshold <= last))
+    order = mine[np.argsort(b[mine], kind="stable")]
+    reached = np.cumsum(hinges.weight[order])
+    target = hinges.weight[mine][hinges.sign[mine] < 0].sum()
+    near = EQUAL * reached[-1]
+    low = min(int(np.searchsorted(reached, target - near)), len(order) - 1)
+    is_flat = abs(reached[low] - target) <= near and low + 1 < len(order)
+    high = low + 1 if is_flat else low
+    return Block(first, last, order[: low + 1], order[high:], float(b[order[low]]), float(b[order[high]]))
+
+
+def _sides(blocks: list[Block], k: int, ordered: bool) -> tuple[Array, Array]:
+    """Return the hinges that bound a threshold from below and from above, if they must ascend all of them."""
+    below = [
+        block.below for block in blocks if block.first <= k <= block.last or (ordered and block.last < k)
+    ]
+    above = [
+        block.above for block in blocks if block.first <= k <= block.last or (ordered and block.first > k)
+    ]
+    return np.concatenate(below), np.concatenate(above)
+
+
+def _ascending(ends: Array) -> Array:
+    """Return the intervals of single thresholds when all of them must ascend."""
+    lo = np.maximum.accumulate(ends[:, 0])
+    hi = np.minimum.accumulate(ends[::-1, 1])[::-1]
+    return np.column_stack([lo, hi])
+
+
+def _halves(b: tuple[Array, Array], sides: list[tuple[Envelope, Envelope]]) -> Pieces:
+    """Return the middles between envelopes, on parts that begin wherever one of them bends."""
+    starts = np.unique([start for pair in sides for side in pair for start, _ in side])
+    lines = np.zeros((2, len(starts), len(sides)))
+    for k, pair in enumerate(sides):
+        for side in pair:
+            where = np.searchsorted([start for start, _ in side], starts, side="right") - 1
+            owners = np.array([owner for _, owner in side])[where]
+            lines[:, :, k] += np.array([part[owners] for part in b]) / 2
+    return Pieces(starts, *lines)
