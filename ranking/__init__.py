@@ -4,10 +4,17 @@
 `hastie_path` is an independent active-set path to check them against.
 """
 
-from ranking.conjoint import ConjointStudy
+from ranking.conjoint import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import preferences_from_signs, retention_pairs
-from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError, StudyError
+from ranking.errors import (
+    ContradictionError,
+    ConvergenceError,
+    DataError,
+    RankingError,
+    SingularActiveSetError,
+    StudyError,
+)
 from ranking.graph import find_cycle, preference_graph, preference_pairs
 from ranking.hastie import hastie_path
 from ranking.kernels import kernel_matrix
@@ -18,7 +25,11 @@ from ranking.ranksvm_path import RankSVMPath
 from ranking.selection import SelectionCurve
 
 __all__ = [
+    "ConjointPath",
+    "ConjointPathCV",
+    "ConjointSVM",
     "ConjointStudy",
+    "ContradictionError",
     "ConvergenceError",
     "DataError",
     "RankSVM",
