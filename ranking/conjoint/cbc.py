@@ -13,15 +13,23 @@ so that γ → 1 leaves v_0 alone, one scale for all, and γ → 0 leaves every 
 :math:`w_0 = v_0/\sqrt\gamma,\; w_r = u_r/\sqrt{1-\gamma}` it is ½‖w‖² again, and the row of a choice of
 respondent r is :math:`(\sqrt\gamma\, n, 0, \dots, \sqrt{1-\gamma}\, n, \dots, 0)`.
 
-Room: rows of choices and of orders in; a `ParametricQP`, and part-worths from its solution, out.
+With A the matrix of all rows, choices first, the dual has bounds only,
+
+.. math:: \min_\alpha \; \tfrac12\|A^\top\alpha\|^2 - \sum_i \alpha_i
+    \quad\text{s.t.}\quad 0 \le \alpha_i \le C\omega_i, \; 0 \le \alpha_j \text{ of orders},
+
+and :math:`w = A^\top\alpha` is unique where α is not.
+
+Room: rows of choices and of orders in; a `ParametricQP`, and part-worths from w, out. Solves nothing.
 May touch: `arrays`, `rows`, `orders`, and `pqp`.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, eye_array, vstack
 
 import pqp
 from ranking.arrays import Array
@@ -41,36 +49,9 @@ class Program:
         """The number of part-worths of one respondent."""
         return int(self.rows.rows.shape[1])
 
-    def problem(self, hard: bool = False) -> pqp.ParametricQP:
-        """Return CBC(C) in μ = C, or CBC if choices are hard."""
-        A = self._matrix()
-        s, p = len(self.rows), A.shape[0] - len(self.rows)
-        lower = np.concatenate([np.ones(s, dtype=np.int64), np.zeros(p, dtype=np.int64)])
-        slope = np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
-        penalty = None
-        if not hard:
-            penalty = pqp.mu * slope
-            if p:
-                penalty = penalty + np.concatenate([np.zeros(s), np.full(p, np.inf)])
-        identity = csr_array((np.ones(A.shape[1], dtype=np.int64), [np.arange(A.shape[1])] * 2))
-        P = identity if self.shrinkage is not None else identity.toarray()
-        return pqp.ParametricQP(P=P, c=0, A=A, row_lower=lower, penalty=penalty)
-
-    def part_worths(self, x: Array) -> Array:
-        """Return the part-worths of all owners, one row each, from a solution; leading axes are kept."""
-        if self.shrinkage is None:
-            return np.asarray(x)[..., None, :]
-        common, own = np.split(np.asarray(x), [self.d], axis=-1)
-        own = own.reshape(*own.shape[:-1], self.rows.n_owners, self.d)
-        g = self.shrinkage
-        return np.asarray(np.sqrt(g) * common[..., None, :] + np.sqrt(1 - g) * own)
-
-    def common(self, x: Array) -> Array:
-        """Return v_0, or the only part-worths there are."""
-        return np.asarray(x if self.shrinkage is None else np.sqrt(self.shrinkage) * x[: self.d])
-
-    def _matrix(self) -> Any:
-        """Return the rows of choices and orders, whole numbers where nothing is pooled."""
+    @cached_property
+    def A(self) -> Any:
+        """The rows of choices, then those of orders; whole numbers where nothing is pooled, else sparse."""
         if self.shrinkage is None:
             return np.vstack([self.rows.rows, self.orders])
         n, g = self.rows.n_owners, self.shrinkage
@@ -79,6 +60,34 @@ class Program:
         orders = pooled_rows(np.tile(self.orders, (n, 1)), everyone, n, g)
         common = pooled_rows(self.orders, np.full(len(self.orders), -1), n, g)
         return csr_array(vstack([choices, common, orders]))
+
+    def dual(self) -> pqp.ParametricQP:
+        """Return the dual of CBC(C) in μ = C, one variable a row of A; the primal solution is w = Aᵀα."""
+        s, p = len(self.rows), self.A.shape[0] - len(self.rows)
+        cost = np.repeat([-1, 0], [s, p])
+        upper = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
+        if p:
+            upper = upper + np.repeat([0.0, np.inf], [s, p])
+        return pqp.ParametricQP(P=pqp.Gram(self.A), c=cost, lower=0, upper=upper)
+
+    def hard(self) -> pqp.ParametricQP:
+        """Return CBC, in which all choices must be explained, as it stands: it does not depend on μ."""
+        A = self.A
+        lower = np.repeat([1, 0], [len(self.rows), A.shape[0] - len(self.rows)])
+        return pqp.ParametricQP(P=eye_array(A.shape[1], format="csr"), c=0, A=A, row_lower=lower)
+
+    def part_worths(self, w: Array) -> Array:
+        """Return the part-worths of all owners, one row each, from w; leading axes are kept."""
+        if self.shrinkage is None:
+            return np.asarray(w)[..., None, :]
+        common, own = np.split(np.asarray(w), [self.d], axis=-1)
+        own = own.reshape(*own.shape[:-1], self.rows.n_owners, self.d)
+        g = self.shrinkage
+        return np.asarray(np.sqrt(g) * common[..., None, :] + np.sqrt(1 - g) * own)
+
+    def common(self, w: Array) -> Array:
+        """Return v_0, or the only part-worths there are."""
+        return np.asarray(w if self.shrinkage is None else np.sqrt(self.shrinkage) * w[: self.d])
 
 
 def pooled_rows(rows: Array, owner: Array, n: int, shrinkage: float) -> Any:

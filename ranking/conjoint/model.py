@@ -129,12 +129,11 @@ def solve_program(program: Program, C: float) -> Array:
 
 
 def solution_of(program: Program, C: float) -> Array:
-    """Return the solution of a program at one C, which is infinite if choices are hard."""
+    """Return w at one C, which is infinite if choices are hard."""
     if np.isinf(C):
-        return np.asarray(pqp.solve(program.problem(hard=True), 0).x, dtype=float)
-    if not len(program.rows):
-        return np.zeros(program.d)
-    return np.asarray(pqp.solve_path(program.problem(), (0.0, C)).x(C), dtype=float)
+        return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float)
+    alpha = pqp.solve_path(program.dual(), (0.0, C)).x(C)
+    return np.asarray(program.A.T @ np.asarray(alpha, dtype=float))
 
 
 def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
@@ -146,10 +145,10 @@ def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
     if not len(program.orders) and np.isfinite(C):
         found = solve_pooled(program.rows, program.shrinkage, C)
         if found.gap <= CLOSED:
-            x = np.concatenate([found.common, found.own.ravel()])
-            return program.part_worths(x), program.common(x), found.gap
-    x = solution_of(program, C)
-    return program.part_worths(x), program.common(x), None
+            w = np.concatenate([found.common, found.own.ravel()])
+            return program.part_worths(w), program.common(w), found.gap
+    w = solution_of(program, C)
+    return program.part_worths(w), program.common(w), None
 
 
 def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | None) -> None:

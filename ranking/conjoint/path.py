@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from scipy.sparse import identity
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
@@ -88,7 +88,7 @@ class ConjointPath(ConjointModel):
         require_pooling(self.pooling, self.shrinkage)
         self.programs_ = programs_of(study, self.pooling, self.shrinkage, self.orders)
         self._learn_names(study)
-        wanted = [program.problem() for program in self.programs_]
+        wanted = [program.dual() for program in self.programs_]
         self.paths_ = list(
             Parallel(n_jobs=self.n_jobs)(
                 delayed(_traced)(problem, C_max, self.time_limit) for problem in wanted
@@ -178,7 +178,7 @@ class ConjointPath(ConjointModel):
         """Yield the utilities of alternatives as lines in C, some pieces of a path at a time."""
         program, path = self.programs_[number], self.paths_[number]
         code = owner[choices.respondent[choices.task_of_row]]
-        B = identity(len(path.problem.names), format="csr")
+        B = csr_array(program.A.T, dtype=float)
         for begin in range(0, len(path.segments), BLOCK):
             images = path.images(B, slice(begin, begin + BLOCK))
             yield ScoreLines(
@@ -192,7 +192,7 @@ class ConjointPath(ConjointModel):
         """Return the part-worths at one C, one row a respondent."""
         at = self._checked(C)
         found = [
-            program.part_worths(np.asarray(path.x(at), dtype=float))
+            program.part_worths(_weights(program, path, at))
             for program, path in zip(self.programs_, self.paths_, strict=True)
         ]
         worths = np.vstack(found)
@@ -200,7 +200,8 @@ class ConjointPath(ConjointModel):
 
     def _common_at(self, C: float) -> Array:
         if self.pooling != "individual":
-            return self.programs_[0].common(np.asarray(self.paths_[0].x(self._checked(C)), dtype=float))
+            program = self.programs_[0]
+            return program.common(_weights(program, self.paths_[0], self._checked(C)))
         return np.asarray(np.average(self._worths_at(C), axis=0, weights=self.weights_))
 
     def _worths(self) -> Array:
@@ -231,13 +232,18 @@ def _certified(path: pqp.Path) -> Any:
     return path.certify()
 
 
-def _utilities(program: Program, x: Array, design: Array, code: Integers) -> Array:
+def _weights(program: Program, path: pqp.Path, C: float) -> Array:
+    """Return w at one C."""
+    return np.asarray(program.A.T @ np.asarray(path.x(C), dtype=float))
+
+
+def _utilities(program: Program, w: Array, design: Array, code: Integers) -> Array:
     """Return the utilities of alternatives for the respondents who saw them, one row a piece."""
     if program.shrinkage is None:
-        return np.asarray(x @ design.T)
+        return np.asarray(w @ design.T)
     d, g = program.d, program.shrinkage
-    own = x[:, d:].reshape(len(x), program.rows.n_owners, d)
+    own = w[:, d:].reshape(len(w), program.rows.n_owners, d)
     # strangers are themselves v_0
-    padded = np.concatenate([own, np.zeros((len(x), 1, d))], axis=1)
-    result = np.sqrt(g) * (x[:, :d] @ design.T)
+    padded = np.concatenate([own, np.zeros((len(w), 1, d))], axis=1)
+    result = np.sqrt(g) * (w[:, :d] @ design.T)
     return np.asarray(result + np.sqrt(1 - g) * np.einsum("pad,ad->pa", padded[:, code], design))
