@@ -16,6 +16,8 @@ IMMIGRATION += ["JobPlans", "PriorEntry", "LanguageSkills"]
 # By level wherever there are few; units make numbers about as large as the 0 and 1 of levels.
 ATTRIBUTES: dict[str, Any] = {
     "electricity": ["pf", "cl", "loc", "wk", "tod", "seas"],
+    "electricity linear": dict.fromkeys(["pf", "cl"], "linear")
+    | dict.fromkeys(["loc", "wk", "tod", "seas"], "levels"),
     "minivan": ["seat", "cargo", "eng", "price"],
     "immigration": IMMIGRATION,
     "train": {
@@ -27,15 +29,16 @@ ATTRIBUTES: dict[str, Any] = {
     "yogurt": {"price": Attribute.linear("price", unit=10), "feat": "levels", "brand": "levels"},
 }
 # How many of the last tasks of every respondent are held out.
-HELD = {"electricity": 3, "minivan": 3, "train": 3, "yogurt": 3, "immigration": 1}
+HELD = {"electricity": 3, "electricity linear": 3, "minivan": 3, "train": 3, "yogurt": 3, "immigration": 1}
 # The options of the paper's setting: 24 levels in all.
 ATTRIBUTE_COUNT, LEVEL_COUNT = 6, 4
 
 
 @cache
 def choice_study(name: str) -> ConjointStudy:
-    """Return a published study."""
-    file = data_folder.DATA / f"choice_{name}" / f"{name}.csv.gz"
+    """Return a published study, coded as the rest of its name says."""
+    data = name.split()[0]
+    file = data_folder.DATA / f"choice_{data}" / f"{data}.csv.gz"
     return ConjointStudy.read_csv(file, attributes=ATTRIBUTES[name], **ROLES)
 
 

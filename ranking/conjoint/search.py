@@ -8,6 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,7 +58,15 @@ class ConjointPathCV(PathSearch):
     C_, best_params_, best_score_ : what was chosen, and its mean hit rate.
     curve_ : the mean `SelectionCurve` of the chosen parameters; `curve_.best_intervals` are all best C.
     candidates_ : parameters, curves of folds and mean curve of everything compared.
-    best_estimator_ : a `ConjointSVM` at C_, fitted to all tasks; its attributes are those of this estimator.
+    best_estimator_ : a `ConjointSVM` at C_, fitted to all tasks.
+    part_worths_, individual_part_worths_, importances_ : those of best_estimator_.
+
+    >>> from ranking.conjoint import example_study
+    >>> train, held = example_study().split_holdout()
+    >>> path = ConjointPath(C_max=1, pooling="shrinkage")
+    >>> model = ConjointPathCV(path, {"shrinkage": [0.2, 0.5]}, cv=3).fit(train)
+    >>> model.score(held) > 0.5
+    True
     """
 
     def __init__(
@@ -101,6 +110,21 @@ class ConjointPathCV(PathSearch):
         model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
         self.best_estimator_ = model.fit(study)
         return self
+
+    @property
+    def part_worths_(self) -> pd.DataFrame:
+        """The mean part-worths of the chosen model."""
+        return self._chosen().part_worths_
+
+    @property
+    def individual_part_worths_(self) -> pd.DataFrame:
+        """The part-worths of the chosen model, one row a respondent."""
+        return self._chosen().individual_part_worths_
+
+    @property
+    def importances_(self) -> "pd.Series[Any]":
+        """The importances of attributes in the chosen model."""
+        return self._chosen().importances_
 
     def utilities(self, study: ConjointStudy) -> Array:
         """Return the utility of every alternative of a study; see `ConjointSVM`."""
