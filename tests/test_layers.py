@@ -30,8 +30,8 @@ ORDINAL_LAYERS = """
 ORDINAL = ORDINAL_LAYERS.split()
 CONJOINT_LAYERS = """
     labels problems attributes marks roles choices sheet keys cells validation weights reading coding
-    splitting straightlining balance card wide study example rows orders cbc pooled conflicts fitted hits
-    model path search
+    splitting straightlining balance card wide study example rows orders cbc tracing pooled conflicts
+    fitted hits model path search
 """
 CONJOINT = CONJOINT_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}

@@ -70,6 +70,16 @@ class Program:
             upper = upper + np.repeat([0.0, np.inf], [s, p])
         return pqp.ParametricQP(P=pqp.Gram(self.A), c=cost, lower=0, upper=upper)
 
+    def soft(self) -> pqp.ParametricQP:
+        """Return CBC(C) in μ = C as it stands, one variable an entry of w, choices as soft rows."""
+        s, p = len(self.rows), self.A.shape[0] - len(self.rows)
+        price = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
+        if p:
+            price = price + np.repeat([0.0, np.inf], [s, p])
+        lower = np.repeat([1, 0], [s, p])
+        P = eye_array(self.A.shape[1], format="csr")
+        return pqp.ParametricQP(P=P, c=0, A=self.A, row_lower=lower, penalty=price)
+
     def hard(self) -> pqp.ParametricQP:
         """Return CBC, in which all choices must be explained, as it stands: it does not depend on μ."""
         A = self.A

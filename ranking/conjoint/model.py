@@ -1,8 +1,8 @@
 r"""ConjointSVM: part-worths at one C, for all respondents together, each alone, or pooled.
 
 Room: a study in, a fitted estimator out.
-May touch: `errors`, `arguments`, `arrays`, `study`, `rows`, `orders`, `cbc`, `pooled`, `conflicts`, `fitted`,
-and `pqp`; joblib.
+May touch: `errors`, `arguments`, `arrays`, `study`, `rows`, `orders`, `cbc`, `tracing`, `pooled`,
+`conflicts`, `fitted`, and `pqp`; joblib.
 """
 
 import numpy as np
@@ -18,6 +18,7 @@ from ranking.conjoint.orders import Orders, order_rows
 from ranking.conjoint.pooled import CLOSED, solve_pooled
 from ranking.conjoint.rows import choice_rows
 from ranking.conjoint.study import ConjointStudy
+from ranking.conjoint.tracing import trace, w_at
 from ranking.errors import ContradictionError, DataError
 
 
@@ -132,8 +133,7 @@ def solution_of(program: Program, C: float) -> Array:
     """Return w at one C, which is infinite if choices are hard."""
     if np.isinf(C):
         return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float)
-    alpha = pqp.solve_path(program.dual(), (0.0, C)).x(C)
-    return np.asarray(program.A.T @ np.asarray(alpha, dtype=float))
+    return w_at(program, trace(program, C), C)
 
 
 def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:

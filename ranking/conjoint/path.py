@@ -1,8 +1,8 @@
 r"""ConjointPath: part-worths at every C, exactly, and the hit rate at every C.
 
 Room: a study in; a fitted estimator that holds `pqp` paths in μ = C out.
-May touch: `errors`, `arguments`, `arrays`, `crossings`, `selection`, `study`, `orders`, `cbc`, `fitted`,
-`hits`, `model`, and `pqp`; joblib and scipy.
+May touch: `errors`, `arguments`, `arrays`, `crossings`, `selection`, `study`, `orders`, `cbc`, `tracing`,
+`fitted`, `hits`, `model`, and `pqp`; joblib.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
@@ -24,6 +23,7 @@ from ranking.conjoint.hits import HitSteps, Tally, add_up
 from ranking.conjoint.model import ConjointSVM, programs_of
 from ranking.conjoint.orders import Orders
 from ranking.conjoint.study import ConjointStudy
+from ranking.conjoint.tracing import readout, trace, w_at
 from ranking.crossings import ScoreLines
 from ranking.errors import DataError
 from ranking.selection import SelectionCurve
@@ -88,10 +88,9 @@ class ConjointPath(ConjointModel):
         require_pooling(self.pooling, self.shrinkage)
         self.programs_ = programs_of(study, self.pooling, self.shrinkage, self.orders)
         self._learn_names(study)
-        wanted = [program.dual() for program in self.programs_]
         self.paths_ = list(
             Parallel(n_jobs=self.n_jobs)(
-                delayed(_traced)(problem, C_max, self.time_limit) for problem in wanted
+                delayed(trace)(program, C_max, self.time_limit) for program in self.programs_
             )
         )
         if not all(len(path.segments) for path in self.paths_):
@@ -178,7 +177,7 @@ class ConjointPath(ConjointModel):
         """Yield the utilities of alternatives as lines in C, some pieces of a path at a time."""
         program, path = self.programs_[number], self.paths_[number]
         code = owner[choices.respondent[choices.task_of_row]]
-        B = csr_array(program.A.T, dtype=float)
+        B = readout(program, path)
         for begin in range(0, len(path.segments), BLOCK):
             images = path.images(B, slice(begin, begin + BLOCK))
             yield ScoreLines(
@@ -192,7 +191,7 @@ class ConjointPath(ConjointModel):
         """Return the part-worths at one C, one row a respondent."""
         at = self._checked(C)
         found = [
-            program.part_worths(_weights(program, path, at))
+            program.part_worths(w_at(program, path, at))
             for program, path in zip(self.programs_, self.paths_, strict=True)
         ]
         worths = np.vstack(found)
@@ -201,7 +200,7 @@ class ConjointPath(ConjointModel):
     def _common_at(self, C: float) -> Array:
         if self.pooling != "individual":
             program = self.programs_[0]
-            return program.common(_weights(program, self.paths_[0], self._checked(C)))
+            return program.common(w_at(program, self.paths_[0], self._checked(C)))
         return np.asarray(np.average(self._worths_at(C), axis=0, weights=self.weights_))
 
     def _worths(self) -> Array:
@@ -224,17 +223,8 @@ class ConjointPath(ConjointModel):
         return value
 
 
-def _traced(problem: pqp.ParametricQP, C_max: float, time_limit: float | None) -> pqp.Path:
-    return pqp.solve_path(problem, (0.0, C_max), time_limit=time_limit)
-
-
 def _certified(path: pqp.Path) -> Any:
     return path.certify()
-
-
-def _weights(program: Program, path: pqp.Path, C: float) -> Array:
-    """Return w at one C."""
-    return np.asarray(program.A.T @ np.asarray(path.x(C), dtype=float))
 
 
 def _utilities(program: Program, w: Array, design: Array, code: Integers) -> Array:

@@ -2,7 +2,7 @@ r"""Rows of a choice model: differences that are equal become one row with the s
 
 The loss :math:`\sum_i \omega_i \max(0, 1 - n_i^\top v)` depends on equal rows only through the sum of their
 weights, so that merging changes no solution, at any C. The rows of a over b and of b over a are opposite, not
-equal: a contradiction stays two rows.
+equal: a contradiction stays two rows. Rows are equal up to the rounding of the subtraction that made them.
 
 Room: the differences of a study in; rows, their weights and whose they are out.
 May touch: `arguments`, `arrays`, `coding`.
@@ -16,6 +16,9 @@ import numpy as np
 from ranking.arguments import Integers
 from ranking.arrays import Array, read_only
 from ranking.conjoint.coding import Differences
+
+# Numbers of a column that differ by less than this part of the largest differ by a rounded subtraction.
+NOISE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +66,7 @@ def choice_rows(
     together = n_respondents is None
     owner = np.zeros(len(differences), dtype=np.int64) if together else differences.respondent
     weight = differences.weight if is_weighted else np.ones(len(differences))
-    keys = np.column_stack([owner, differences.rows])
+    keys = np.column_stack([owner, _without_noise(differences.rows)])
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
     total = np.bincount(place, weight, len(first))
@@ -74,6 +77,14 @@ def choice_rows(
         1 if n_respondents is None else n_respondents,
         place,
     )
+
+
+def _without_noise(rows: Array) -> Array:
+    """Return rows to compare by: 0.3 - 0.2 and 0.2 - 0.1 are equal, though float64 says otherwise."""
+    if rows.dtype.kind == "i":
+        return rows
+    grain = NOISE * np.abs(rows).max(axis=0, initial=0.0)
+    return np.asarray(np.rint(rows / np.where(grain > 0, grain, 1.0)))
 
 
 def whole_if_possible(values: Array) -> Any:

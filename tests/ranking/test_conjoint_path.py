@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import pqp
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study
+from ranking.conjoint.cbc import Program
 from ranking.conjoint.choices import Choices
 from ranking.conjoint.hits import Tally, add_up
 from ranking.crossings import ScoreLines
@@ -15,6 +16,10 @@ from ranking.crossings import ScoreLines
 TRAIN, HELD = example_study().split_holdout()
 FEW, FEW_HELD = (part.only(respondents=range(1, 6)) for part in (TRAIN, HELD))
 POOLINGS = ("aggregate", "individual", "shrinkage")
+
+
+def lost(self):
+    raise pqp.NumericalTroubleError("on purpose")
 
 
 @pytest.fixture(scope="module", params=POOLINGS)
@@ -79,6 +84,16 @@ class TestPathOfChoices:
         path = ConjointPath(C_max=2.0, pooling="shrinkage", orders={"price": "falls"}).fit(FEW)
         for C in path.breakpoints_[::20]:
             assert (path.individual_part_worths_at(C)["price"].diff(axis=1).iloc[:, 1:] < 1e-9).all(axis=None)
+
+    @pytest.mark.parametrize("orders", [None, {"price": "falls"}])
+    def test_where_the_dual_is_lost_the_program_itself_has_the_same_part_worths(self, monkeypatch, orders):
+        usual = ConjointPath(C_max=1.0, orders=orders).fit(FEW)
+        monkeypatch.setattr(Program, "dual", lost)
+        other = ConjointPath(C_max=1.0, orders=orders).fit(FEW)
+        assert other.path_.problem.m > 0
+        for C in (0.01, 0.2, 0.9):
+            np.testing.assert_allclose(other.part_worths_at(C), usual.part_worths_at(C), atol=1e-9)
+        np.testing.assert_allclose(other.select(FEW_HELD).values, usual.select(FEW_HELD).values)
 
     def test_two_processes_find_the_same(self):
         alone, spread = (ConjointPath(C_max=2.0, pooling="individual", n_jobs=n).fit(FEW) for n in (1, 2))

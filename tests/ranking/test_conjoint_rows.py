@@ -47,6 +47,11 @@ class TestMerging:
             (0, 1, -1): 2.0,
         }
 
+    def test_rows_that_differ_by_the_rounding_of_a_subtraction_are_equal(self):
+        prices = np.array([[0.3 - 0.2, 1.0], [0.2 - 0.1, 1.0], [0.1 + 1e-9, 1.0]])
+        assert len(np.unique(prices, axis=0)) == 3
+        assert choice_rows(as_differences(prices)).place.tolist() == [0, 0, 1]
+
     def test_every_difference_knows_its_row(self):
         differences = example_study().differences()
         rows = choice_rows(differences)
