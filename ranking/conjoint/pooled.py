@@ -25,7 +25,9 @@ from ranking.conjoint.rows import ChoiceRows
 # A relative duality gap below this is round-off.
 CLOSED = 1e-13
 # Sweeps between two corrections, and how many times both are tried.
-SWEEPS, ROUNDS = 50, 200
+SWEEPS, ROUNDS = 20, 500
+# How far a correction is followed: all the way first, which ends the search once the rows are known.
+SHARES = (1.0, 0.0, 0.5, 0.25, 0.125)
 # Singular values below this part of the largest belong to rows that depend on each other.
 DEPENDENT = 1e-10
 # The golden ratio: multiples of it spread evenly, which makes an order without a pattern and without a seed.
@@ -50,8 +52,9 @@ def solve_pooled(rows: ChoiceRows, shrinkage: float, C: float) -> PooledSolution
     best = _measured(X, owner, cap, rows.n_owners, shrinkage, alpha)
     for _ in range(ROUNDS):
         swept = _swept(X, owner, cap, rows.n_owners, shrinkage, alpha, order)
-        corrected = _corrected(X, owner, cap, rows.n_owners, shrinkage, swept)
-        found = [_measured(X, owner, cap, rows.n_owners, shrinkage, tried) for tried in (swept, corrected)]
+        direction = _correction(X, owner, cap, rows.n_owners, shrinkage, swept)
+        tried = [np.clip(swept + share * direction, 0.0, cap) for share in SHARES]
+        found = [_measured(X, owner, cap, rows.n_owners, shrinkage, point) for point in tried]
         best = min(best, *found, key=lambda solution: solution.gap)
         # sweeps only ever lower the dual value: a correction that raises it is not followed
         alpha = min(found, key=lambda solution: solution.dual).alpha.copy()
@@ -107,8 +110,8 @@ def _swept(X: Array, owner: Array, cap: Array, n: int, shrinkage: float, alpha: 
     return alpha
 
 
-def _corrected(X: Array, owner: Array, cap: Array, n: int, shrinkage: float, alpha: Array) -> Array:
-    """Return α with all rows between their bounds put at their margin, by the least change of w."""
+def _correction(X: Array, owner: Array, cap: Array, n: int, shrinkage: float, alpha: Array) -> Array:
+    """Return the change of α that puts all rows between their bounds at their margin, with the least of w."""
     between = np.flatnonzero((alpha > 0) & (alpha < cap))
     common, own = _weights(X, owner, n, shrinkage, alpha)
     missing = 1 - _margins(X, owner, shrinkage, common, own)
@@ -120,8 +123,8 @@ def _corrected(X: Array, owner: Array, cap: Array, n: int, shrinkage: float, alp
         system += ratio * (inverse @ X[rows])
         right += np.sqrt(shrinkage) / (1 - shrinkage) * (inverse @ missing[rows])
     step = np.linalg.solve(system, right)
-    result = alpha.copy()
+    result = np.zeros(len(alpha))
     for rows, inverse in zip(groups, inverses, strict=True):
         rest = missing[rows] - np.sqrt(shrinkage) * (X[rows] @ step)
-        result[rows] += inverse.T @ (inverse @ rest) / (1 - shrinkage)
-    return np.clip(result, 0.0, cap)
+        result[rows] = inverse.T @ (inverse @ rest) / (1 - shrinkage)
+    return result

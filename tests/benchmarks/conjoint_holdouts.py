@@ -17,7 +17,7 @@ import pandas as pd
 from ranking import ConjointPath, ConjointPathCV, ConjointStudy
 from tests.conjoint_data import HELD, choice_study
 
-SHRINKAGES = (0.1, 0.2, 0.3, 0.5)
+SHRINKAGES = (0.1, 0.3, 0.5, 0.8)
 # Where paths end while parameters are chosen: hit rates are best before.
 C_MAX = 0.5
 FOLDS, GROUP, CORES = 3, 60, 2
