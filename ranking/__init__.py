@@ -5,10 +5,11 @@
 `OrdinalSVMPathCV` do the same for ordered levels.
 """
 
-from ranking.conjoint import ConjointStudy
+from ranking.conjoint import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import preferences_from_signs, retention_pairs
 from ranking.errors import (
+    ContradictionError,
     ConvergenceError,
     DataError,
     NotSeparableError,
@@ -27,7 +28,11 @@ from ranking.ranksvm_path import RankSVMPath
 from ranking.selection import SelectionCurve
 
 __all__ = [
+    "ConjointPath",
+    "ConjointPathCV",
+    "ConjointSVM",
     "ConjointStudy",
+    "ContradictionError",
     "ConvergenceError",
     "DataError",
     "NotSeparableError",

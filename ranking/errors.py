@@ -24,6 +24,17 @@ class StudyError(DataError):
         self.problems = problems
 
 
+class ContradictionError(RankingError):
+    """Choices contradict each other, so that no part-worths explain all of them.
+
+    `conflicts` holds minimal sets of choices: leave out any one of a set, and the others agree.
+    """
+
+    def __init__(self, message: str, conflicts: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = conflicts
+
+
 class SingularActiveSetError(RankingError):
     """The pairs at their margin are linearly dependent, so an active-set path cannot go on.
 

@@ -20,8 +20,8 @@ RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
     data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
     steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
-    conjoint files study ordinal_study canvas plane curves decisions drawing ordinal_plots plot
-    conjoint_plots page sections report ordinal_report options opening terminal delivery demo ordinal_command cli
+    conjoint files study ordinal_study canvas plane curves decisions drawing ordinal_plots plot conjoint_plots
+    page sections report ordinal_report options opening terminal delivery demo ordinal_command cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
@@ -32,9 +32,9 @@ ORDINAL_LAYERS = """
 ORDINAL = ORDINAL_LAYERS.split()
 CONJOINT_LAYERS = """
     labels problems attributes marks roles choices sheet keys cells validation weights reading coding
-    splitting straightlining balance card wide study example
-    space worths rules utilities holdouts calibration bootstrap scaling reversals willingness
-    scenario noise simulator sensitivity lines tracks stability
+    splitting straightlining balance card wide study example rows orders cbc tracing pooled conflicts
+    fitted hits model path search space worths rules utilities holdouts calibration bootstrap scaling
+    reversals willingness scenario noise simulator sensitivity lines tracks stability
 """
 CONJOINT = CONJOINT_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}

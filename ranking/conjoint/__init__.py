@@ -1,16 +1,19 @@
-"""Conjoint analysis: studies of choices between alternatives, read from tables, checked and coded.
+"""Conjoint analysis: studies of choices, part-worths from them at every C, and what is done with these.
 
-Part-worths, however they were estimated, are read here too: scaled, calibrated to probabilities, put into
-shares of products, and followed along a solution path.
+Part-worths, however they were estimated, are scaled, calibrated to probabilities, put into shares of
+products, and followed along a solution path.
 """
 
 from ranking.conjoint.attributes import Attribute
 from ranking.conjoint.bootstrap import refit_bootstrap, respondent_bootstrap
 from ranking.conjoint.calibration import Calibration, calibrate
 from ranking.conjoint.card import StudyCard
+from ranking.conjoint.conflicts import Conflict, find_conflict, find_conflicts
 from ranking.conjoint.example import example_part_worths, example_study
 from ranking.conjoint.holdouts import common_shares, share_error
+from ranking.conjoint.model import ConjointSVM
 from ranking.conjoint.noise import Noise
+from ranking.conjoint.path import ConjointPath
 from ranking.conjoint.reversals import order_reversals, reversal_counts
 from ranking.conjoint.scaling import (
     attribute_ranges,
@@ -20,6 +23,7 @@ from ranking.conjoint.scaling import (
     zero_centred_diffs,
 )
 from ranking.conjoint.scenario import Scenario, read_scenario
+from ranking.conjoint.search import ConjointPathCV
 from ranking.conjoint.sensitivity import price_curve, sensitivity
 from ranking.conjoint.simulator import Simulator, simulate
 from ranking.conjoint.stability import Conclusions, ShareSteps, first_choice_steps, importance_orders
@@ -32,6 +36,10 @@ __all__ = [
     "Attribute",
     "Calibration",
     "Conclusions",
+    "Conflict",
+    "ConjointPath",
+    "ConjointPathCV",
+    "ConjointSVM",
     "ConjointStudy",
     "Noise",
     "Scenario",
@@ -46,6 +54,8 @@ __all__ = [
     "common_shares",
     "example_part_worths",
     "example_study",
+    "find_conflict",
+    "find_conflicts",
     "first_choice_steps",
     "hit_rate",
     "importance_orders",
