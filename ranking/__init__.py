@@ -5,14 +5,17 @@
 `OrdinalSVMPathCV` do the same for ordered levels.
 """
 
+from ranking.conjoint import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM
 from ranking.crossvalidation import RankSVMPathCV
 from ranking.data import preferences_from_signs, retention_pairs
 from ranking.errors import (
+    ContradictionError,
     ConvergenceError,
     DataError,
     NotSeparableError,
     RankingError,
     SingularActiveSetError,
+    StudyError,
 )
 from ranking.graph import find_cycle, preference_graph, preference_pairs
 from ranking.hastie import hastie_path
@@ -25,6 +28,11 @@ from ranking.ranksvm_path import RankSVMPath
 from ranking.selection import SelectionCurve
 
 __all__ = [
+    "ConjointPath",
+    "ConjointPathCV",
+    "ConjointSVM",
+    "ConjointStudy",
+    "ContradictionError",
     "ConvergenceError",
     "DataError",
     "NotSeparableError",
@@ -37,6 +45,7 @@ __all__ = [
     "RankingError",
     "SelectionCurve",
     "SingularActiveSetError",
+    "StudyError",
     "difference_features",
     "exterior_kernel",
     "exterior_product_features",

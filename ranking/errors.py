@@ -15,6 +15,26 @@ class DataError(RankingError, ValueError):
     """An argument or a file makes no sense: the message names it, what was found, and the remedy."""
 
 
+class StudyError(DataError):
+    """The data of a conjoint study make no sense; `problems` tells everything found, one sentence each."""
+
+    # the default serves pickle, which hands over the message alone and then restores the attribute
+    def __init__(self, message: str, problems: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
+
+
+class ContradictionError(RankingError):
+    """Choices contradict each other, so that no part-worths explain all of them.
+
+    `conflicts` holds minimal sets of choices: leave out any one of a set, and the others agree.
+    """
+
+    def __init__(self, message: str, conflicts: tuple[object, ...] = ()) -> None:
+        super().__init__(message)
+        self.conflicts = conflicts
+
+
 class SingularActiveSetError(RankingError):
     """The pairs at their margin are linearly dependent, so an active-set path cannot go on.
 

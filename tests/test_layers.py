@@ -20,8 +20,8 @@ RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
     data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
     steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
-    files study ordinal_study canvas plane curves decisions drawing ordinal_plots plot page sections report
-    ordinal_report options opening terminal delivery demo ordinal_command cli
+    conjoint files study ordinal_study canvas plane curves decisions drawing ordinal_plots plot conjoint_plots
+    page sections report ordinal_report options opening terminal delivery demo ordinal_command cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
@@ -30,7 +30,14 @@ ORDINAL_LAYERS = """
     stretches solving model lines traced path crossvalidation
 """
 ORDINAL = ORDINAL_LAYERS.split()
-SUBPACKAGES = {"ordinal": ORDINAL}
+CONJOINT_LAYERS = """
+    labels problems attributes marks roles choices sheet keys cells validation weights reading coding
+    splitting straightlining balance card wide study example rows orders cbc tracing pooled conflicts
+    fitted hits model path search space worths rules utilities holdouts calibration bootstrap scaling
+    reversals willingness scenario noise simulator sensitivity lines tracks stability
+"""
+CONJOINT = CONJOINT_LAYERS.split()
+SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}
 # An independent path: it may share nothing with `pqp`, nor with the modules that use it.
 HASTIE = ("hastie_record", "active_set", "hastie")
 PACKAGES = ("pqp", "ranking")
@@ -90,6 +97,12 @@ def test_a_package_of_ranking_imports_only_from_its_left(package):
     for module in modules(folder):
         left = {f"ranking.{package}.{name}" for name in order[: order.index(module.stem)]}
         assert imported(module) <= left | outside, module.stem
+
+
+def test_conjoint_shares_no_code_with_the_other_models():
+    models = {"ranking.ordinal", "ranking.ranksvm", "ranking.ranksvm_path", "ranking.crossvalidation"}
+    for module in (ROOT / "ranking" / "conjoint").glob("*.py"):
+        assert not {outer(name) for name in imported(module)} & models, module.stem
 
 
 @pytest.mark.parametrize("name", HASTIE)

@@ -1,0 +1,138 @@
+"""Reading: long data, one row an alternative, checked as a whole and sorted into a sheet.
+
+Room: a table or a CSV file and the roles of its columns in, a `Sheet` out, or one error with all problems.
+May touch: everything to its left.
+"""
+
+import zlib
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.arguments import Integers
+from ranking.arrays import Array
+from ranking.conjoint.attributes import Attribute, Attributes, read_attributes
+from ranking.conjoint.cells import read_cells
+from ranking.conjoint.choices import Choices
+from ranking.conjoint.keys import Keys, read_keys
+from ranking.conjoint.labels import in_order
+from ranking.conjoint.marks import Booleans
+from ranking.conjoint.problems import Problems
+from ranking.conjoint.roles import ALTERNATIVE, Roles, require_columns
+from ranking.conjoint.sheet import Sheet
+from ranking.conjoint.validation import check_alternatives, read_chosen, read_holdout, read_none
+from ranking.conjoint.weights import read_weights
+from ranking.errors import DataError
+
+WEIGHT = "weight"
+
+
+def read_long(
+    frame: pd.DataFrame, roles: Roles, attributes: Attributes, found: Problems | None = None
+) -> Sheet:
+    """Return the sheet of long data; `found` holds problems that were seen before."""
+    found = Problems() if found is None else found
+    wanted = read_attributes(attributes)
+    require_columns(frame, roles.columns, wanted)
+    frame = frame.reset_index(drop=True)
+    keys = read_keys(frame, roles, found)
+    chosen = read_chosen(frame[roles.chosen], keys, found)
+    check_alternatives(frame, keys, found)
+    is_none = read_none(frame, roles, list(wanted), keys, found)
+    settled, profiles = _profiles(frame, wanted, is_none, keys, found)
+    is_holdout = read_holdout(frame, roles, keys, found)
+    respondents = in_order(name for name in keys.respondent if name is not None)
+    weights = read_weights(frame, roles, keys, respondents, found)
+    found.raise_any()
+    order = _sorted_rows(keys)
+    choices = _choices(keys, chosen, respondents, order)
+    used = {*roles.columns.values(), *wanted}
+    extras = frame[[name for name in frame.columns if name not in used]]
+    return Sheet(
+        settled,
+        _settled_roles(roles, extras),
+        profiles.iloc[order].reset_index(drop=True),
+        extras.iloc[order].reset_index(drop=True),
+        _alternatives(keys, choices, order),
+        is_none[order],
+        choices,
+        is_holdout[order][choices.first],
+        pd.Index(respondents, name=roles.respondent),
+        weights,
+    )
+
+
+def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
+    """Return a CSV file as a table in which only empty cells are missing: "None" or "NA" may be levels.
+
+    Options go to `pandas.read_csv`, for example `sep=";"`, `decimal=","` or `encoding="latin-1"`.
+    """
+    given = {"keep_default_na": False, "na_values": [""], "encoding": "utf-8-sig", **options}
+    try:
+        header = pd.read_csv(path, **{**given, "header": None, "nrows": 1, "dtype": str, "na_values": None})
+        table = pd.read_csv(path, **given)
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text; pass its encoding, often encoding='latin-1'") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a CSV file: {error}") from None
+    names = header.iloc[0].tolist()
+    for k, name in enumerate(names):
+        if name and name in names[:k]:
+            raise DataError(f"{path}: the column {name!r} is there twice; rename one")
+    return table
+
+
+def _profiles(
+    frame: pd.DataFrame, wanted: dict[str, Attribute], is_none: Booleans, keys: Keys, found: Problems
+) -> tuple[dict[str, Attribute], pd.DataFrame]:
+    """Return the attributes with their levels, and their columns."""
+    settled: dict[str, Attribute] = {}
+    columns: dict[str, Any] = {}
+    for name, attribute in wanted.items():
+        settled[name], columns[name] = read_cells(attribute, frame[name], is_none, keys.place, found)
+    return settled, pd.DataFrame(columns)
+
+
+def _sorted_rows(keys: Keys) -> Integers:
+    """Return the rows by respondent, task and alternative; rows without a name stay in their order."""
+    columns = [keys.respondent, keys.task, *([] if keys.alternative is None else [keys.alternative])]
+    return np.lexsort([_ranks(column) for column in reversed(columns)])
+
+
+def _ranks(column: Array) -> Integers:
+    places = {label: rank for rank, label in enumerate(in_order(column))}
+    return np.array([places[label] for label in column], dtype=np.int64)
+
+
+def _choices(keys: Keys, chosen: Booleans, respondents: list[Any], order: Integers) -> Choices:
+    group = keys.group[order]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    size = np.diff(first, append=len(group))
+    codes = pd.Index(respondents).get_indexer(pd.Index(keys.respondent[order][first].tolist()))
+    task = as_labels(keys.task[order][first])
+    return Choices(codes.astype(np.int64), task, size, np.flatnonzero(chosen[order]) - first)
+
+
+def _alternatives(keys: Keys, choices: Choices, order: Integers) -> Array:
+    if keys.alternative is not None:
+        return as_labels(keys.alternative[order])
+    task = choices.task_of_row
+    return np.arange(len(task)) - choices.first[task] + 1
+
+
+def as_labels(values: Array) -> Array:
+    """Return labels as numbers if all of them are numbers."""
+    return np.asarray(pd.Index(values.tolist()))
+
+
+def _settled_roles(roles: Roles, extras: pd.DataFrame) -> Roles:
+    """Return roles as the sheet writes them: every role with a column of its own."""
+    weight = roles.weight
+    if weight is not None and not isinstance(weight, str):
+        taken = WEIGHT in extras or WEIGHT in roles.columns.values()
+        weight = f"{WEIGHT} (given)" if taken else WEIGHT
+    none = roles.none if isinstance(roles.none, str) else (True if roles.has_none else None)
+    return replace(roles, alternative=roles.alternative or ALTERNATIVE, none=none, weight=weight)

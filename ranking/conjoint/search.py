@@ -1,0 +1,183 @@
+r"""ConjointPathCV: C, shrinkage and whatever else a path depends on, chosen by folds of whole tasks.
+
+Room: a study in; the mean curve of every candidate, what was chosen, and a model fitted to all tasks out.
+May touch: `errors`, `search`, `selection`, `study`, `splitting`, `fitted`, `hits`, `model`, `path`.
+"""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ranking.arguments import Integers
+from ranking.arrays import Array
+from ranking.conjoint.fitted import require_study
+from ranking.conjoint.hits import add_up
+from ranking.conjoint.model import ConjointSVM
+from ranking.conjoint.path import ConjointPath
+from ranking.conjoint.splitting import By
+from ranking.conjoint.study import ConjointStudy
+from ranking.errors import DataError
+from ranking.search import Grid, Judge, PathSearch, Progress
+from ranking.selection import SelectionCurve
+
+# A study to learn from, and one to judge by.
+StudyFold = tuple[ConjointStudy, ConjointStudy]
+
+
+class ConjointPathCV(PathSearch):
+    """Part-worths from choices, with C and other parameters chosen by cross-validation on whole paths.
+
+    Parameters
+    ----------
+    estimator
+        A `ConjointPath`; its parameters other than those in `param_grid` are kept.
+    param_grid
+        Values of its parameters to compare, as for `GridSearchCV`, e.g. {"shrinkage": [0.1, 0.3]}.
+    cv
+        The number of folds. Tasks are never divided.
+    by
+        "task": the tasks of every respondent are spread over the folds; "respondent": respondents are, which
+        judges how well strangers are predicted.
+    metric
+        "hit_rate".
+    choice
+        "best", or "one_standard_error" for the most regularised C within one standard error of the best.
+    group_size
+        How many respondents are pooled, at most, while parameters are compared; None for all of them. Paths
+        of small pools are found much sooner than those of large ones. It matters only with
+        pooling="shrinkage", and only for the choice: the model is then fitted to everybody together.
+    n_jobs, random_state
+        Processes, as in joblib; the seed of the folds and of the groups.
+
+    Attributes
+    ----------
+    C_, best_params_, best_score_ : what was chosen, and its mean hit rate.
+    curve_ : the mean `SelectionCurve` of the chosen parameters; `curve_.best_intervals` are all best C.
+    candidates_ : parameters, curves of folds and mean curve of everything compared.
+    best_estimator_ : a `ConjointSVM` at C_, fitted to all tasks.
+    part_worths_, individual_part_worths_, importances_ : those of best_estimator_.
+
+    >>> from ranking.conjoint import example_study
+    >>> train, held = example_study().split_holdout()
+    >>> path = ConjointPath(C_max=1, pooling="shrinkage")
+    >>> model = ConjointPathCV(path, {"shrinkage": [0.2, 0.5]}, cv=3).fit(train)
+    >>> model.score(held) > 0.5
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: ConjointPath | None = None,
+        param_grid: Grid | None = None,
+        *,
+        cv: int = 5,
+        by: By = "task",
+        metric: str = "hit_rate",
+        choice: str = "best",
+        group_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.by = by
+        self.group_size = group_size
+        super().__init__(
+            estimator,
+            param_grid,
+            cv=cv,
+            metric=metric,
+            choice=choice,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+
+    def fit(self, study: ConjointStudy, y: None = None, progress: Progress | None = None) -> "ConjointPathCV":
+        """Choose by cross-validation on the tasks that are not held out, and fit to all of them."""
+        require_study(study)
+        self._require_arguments(study)
+        if self.metric != "hit_rate":
+            raise DataError(f"metric must be 'hit_rate', got {self.metric!r}")
+        size = _group_size(self.group_size)
+        if study.sheet.is_holdout.any():
+            study, _ = study.split_holdout()
+        folds: Any = list(study.folds(self.cv, self.random_state, self.by))
+        groups = respondent_groups(len(study.respondents), size, self.random_state)
+        chosen = self._search(Judge(fold_curve, (groups,), folds), progress)
+        shared = ("pooling", "shrinkage", "orders")
+        model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
+        self.best_estimator_ = model.fit(study)
+        return self
+
+    @property
+    def part_worths_(self) -> pd.DataFrame:
+        """The mean part-worths of the chosen model."""
+        return self._chosen().part_worths_
+
+    @property
+    def individual_part_worths_(self) -> pd.DataFrame:
+        """The part-worths of the chosen model, one row a respondent."""
+        return self._chosen().individual_part_worths_
+
+    @property
+    def importances_(self) -> "pd.Series[Any]":
+        """The importances of attributes in the chosen model."""
+        return self._chosen().importances_
+
+    def utilities(self, study: ConjointStudy) -> Array:
+        """Return the utility of every alternative of a study; see `ConjointSVM`."""
+        return self._chosen().utilities(study)
+
+    def predict(self, study: ConjointStudy) -> Integers:
+        """Return the position of the best alternative of every task."""
+        return self._chosen().predict(study)
+
+    def score(self, study: ConjointStudy) -> float:
+        """Return the hit rate."""
+        return self._chosen().score(study)
+
+    def _chosen(self) -> ConjointSVM:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _kind(self) -> type[ConjointPath]:
+        return ConjointPath
+
+
+def fold_curve(
+    model: ConjointPath, groups: list[Integers], fold: StudyFold, metric: str = "hit_rate"
+) -> SelectionCurve:
+    """Return the hit rate in the tasks of a fold along paths fitted to the others, group by group."""
+    train, judged = fold
+    # somebody alone, or all alike, are the same in any group
+    if model.pooling != "shrinkage":
+        return model.fit(train).select(judged)
+    steps = []
+    for group in groups:
+        names = train.respondents[group]
+        part = judged.only(respondents=names)
+        if len(part.choices):
+            steps += clone(model).fit(train.only(respondents=names)).hit_steps(part)
+    return add_up(steps)
+
+
+def respondent_groups(n: int, size: int | None, random_state: int | None) -> list[Integers]:
+    """Return the codes of respondents in groups of nearly equal size, by chance; all in one without a size.
+
+    >>> [len(group) for group in respondent_groups(10, 4, 0)]
+    [4, 3, 3]
+    """
+    if size is None or size >= n:
+        return [np.arange(n)]
+    shuffled = np.random.default_rng(random_state).permutation(n)
+    return [np.sort(part) for part in np.array_split(shuffled, -(-n // size))]
+
+
+def _group_size(size: Any) -> int | None:
+    if size is None:
+        return None
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+        raise DataError(f"group_size must be a positive number of respondents, or None, got {size!r}")
+    return int(size)

@@ -1,0 +1,37 @@
+"""Tracing: the path of a program in C, and how w is read from its solutions.
+
+The dual has bounds only, so that lines of w come at once for all pieces. Where float64 loses its way on the
+dual, which is singular as soon as more choices than part-worths are at their margin, the program itself is
+traced: it has the same w.
+
+Room: a program and an interval of C in; a `pqp` path, and w along it, out.
+May touch: `arrays`, `cbc`, and `pqp`; scipy.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, eye_array
+
+import pqp
+from ranking.arrays import Array
+from ranking.conjoint.cbc import Program
+
+
+def trace(program: Program, C_max: float, time_limit: float | None = None) -> pqp.Path:
+    """Return the path of a program from C = 0 on, through its dual if possible."""
+    try:
+        return pqp.solve_path(program.dual(), (0.0, C_max), time_limit=time_limit)
+    except pqp.NumericalTroubleError:
+        return pqp.solve_path(program.soft(), (0.0, C_max), time_limit=time_limit)
+
+
+def readout(program: Program, path: pqp.Path) -> Any:
+    """Return the sparse matrix B of w = B x, x being what the path has: w itself, or dual variables."""
+    is_dual = path.problem.m == 0
+    return csr_array(program.A.T, dtype=float) if is_dual else eye_array(path.problem.n, format="csr")
+
+
+def w_at(program: Program, path: pqp.Path, C: float) -> Array:
+    """Return w at one C."""
+    return np.asarray(readout(program, path) @ np.asarray(path.x(C), dtype=float))

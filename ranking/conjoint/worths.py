@@ -1,0 +1,91 @@
+"""Part-worths as they are handed in: one row a respondent, or one row for all of them.
+
+Room: tables of part-worths and weights in, checked ones out. Knows no way to estimate them.
+May touch: `errors`, `arrays`, `labels`, `study`, `space`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.arguments import Integers
+from ranking.arrays import Array, as_vector
+from ranking.conjoint.labels import listing, quoted
+from ranking.conjoint.space import HasSpace, space_of
+from ranking.conjoint.study import ConjointStudy
+from ranking.errors import DataError
+
+
+def read_part_worths(part_worths: Any, study: HasSpace) -> pd.DataFrame:
+    """Return part-worths with the columns of a study in their order, one row a respondent.
+
+    A series, or a table of one row, holds the part-worths of all respondents together.
+    """
+    columns = space_of(study).columns
+    table = part_worths.to_frame().T if isinstance(part_worths, pd.Series) else part_worths
+    if not isinstance(table, pd.DataFrame):
+        raise DataError(f"part_worths must be a DataFrame or a Series, got {type(part_worths).__name__}")
+    if not table.columns.equals(columns):
+        _require_columns(table, columns)
+        table = table[columns.tolist()]
+        table.columns = columns
+    if not len(table):
+        raise DataError("part_worths has no row; one row a respondent, or one for all, is needed")
+    if not table.index.is_unique:
+        double = table.index[table.index.duplicated()][0]
+        raise DataError(f"part_worths has two rows for respondent {quoted(double)}; keep one")
+    numbers = table.astype(float)
+    for row, column in np.argwhere(~np.isfinite(numbers.to_numpy()))[:1]:
+        where = f"{' '.join(map(str, columns[column]))} of respondent {numbers.index[row]}"
+        raise DataError(f"part_worths must be finite, but {where} is {numbers.iat[row, column]}")
+    return numbers
+
+
+def _require_columns(table: pd.DataFrame, columns: pd.MultiIndex) -> None:
+    """Raise unless a table has the columns of the study, in any order."""
+    hint = "; pass part_worths.T" if table.index.isin(columns).any() else "; they are study.columns"
+    missing = [label for label in columns.tolist() if label not in table.columns]
+    if missing:
+        raise DataError(f"part_worths has no column {missing[0]!r}{hint}")
+    unknown = [label for label in table.columns.tolist() if label not in columns]
+    if unknown or len(table.columns) != len(columns):
+        raise DataError(f"part_worths has columns that the study has not, or twice: {listing(unknown)}{hint}")
+
+
+def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
+    """Return the row of every respondent of a study among part-worths; a single row is that of all."""
+    if len(part_worths) == 1:
+        return np.zeros(len(study.respondents), dtype=np.int64)
+    rows = part_worths.index.get_indexer(study.respondents)
+    asked = np.unique(study.choices.respondent)
+    for code in asked[rows[asked] < 0][:1]:
+        raise DataError(
+            f"part_worths has no row for respondent {quoted(study.respondents[code])}; "
+            "its index must hold the respondents, or it must have one row for all"
+        )
+    return rows.astype(np.int64)
+
+
+def weights_of(weights: Any, part_worths: pd.DataFrame, study: HasSpace) -> Array:
+    """Return the weight of every row of part-worths.
+
+    Without `weights` those of the study if the rows are its respondents, else all the same.
+    """
+    index = part_worths.index
+    if len(index) == 1:
+        return np.ones(1)
+    if weights is None:
+        if not isinstance(study, ConjointStudy) or not index.isin(study.respondents).any():
+            return np.ones(len(index))
+        weights = study.weights
+    if isinstance(weights, Mapping | pd.Series):
+        by_name = pd.Series(weights)
+        for name in index[~index.isin(by_name.index)][:1]:
+            raise DataError(f"weights has none for respondent {quoted(name)}; give one for every row")
+        weights = by_name.loc[index].to_numpy()
+    vector = as_vector(weights, "weights", len(index))
+    if (vector < 0).any() or not vector.sum() > 0:
+        raise DataError("weights must not be negative, and not all zero")
+    return vector

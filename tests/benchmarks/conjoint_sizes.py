@@ -1,0 +1,77 @@
+"""Times of conjoint paths: the paper's setting and larger ones, respondents alone, a pool.
+
+`python -m tests.benchmarks.conjoint_sizes` prints three tables.
+
+Room: made-up and published choices in, tables out.
+May touch: `ranking`, `tests.conjoint_data`.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking import ConjointPath, ConjointStudy
+from tests.conjoint_data import choice_study, made_up_study
+
+SIZES = (40, 200, 1000, 5000)
+POOLS = (20, 40, 80, 160)
+
+
+def aggregate_row(s: int) -> dict[str, Any]:
+    """Return pieces and seconds of the whole path of s choices between two options with 24 levels."""
+    study = made_up_study(respondents=1, tasks=s, options=2)
+    model, seconds = timed(lambda: ConjointPath(C_max=np.inf).fit(study))
+    begin = time.perf_counter()
+    model.certify()
+    certified = time.perf_counter() - begin
+    bends = len(model.breakpoints_)
+    return {
+        "choices": s,
+        "rows": len(model.programs_[0].rows),
+        "bends": bends,
+        "path": seconds,
+        "certify": certified,
+    }
+
+
+def individual_row(respondents: int, tasks: int, cores: int) -> dict[str, Any]:
+    """Return pieces and seconds of the whole paths of respondents alone."""
+    study = made_up_study(respondents, tasks, options=4)
+    model, seconds = timed(lambda: ConjointPath(C_max=np.inf, pooling="individual", n_jobs=cores).fit(study))
+    pieces = sum(len(path.segments) for path in model.paths_)
+    return {"respondents": respondents, "tasks": tasks, "pieces": pieces, "cores": cores, "seconds": seconds}
+
+
+def pool_row(study: ConjointStudy, respondents: int) -> dict[str, Any]:
+    """Return pieces and seconds of the path of a pool up to C = 0.3."""
+    part = study.only(respondents=study.respondents[:respondents])
+    model, seconds = timed(lambda: ConjointPath(C_max=0.3, pooling="shrinkage").fit(part))
+    return {
+        "respondents": respondents,
+        "rows": len(model.programs_[0].rows),
+        "pieces": len(model.path_.segments),
+        "seconds": seconds,
+    }
+
+
+def timed(work: Any) -> tuple[Any, float]:
+    """Return what work returns, and its seconds."""
+    begin = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - begin
+
+
+def main() -> None:
+    """Print the tables; the first rows compile."""
+    aggregate_row(SIZES[0])
+    print(pd.DataFrame([aggregate_row(s) for s in SIZES]).round(2).to_string(index=False), flush=True)
+    print(pd.DataFrame([individual_row(1000, 12, 2)]).round(2).to_string(index=False), flush=True)
+    train, _ = choice_study("electricity").split_holdout(last=3)
+    table = pd.DataFrame([pool_row(train, n) for n in (*POOLS, len(train.respondents))])
+    print(table.round(2).to_string(index=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

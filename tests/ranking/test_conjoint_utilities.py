@@ -1,0 +1,190 @@
+"""conjoint.utilities, rules, holdouts, worths: agreement of part-worths with choices, by its definitions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ranking import DataError
+from ranking.conjoint import (
+    agreement,
+    common_shares,
+    hit_rate,
+    log_likelihood,
+    root_likelihood,
+    share_error,
+    utilities,
+)
+from ranking.conjoint.rules import first_choices, log_logit, logit
+from ranking.conjoint.utilities import probabilities
+from ranking.conjoint.worths import read_part_worths, weights_of
+from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study
+from tests.ranking.market import COFFEE, COLUMNS, mixed_study, worths
+
+
+def by_hand(part_worths, data):
+    """Yield weight, utilities and place of the choice of every task, slowly."""
+    for t in range(len(data.choices)):
+        name = data.respondents[data.choices.respondent[t]]
+        v = part_worths.loc[name] if len(part_worths) > 1 else part_worths.iloc[0]
+        yield (
+            data.weights[name],
+            np.array([data.design[row] @ v.to_numpy() for row in data.choices.rows(t)]),
+            data.choices.chosen[t],
+        )
+
+
+@given(frame=frames(), seed=st.integers(0, 9), scale=st.sampled_from([0, 0.3, 2.0]))
+def test_measures_are_what_a_loop_over_tasks_says(frame, seed, scale):
+    data = study(frame, ATTRIBUTES, **DRAWN)
+    v = worths(len(data.respondents), seed, data.columns, data.respondents)
+    total = hits = logs = 0.0
+    for weight, u, chosen in by_hand(v, data):
+        total += weight
+        hits += weight * (u[chosen] == u.max()) / (u == u.max()).sum()
+        logs += weight * np.log(np.exp(scale * u[chosen]) / np.exp(scale * u).sum())
+    assert hit_rate(v, data) == pytest.approx(hits / total)
+    assert log_likelihood(v, data, scale) == pytest.approx(logs)
+    assert root_likelihood(v, data, scale) == pytest.approx(np.exp(logs / total))
+
+
+def test_equal_utilities_have_the_root_likelihood_of_chance():
+    nothing = pd.Series(0.0, index=COLUMNS)
+    for scale in (0, 1, np.inf):
+        assert root_likelihood(nothing, COFFEE, scale) == pytest.approx(1 / 4)
+    assert hit_rate(nothing, COFFEE) == pytest.approx(1 / 4)
+
+
+def test_chance_among_tasks_of_different_sizes_is_a_geometric_mean():
+    data = mixed_study()
+    weights = data.weights.to_numpy()[data.choices.respondent]
+    expected = np.exp(-np.average(np.log(data.n_alternatives), weights=weights))
+    found = agreement(worths(20, columns=data.columns), data)
+    assert found["root likelihood by chance"] == pytest.approx(expected)
+    assert found["hit rate by chance"] == pytest.approx(np.average(1 / data.n_alternatives, weights=weights))
+
+
+def test_probabilities_add_up_to_one_in_every_task():
+    data = mixed_study()
+    p = probabilities(worths(20, columns=data.columns), data, 0.7)
+    sums = np.bincount(data.choices.task_of_row, weights=p)
+    assert_allclose(sums, 1)
+
+
+def test_utilities_are_products_with_the_design():
+    v = worths(1)
+    assert_allclose(utilities(v, COFFEE), COFFEE.design @ v.iloc[0].to_numpy())
+
+
+def test_rows_are_found_by_respondent_whatever_their_order():
+    v = worths(24)
+    assert_array_equal(utilities(v, COFFEE), utilities(v.sample(frac=1, random_state=0), COFFEE))
+
+
+class TestRules:
+    def test_ties_are_split(self):
+        assert_array_equal(first_choices(np.array([[2.0, 2, 1], [3, 3, 3]]), np.ones(2))[0], [0.5, 0.5, 0])
+
+    def test_round_off_is_a_tie_and_a_small_difference_is_none(self):
+        sizes = np.array([1.0])
+        assert first_choices(np.array([[0.1 + 0.2, 0.3]]), sizes).tolist() == [[0.5, 0.5]]
+        assert first_choices(np.array([[0.3 + 1e-8, 0.3]]), sizes).tolist() == [[1, 0]]
+
+    def test_a_large_scale_tends_to_first_choice(self):
+        U, sizes = np.random.default_rng(0).normal(size=(5, 4)), np.ones(5)
+        assert_allclose(logit(U, 1e6, sizes), first_choices(U, sizes), atol=1e-12)
+        assert_array_equal(logit(U, np.inf, sizes), first_choices(U, sizes))
+
+    def test_logarithms_stay_finite_where_probabilities_vanish(self):
+        U = np.array([[0.0, 5000.0]])
+        assert log_logit(U, 1.0, np.ones(1))[0, 0] == -5000
+
+    def test_logarithms_are_those_of_the_probabilities(self):
+        U, sizes = np.random.default_rng(1).normal(size=(5, 4)), np.ones(5)
+        assert_allclose(np.exp(log_logit(U, 0.7, sizes)), logit(U, 0.7, sizes))
+
+    @pytest.mark.parametrize("scale", [-1, np.nan, "1", True])
+    def test_a_scale_is_not_negative(self, scale):
+        with pytest.raises(DataError, match="scale must be a number of at least 0"):
+            root_likelihood(worths(1), COFFEE, scale)
+
+
+class TestHoldouts:
+    def test_observed_shares_are_counted(self):
+        _, held = COFFEE.split_holdout()
+        shares = common_shares(worths(24), held)
+        rows = COFFEE.to_frame()
+        for (task, alternative), row in shares.iterrows():
+            mine = rows[(rows["task"] == task) & (rows["alternative"] == alternative)]
+            assert row["observed"] == pytest.approx(np.average(mine["chosen"], weights=mine["weight"]))
+            assert row["respondents"] == 24
+        assert_allclose(shares.groupby("task")[["observed", "predicted", "first choice"]].sum(), 1)
+
+    def test_error_is_the_mean_absolute_difference(self):
+        _, held = COFFEE.split_holdout()
+        nothing = pd.Series(0.0, index=COLUMNS)
+        observed = common_shares(nothing, held)["observed"]
+        assert share_error(nothing, held) == pytest.approx(np.abs(observed - 0.25).mean())
+
+    def test_tasks_of_single_respondents_have_no_shares(self):
+        with pytest.raises(DataError, match="no task was seen alike"):
+            common_shares(worths(24), COFFEE.split_holdout()[0])
+
+
+class TestPartWorths:
+    def test_columns_may_come_in_any_order(self):
+        v = worths(3)
+        assert read_part_worths(v[v.columns[::-1]], COFFEE).equals(v)
+
+    def test_a_series_is_one_row(self):
+        assert len(read_part_worths(worths(1).iloc[0], COFFEE)) == 1
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda v: v.T, r"no column \('brand', 'Alba'\); pass part_worths.T"),
+            (lambda v: v.drop(columns=[("price", 9)]), r"no column \('price', 9\); they are study.columns"),
+            (
+                lambda v: pd.concat([v, v.iloc[:, :1].set_axis([("a", "b")], axis=1)], axis=1),
+                "columns that the study has not",
+            ),
+            (lambda v: v * np.nan, "brand Alba of respondent 1 is nan"),
+            (lambda v: v.set_axis([5, 5, 6]), "two rows for respondent 5; keep one"),
+            (lambda v: v.iloc[:0], "no row"),
+            (lambda v: v.to_numpy(), "must be a DataFrame or a Series, got ndarray"),
+        ],
+    )
+    def test_wrong_tables_are_told_in_words(self, change, message):
+        with pytest.raises(DataError, match=message):
+            read_part_worths(change(worths(3)), COFFEE)
+
+    def test_a_missing_respondent_is_named(self):
+        with pytest.raises(DataError, match="no row for respondent 24"):
+            hit_rate(worths(23), COFFEE)
+
+    def test_weights_are_those_of_the_study_unless_given(self):
+        v = worths(24)
+        assert_array_equal(weights_of(None, v, COFFEE), COFFEE.weights)
+        assert_array_equal(weights_of(dict.fromkeys(v.index, 2.0), v, COFFEE), np.full(24, 2.0))
+        assert_array_equal(
+            weights_of(None, v.set_axis(list("abcdefghijklmnopqrstuvwx")), COFFEE), np.ones(24)
+        )
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ({1: 1.0}, "weights has none for respondent 2"),
+            (np.full(24, -1.0), "must not be negative"),
+            (np.zeros(24), "not all zero"),
+            (np.ones(3), "weights must have 24 entries, got 3"),
+        ],
+    )
+    def test_wrong_weights_are_told_in_words(self, weights, message):
+        with pytest.raises(DataError, match=message):
+            weights_of(weights, worths(24), COFFEE)
+
+    def test_what_is_no_study_is_told(self):
+        with pytest.raises(DataError, match="study must be a ConjointStudy, or its space, got int"):
+            read_part_worths(worths(1), 3)
