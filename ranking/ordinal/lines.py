@@ -59,14 +59,21 @@ class Reader:
             yield _with_middles(block, middles)
 
     def _loose(self, pieces: slice) -> list[int]:
-        """Return the pieces on which some threshold has no hinge strictly inside its limits, to hold it."""
+        """Return the pieces on which some threshold has no hinge strictly inside its limits, to hold it.
+
+        A hinge also holds the neighbours its threshold is pressed against, where thresholds must ascend: the
+        sum of signed α up to a threshold is less than 0 where the next one presses.
+        """
         hinges = self.training.hinges.part(self.stretch.items)
         alpha = self.stretch.path.images(eye_array(len(hinges), format="csr"), pieces)
         inside = _inside(alpha.lo, alpha.hi)[:, None]
         value, cap = alpha.constant + inside * alpha.slope, inside * hinges.weight
         is_free = (value > AT_LIMIT * cap) & (value < (1 - AT_LIMIT) * cap)
-        held = is_free.astype(float) @ abs(hinges.incidence).T
-        return np.flatnonzero((held == 0).any(axis=1)).tolist()
+        held = is_free.astype(float) @ abs(hinges.incidence).T > 0
+        if self.ordered:
+            sums = np.cumsum(value @ hinges.incidence.T, axis=1)
+            held = _spread(held, sums < -AT_LIMIT * cap.sum(axis=1, keepdims=True))
+        return np.flatnonzero(~held.all(axis=1)).tolist()
 
     def _middles(self, k: int, block: LevelLines, coefficients: tuple[Array, Array]) -> Pieces:
         """Return the middles of the thresholds of a piece, for the scores of all items."""
@@ -84,6 +91,17 @@ class Reader:
         whole = np.zeros(self.training.hinges.n_items)
         whole[self.stretch.items] = b
         return whole
+
+
+def _spread(held: Array, pressed: Array) -> Array:
+    """Return what is held if it is pressed, directly or by others, against something that is held."""
+    result = held.copy()
+    last = held.shape[1] - 1
+    for k in (*range(last), *reversed(range(last))):
+        both = pressed[:, k] & (result[:, k] | result[:, k + 1])
+        result[:, k] |= both
+        result[:, k + 1] |= both
+    return result
 
 
 def _settled(images: Any) -> tuple[Array, Array]:
