@@ -146,6 +146,8 @@ class OrdinalSVMPath(OrdinalModel):
         start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
+        if not traced:
+            raise DataError("the path has no piece: a limit was reached first; raise time_limit")
         self.rounds_ = pd.DataFrame(rounds)
         stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
         return TracedPath(training, traced, self.ordered, stopped)

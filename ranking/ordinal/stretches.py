@@ -56,9 +56,10 @@ class Limits(NamedTuple):
 
 
 class Round(NamedTuple):
-    """Where a stretch begins, how many objects its working set has and how many join behind it."""
+    """Where a stretch begins, its objective there, how many objects are in its working set, how many join."""
 
     C: float
+    objective: float
     working: int
     joining: int
     pieces: int
@@ -178,7 +179,8 @@ def trace_stretches(
         found = _outside(working, path, add)
         end = float(path.hi) if found.C is None else found.C
         if told is not None:
-            told(Round(C, len(items), len(found.items), len(path.segments), time.perf_counter() - begin))
+            sizes = (len(items), len(found.items), len(path.segments))
+            told(Round(C, -float(path.objective(C)), *sizes, time.perf_counter() - begin))
         if end > C or found.C is None:
             stretch = Stretch(path, items, working.numbers, C, end)
             budget.pieces += stretch.pieces

@@ -36,18 +36,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command line; returns exit code, stdout, stderr."""
-
-    def call(words):
-        code = cli.main(words.split())
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
-
-
 def lines(out):
     """The printed lines by their first words."""
     return dict(re.split(r"\s{2,}|: ", line, maxsplit=1) for line in out.splitlines() if line.strip())

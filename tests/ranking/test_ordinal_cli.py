@@ -32,18 +32,6 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def run(capsys):
-    """Run the command line; returns exit code, stdout, stderr."""
-
-    def call(words):
-        code = cli.main(words.split())
-        shown = capsys.readouterr()
-        return code, shown.out, shown.err
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def model():
     fitted = OrdinalSVMPath(C_max=20).fit(PARTS["train"][EXAMS], PARTS["train"]["grade"])

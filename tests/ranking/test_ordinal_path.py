@@ -127,7 +127,7 @@ class TestGeneration:
         sizes = [len(stretch.items) for stretch in path.traced_.stretches]
         assert sizes == sorted(sizes)
         assert sizes[-1] < 200
-        assert list(path.rounds_.columns) == ["C", "working", "joining", "pieces", "seconds"]
+        assert list(path.rounds_.columns) == ["C", "objective", "working", "joining", "pieces", "seconds"]
         for stretch in path.traced_.stretches:
             stretch.path.certify()
 
@@ -156,7 +156,15 @@ class TestGeneration:
         assert_allclose(part.predict_projection(X), whole.predict_projection(X), atol=1e-5)
         assert abs(part.duality_gap_) <= 1e-8
         assert len(part.rounds_) > 1
+        objectives = part.rounds_["objective"].to_numpy()
+        assert (np.diff(objectives) >= -1e-9 * objectives[-1]).all()
+        assert objectives[-1] == pytest.approx(part.objective_, rel=1e-7)
         assert len(part.working_set_) <= 100
+
+    def test_a_limit_that_leaves_nothing_is_told(self):
+        path = OrdinalSVMPath(C_min=0.05, working_set="extremes", time_limit=1e-9)
+        with pytest.raises(DataError, match="the path has no piece: a limit was reached first"):
+            path.fit(*objects(70, noise=0.7))
 
     def test_a_limit_stops_a_generated_path(self):
         X, y = objects(70, noise=0.7)
