@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pqp.certificate import check
-from pqp.demo import RESPONDENT, RESPONDENTS, TASKS, conjoint_problem
+from pqp.demo import RESPONDENT, TASKS, conjoint_problem
 from pqp.errors import CertificateError, InternalError, NumericalTroubleError, PQPError, ProblemError
 from pqp.field import Number
 from pqp.files import load_document, load_problem
@@ -92,7 +92,7 @@ def pqp(
 
     \b
     Examples:
-      pqp demo                              a small conjoint study, its path and a picture
+      pqp demo                              someone in a small conjoint study: path, proof, picture
       pqp solve budget.json --mu -2 8       every solution for mu from -2 to 8
       pqp solve budget.json --mu 0 inf --exact --save path.json --plot path.png
       pqp certify path.json                 prove a saved path in exact arithmetic
@@ -107,10 +107,14 @@ def pqp(
 def demo(
     respondent: Annotated[
         int,
-        typer.Option(help=f"Whose choices: 1 to {RESPONDENTS}; 1 to 12 mind the price, others the brand."),
+        typer.Option(
+            help="Whose choices: 1 to 12 mind the price, 13 to 23 the brand, 24 takes the first pack."
+        ),
     ] = RESPONDENT,
     tasks: Annotated[int, typer.Option(help="How many of his choices, the first ones.")] = TASKS,
-    log: Annotated[bool, typer.Option("--log", help="Print every pivot with its reasons first.")] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Print every pivot first, with its reasons; mu is C.")
+    ] = False,
     out: Annotated[FilePath, typer.Option(help="The picture: .png, .pdf or .svg.")] = PICTURE,
 ) -> None:
     """Trace a small conjoint study: which part-worths explain the choices someone made?
@@ -133,7 +137,7 @@ def demo(
     if path.log is not None:
         screen.print(f"{path.log}\n", soft_wrap=True)
     title = f"Part-worths from {tasks} choice{'s' if tasks > 1 else ''} of respondent {respondent}"
-    screen.print(f"{title}, at the right end of each range of C:\n")
+    screen.print(f"{title}, where each range of C ends:\n")
     screen.print(worth_table(path, "C", screen))
     if not path.stopped:
         screen.print(f"\n{path.certify()}\n")
