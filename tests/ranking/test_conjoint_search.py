@@ -80,7 +80,7 @@ class TestChoice:
         [
             ({"choice": "first"}, "choice must be 'best' or 'one_standard_error'"),
             ({"estimator": RankSVMPath()}, "estimator must be a ConjointPath, got RankSVMPath"),
-            ({"metric": "auc"}, "metric must be 'hit_rate', got 'auc'"),
+            ({"metric": "auc"}, "metric must be one of hit_rate, root_likelihood, got 'auc'"),
             ({"group_size": 0}, "group_size must be a positive number of respondents, or None, got 0"),
             ({"cv": 1}, "k must be a number of folds from 2"),
         ],
