@@ -55,7 +55,7 @@ def require_end(C_max: float) -> None:
     """Raise for paths without end."""
     if np.isinf(C_max):
         raise DataError(
-            "C_max must be finite for metric='root_likelihood', which is evaluated at some C up to it; got inf"
+            "C_max must be finite for metric='root_likelihood', which is evaluated at single C; got inf"
         )
 
 
