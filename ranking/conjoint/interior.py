@@ -1,6 +1,6 @@
 r"""The interior-point method for a pool: near its optimum in some twenty steps, through its structure.
 
-Between its bounds :math:`0 < \alpha < c` the dual has multipliers z, t > 0 with :math:`z - t = m - 1`, m being
+Between its bounds :math:`0 < \alpha < c` there are multipliers z, t > 0 with :math:`z - t = m - 1`, m being
 margins. A Newton step towards :math:`\alpha z = (c - \alpha) t = \mu` solves a system in
 :math:`\Theta + AA^\top` with the diagonal :math:`\Theta = z/\alpha + t/(c - \alpha)`. By Woodbury
 

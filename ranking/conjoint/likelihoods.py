@@ -60,5 +60,5 @@ def require_end(C_max: float) -> None:
 
 
 def _root_likelihood(judged: Sequence[tuple[ConjointPath, ConjointStudy]], C: float) -> float:
-    parts = [gaps_of(path.at(C).individual_part_worths_, study) for path, study in judged]
+    parts = [gaps_of(path.individual_part_worths_at(C), study) for path, study in judged]
     return fit_scale(*joined(parts)).root_likelihood
