@@ -9,12 +9,12 @@ over tasks t whose utilities come from part-worths estimated without them. The f
 derivative :math:`\sum_t w_t (u_{t,\mathrm{chosen}} - \sum_a p_{ta} u_{ta})` falls, and one root is sought.
 
 Room: a way to estimate part-worths and a study in, a scale and what is to be said of it out.
-May touch: `arrays`, `rules`, `study`, `utilities`; joblib.
+May touch: `arrays`, `rules`, `splitting`, `study`, `utilities`; joblib.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 
 from ranking.arrays import Array
 from ranking.conjoint.rules import TIED, log_logit, logit
+from ranking.conjoint.splitting import By
 from ranking.conjoint.study import ConjointStudy
 from ranking.conjoint.utilities import task_utilities, task_weights
 
@@ -56,21 +57,46 @@ class Calibration:
         return SENTENCES[self.verdict].format(**vars(self))
 
 
+class Gaps(NamedTuple):
+    """Utilities D less those of the chosen alternatives, one row a task; weights and sizes of the tasks."""
+
+    D: Array
+    weights: Array
+    sizes: Array
+
+
 def calibrate(
-    fit: Fit, study: ConjointStudy, k: int = 5, random_state: Any = 0, n_jobs: int | None = None
+    fit: Fit,
+    study: ConjointStudy,
+    k: int = 5,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    by: By = "task",
 ) -> Calibration:
     """Return the scale of the part-worths of `fit`, from folds of the tasks to learn from.
 
     `fit(study)` is called k times with a part of the study; utilities of the other tasks are then compared
-    with their choices. Tasks marked as held out take no part.
+    with their choices. Tasks marked as held out take no part. Folds are those of `study.folds`.
     """
     train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
-    folds = list(train.folds(k, random_state))
+    folds = list(train.folds(k, random_state, by))
     parts = Parallel(n_jobs=n_jobs)(delayed(_left_out)(fit, rest, held) for rest, held in folds)
-    width = max(part[0].shape[1] for part in parts)
-    D = np.concatenate([_padded(part[0], width) for part in parts])
-    sizes, weights = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
-    return fit_scale(D, weights, sizes)
+    return fit_scale(*joined(parts))
+
+
+def gaps_of(part_worths: Any, study: ConjointStudy) -> Gaps:
+    """Return how far the alternatives of every task are from the chosen one."""
+    U, sizes = task_utilities(part_worths, study)
+    chosen = U[np.arange(len(U)), study.choices.chosen]
+    return Gaps(U - chosen[:, None], task_weights(study), sizes)
+
+
+def joined(parts: Sequence[Gaps]) -> Gaps:
+    """Return the tasks of all parts as one; tasks with fewer alternatives are filled up with −inf."""
+    width = max(part.D.shape[1] for part in parts)
+    D = np.concatenate([_padded(part.D, width) for part in parts])
+    weights, sizes = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+    return Gaps(D, weights, sizes)
 
 
 def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
@@ -114,11 +140,8 @@ def _root_likelihood(D: Array, weights: Array, sizes: Array, scale: float) -> fl
     return float(np.exp(np.average(logs, weights=weights)))
 
 
-def _left_out(fit: Fit, rest: ConjointStudy, held: ConjointStudy) -> tuple[Array, Array, Array]:
-    """Return utilities less those of the chosen alternatives, sizes and weights of tasks not learnt from."""
-    U, sizes = task_utilities(fit(rest), held)
-    chosen = U[np.arange(len(U)), held.choices.chosen]
-    return U - chosen[:, None], sizes, task_weights(held)
+def _left_out(fit: Fit, rest: ConjointStudy, held: ConjointStudy) -> Gaps:
+    return gaps_of(fit(rest), held)
 
 
 def _padded(D: Array, width: int) -> Array:

@@ -1,9 +1,13 @@
 r"""ConjointPathCV: C, shrinkage and whatever else a path depends on, chosen by folds of whole tasks.
 
-Room: a study in; the mean curve of every candidate, what was chosen, and a model fitted to all tasks out.
-May touch: `errors`, `search`, `selection`, `study`, `splitting`, `fitted`, `hits`, `model`, `path`.
+Room: a study in; the mean curve of every candidate, what was chosen, a model fitted to all tasks, and the
+scale of its utilities out.
+May touch: `errors`, `search`, `selection`, `study`, `splitting`, `fitted`, `hits`, `model`, `path`,
+`calibration`, `likelihoods`.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -14,8 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.arguments import Integers
 from ranking.arrays import Array
+from ranking.conjoint.calibration import Calibration, calibrate
 from ranking.conjoint.fitted import require_study
 from ranking.conjoint.hits import add_up
+from ranking.conjoint.likelihoods import likelihood_curve, require_end
 from ranking.conjoint.model import ConjointSVM
 from ranking.conjoint.path import ConjointPath
 from ranking.conjoint.splitting import By
@@ -26,6 +32,7 @@ from ranking.selection import SelectionCurve
 
 # A study to learn from, and one to judge by.
 StudyFold = tuple[ConjointStudy, ConjointStudy]
+METRICS = ("hit_rate", "root_likelihood")
 
 
 class ConjointPathCV(PathSearch):
@@ -43,7 +50,8 @@ class ConjointPathCV(PathSearch):
         "task": the tasks of every respondent are spread over the folds; "respondent": respondents are, which
         judges how well strangers are predicted.
     metric
-        "hit_rate".
+        "hit_rate", at every C; or "root_likelihood", with the scale that suits each C best, at ten values of
+        C for every factor of ten, from C_max / 1000 to C_max.
     choice
         "best", or "one_standard_error" for the most regularised C within one standard error of the best.
     group_size
@@ -55,10 +63,12 @@ class ConjointPathCV(PathSearch):
 
     Attributes
     ----------
-    C_, best_params_, best_score_ : what was chosen, and its mean hit rate.
+    C_, best_params_, best_score_ : what was chosen, and the mean of its metric.
     curve_ : the mean `SelectionCurve` of the chosen parameters; `curve_.best_intervals` are all best C.
     candidates_ : parameters, curves of folds and mean curve of everything compared.
     best_estimator_ : a `ConjointSVM` at C_, fitted to all tasks.
+    calibration_ : the scale of its utilities, from the same folds: everybody together is fitted once more to
+        the tasks outside each fold. Where there are orders, which makes large pools slow, by groups.
     part_worths_, individual_part_worths_, importances_ : those of best_estimator_.
 
     >>> from ranking.conjoint import example_study
@@ -67,6 +77,8 @@ class ConjointPathCV(PathSearch):
     >>> model = ConjointPathCV(path, {"shrinkage": [0.2, 0.5]}, cv=3).fit(train)
     >>> model.score(held) > 0.5
     True
+    >>> print(model.calibration_)
+    scale ...: root likelihood ... in 192 tasks, 0.250 by chance
     """
 
     def __init__(
@@ -98,8 +110,10 @@ class ConjointPathCV(PathSearch):
         """Choose by cross-validation on the tasks that are not held out, and fit to all of them."""
         require_study(study)
         self._require_arguments(study)
-        if self.metric != "hit_rate":
-            raise DataError(f"metric must be 'hit_rate', got {self.metric!r}")
+        if self.metric not in METRICS:
+            raise DataError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.metric == "root_likelihood":
+            require_end(self._base().C_max)
         size = _group_size(self.group_size)
         if study.sheet.is_holdout.any():
             study, _ = study.split_holdout()
@@ -108,8 +122,16 @@ class ConjointPathCV(PathSearch):
         chosen = self._search(Judge(fold_curve, (groups,), folds), progress)
         shared = ("pooling", "shrinkage", "orders")
         model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
+        self.calibration_ = self._calibrated(clone(model), study, groups)
         self.best_estimator_ = model.fit(study)
         return self
+
+    def _calibrated(self, model: ConjointSVM, study: ConjointStudy, groups: list[Integers]) -> Calibration:
+        """Return the scale of the utilities of the chosen model, from the folds it was chosen by."""
+        is_slow = model.pooling == "shrinkage" and model.orders
+        together = [np.arange(len(study.respondents))]
+        fit = partial(worths_by_group, model, groups if is_slow else together)
+        return calibrate(fit, study, self.cv, self.random_state, self.n_jobs, self.by)
 
     @property
     def part_worths_(self) -> pd.DataFrame:
@@ -149,18 +171,33 @@ class ConjointPathCV(PathSearch):
 def fold_curve(
     model: ConjointPath, groups: list[Integers], fold: StudyFold, metric: str = "hit_rate"
 ) -> SelectionCurve:
-    """Return the hit rate in the tasks of a fold along paths fitted to the others, group by group."""
+    """Return a metric in the tasks of a fold along paths fitted to the others, group by group."""
+    judged = _judged(model, groups, fold)
+    if metric == "root_likelihood":
+        return likelihood_curve(list(judged))
+    return add_up([steps for path, part in judged for steps in path.hit_steps(part)])
+
+
+def _judged(
+    model: ConjointPath, groups: list[Integers], fold: StudyFold
+) -> Iterator[tuple[ConjointPath, ConjointStudy]]:
+    """Yield the path of every group, and the tasks of the fold to judge it by."""
     train, judged = fold
     # somebody alone, or all alike, are the same in any group
     if model.pooling != "shrinkage":
-        return model.fit(train).select(judged)
-    steps = []
+        yield clone(model).fit(train), judged
+        return
     for group in groups:
         names = train.respondents[group]
         part = judged.only(respondents=names)
         if len(part.choices):
-            steps += clone(model).fit(train.only(respondents=names)).hit_steps(part)
-    return add_up(steps)
+            yield clone(model).fit(train.only(respondents=names)), part
+
+
+def worths_by_group(model: ConjointSVM, groups: list[Integers], study: ConjointStudy) -> pd.DataFrame:
+    """Return the part-worths of everybody, each group fitted by itself."""
+    parts = [study.only(respondents=study.respondents[group]) for group in groups]
+    return pd.concat([clone(model).fit(part).individual_part_worths_ for part in parts])
 
 
 def respondent_groups(n: int, size: int | None, random_state: int | None) -> list[Integers]:

@@ -96,6 +96,20 @@ def test_tasks_are_judged_by_part_worths_that_have_not_seen_them():
     assert sum(len(tasks - part) for part in seen) == len(tasks)
 
 
+def test_folds_can_be_of_respondents():
+    """Everyone is then judged by part-worths from others alone."""
+    seen = []
+
+    def fit(study):
+        seen.append(set(study.choices.respondent.tolist()))
+        return counted_worths(study)
+
+    found = calibrate(fit, COFFEE, k=3, by="respondent")
+    everyone = set(range(len(COFFEE.respondents)))
+    assert found.tasks == len(COFFEE.split_holdout()[0].choices)
+    assert sorted(code for part in seen for code in everyone - part) == sorted(everyone)
+
+
 def test_folds_in_parallel_give_the_same_scale():
     with joblib.parallel_config(backend="threading"):
         assert calibrate(counted_worths, COFFEE, n_jobs=2) == calibrate(counted_worths, COFFEE)
