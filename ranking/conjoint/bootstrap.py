@@ -11,7 +11,7 @@ Everything read off part-worths here is a weighted mean over respondents of a ta
 so a bootstrap hands out the mean of such a table and its draws. Intervals are percentiles of the draws.
 
 Room: part-worths, weights and a seed, or a way to estimate, in; means and their draws out.
-May touch: `errors`, `arrays`, `choices`, `study`, `space`, `worths`, `calibration`; joblib.
+May touch: `errors`, `arrays`, `choices`, `study`, `space`, `worths`, `estimation`; joblib.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ from joblib import Parallel, delayed
 
 from ranking.arguments import Integers
 from ranking.arrays import Array
-from ranking.conjoint.calibration import Fit
 from ranking.conjoint.choices import Choices
+from ranking.conjoint.estimation import Fit, as_fit
 from ranking.conjoint.space import HasSpace, Space, space_of
 from ranking.conjoint.study import ConjointStudy
 from ranking.conjoint.worths import read_part_worths, weights_of
@@ -127,22 +127,24 @@ def respondent_bootstrap(
 
 
 def refit_bootstrap(
-    fit: Fit,
+    fit: Any,
     study: ConjointStudy,
     draws: int = REFITS,
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> RefitBootstrap:
-    """Return the bootstrap that calls `fit` for every draw of respondents, and for the study itself.
+    """Return the bootstrap that estimates anew from every draw of respondents, and from the study itself.
 
+    `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
     Tasks marked as held out take no part. Draws are spread over processes by joblib, with equal results.
     """
     require_draws(draws)
+    estimate = as_fit(fit)
     train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
     space, n = space_of(train), len(train.respondents)
     codes = np.random.default_rng(random_state).integers(n, size=(draws, n))
-    samples = Parallel(n_jobs=n_jobs)(delayed(_refitted)(fit, train, row, space) for row in codes)
-    whole = read_part_worths(fit(train), space)
+    samples = Parallel(n_jobs=n_jobs)(delayed(_refitted)(estimate, train, row, space) for row in codes)
+    whole = read_part_worths(estimate(train), space)
     return RefitBootstrap(whole, weights_of(None, whole, train), tuple(samples))
 
 

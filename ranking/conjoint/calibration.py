@@ -9,25 +9,24 @@ over tasks t whose utilities come from part-worths estimated without them. The f
 derivative :math:`\sum_t w_t (u_{t,\mathrm{chosen}} - \sum_a p_{ta} u_{ta})` falls, and one root is sought.
 
 Room: a way to estimate part-worths and a study in, a scale and what is to be said of it out.
-May touch: `arrays`, `rules`, `splitting`, `study`, `utilities`; joblib.
+May touch: `arrays`, `estimation`, `rules`, `splitting`, `study`, `utilities`; joblib.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import brentq
 
 from ranking.arrays import Array
+from ranking.conjoint.estimation import Fit, as_fit
 from ranking.conjoint.rules import TIED, log_logit, logit
 from ranking.conjoint.splitting import By
 from ranking.conjoint.study import ConjointStudy
 from ranking.conjoint.utilities import task_utilities, task_weights
 
-# A way to estimate part-worths: a study in, a table or series with its columns out.
-Fit: TypeAlias = Callable[[ConjointStudy], Any]
 Verdict = Literal["fitted", "zero", "infinite"]
 # How precise a scale is, relative to the largest utility.
 PRECISE = 1e-14
@@ -66,7 +65,7 @@ class Gaps(NamedTuple):
 
 
 def calibrate(
-    fit: Fit,
+    fit: Any,
     study: ConjointStudy,
     k: int = 5,
     random_state: Any = 0,
@@ -75,12 +74,14 @@ def calibrate(
 ) -> Calibration:
     """Return the scale of the part-worths of `fit`, from folds of the tasks to learn from.
 
-    `fit(study)` is called k times with a part of the study; utilities of the other tasks are then compared
-    with their choices. Tasks marked as held out take no part. Folds are those of `study.folds`.
+    `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths. It is used
+    k times with a part of the study; utilities of the other tasks are then compared with their choices. Tasks
+    marked as held out take no part. Folds are those of `study.folds`.
     """
+    estimate = as_fit(fit)
     train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
     folds = list(train.folds(k, random_state, by))
-    parts = Parallel(n_jobs=n_jobs)(delayed(_left_out)(fit, rest, held) for rest, held in folds)
+    parts = Parallel(n_jobs=n_jobs)(delayed(_left_out)(estimate, rest, held) for rest, held in folds)
     return fit_scale(*joined(parts))
 
 

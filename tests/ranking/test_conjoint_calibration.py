@@ -5,7 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ranking.conjoint import ConjointStudy, calibrate, root_likelihood
+from ranking import DataError
+from ranking.conjoint import ConjointStudy, ConjointSVM, calibrate, refit_bootstrap, root_likelihood
 from ranking.conjoint.calibration import fit_scale, slope_of
 from ranking.conjoint.utilities import task_utilities, task_weights
 from tests.data_folder import DATA, needs
@@ -94,6 +95,25 @@ def test_tasks_are_judged_by_part_worths_that_have_not_seen_them():
     assert found.tasks == len(train.choices)
     assert all(part < tasks and not part & kept for part in seen)
     assert sum(len(tasks - part) for part in seen) == len(tasks)
+
+
+def test_an_estimator_is_as_good_as_a_function_and_stays_as_it_is():
+    model = ConjointSVM(C=0.05)
+
+    def by_hand(study):
+        return ConjointSVM(C=0.05).fit(study).individual_part_worths_
+
+    assert calibrate(model, COFFEE, 3) == calibrate(by_hand, COFFEE, 3)
+    draws, drawn = (refit_bootstrap(fit, COFFEE, draws=2).samples for fit in (model, by_hand))
+    for (table, _), (other, _) in zip(draws, drawn, strict=True):
+        pd.testing.assert_frame_equal(table, other)
+    assert not hasattr(model, "worths_")
+
+
+@pytest.mark.parametrize("fit", [None, ConjointSVM, 0.1])
+def test_what_cannot_estimate_is_refused(fit):
+    with pytest.raises(DataError, match="fit must be an estimator"):
+        calibrate(fit, COFFEE)
 
 
 def test_folds_can_be_of_respondents():
