@@ -1,20 +1,24 @@
 """Pages: plain semantic HTML in one file, pictures inside it, readable without them.
 
 Room: headings, facts, tables and axes in, text out. Every text from outside is escaped. Knows no model.
-May touch: nothing, and matplotlib only through the axes handed in.
+May touch: nothing, and matplotlib and pandas only through the axes and tables handed in.
 """
 
 import base64
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 # Dots an inch: sharp in print at the width of a column.
 RESOLUTION = 160
+# Digits of the largest number of a column.
+DIGITS = 4
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c1c1c; max-width: 60rem; }
@@ -69,13 +73,33 @@ def facts(rows: Mapping[str, Any], caption: str = "") -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
     """Return a table; numbers are shown with six digits and aligned to the right."""
     listed = [list(row) for row in rows]
-    numeric = [bool(listed) and all(_is_number(row[k]) for row in listed) for k in range(len(header))]
+    numeric = [_is_numeric([row[k] for row in listed]) for k in range(len(header))]
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
     titles = "".join(
         f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(header, kinds, strict=True)
     )
     lines = [f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in listed]
     return _table(caption, f"<thead><tr>{titles}</tr></thead>", lines)
+
+
+def frame_table(frame: "pd.DataFrame", caption: str = "", most: int | None = None) -> str:
+    """Return a table of the first rows, numbers to four digits of the largest of their column."""
+    shown_rows = frame if most is None else frame.head(most)
+    header = [str(column).replace("_", " ") for column in frame.columns]
+    columns = [rounded(shown_rows.iloc[:, k].astype(object).tolist()) for k in range(len(header))]
+    return table(header, list(zip(*columns, strict=True)), caption)
+
+
+def rounded(values: list[Any]) -> list[Any]:
+    """Return numbers with as many decimals as the largest of them needs for four digits, gaps as nothing.
+
+    >>> rounded([123.456, 0.0123]), rounded([0.5, None]), rounded(["a", 1]), rounded([12345.6])
+    ([123.5, 0.0], [0.5, ''], ['a', 1], [12346.0])
+    """
+    sizes = [abs(value) for value in values if isinstance(value, float) and isfinite(value)]
+    largest = max(sizes, default=0.0)
+    decimals = max(0, DIGITS - 1 - floor(log10(largest))) if largest > 0 else 0
+    return ["" if value is None or value != value else _round(value, decimals) for value in values]
 
 
 def picture(axes: "Axes", alternative: str, caption: str) -> str:
@@ -99,8 +123,17 @@ def shown(value: Any) -> str:
     return str(value)
 
 
+def _round(value: Any, decimals: int) -> Any:
+    return round(value, decimals) if isinstance(value, float) and isfinite(value) else value
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_numeric(values: list[Any]) -> bool:
+    """Tell whether a column holds numbers, and perhaps gaps."""
+    return any(map(_is_number, values)) and all(_is_number(value) or value == "" for value in values)
 
 
 def _cell(value: Any) -> str:
