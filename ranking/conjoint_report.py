@@ -71,7 +71,7 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
         lines["holdouts"] = _agreement_words(survey.agreement)
     if survey.market is not None:
         shares = tables["shares"].set_index("rule").loc[[survey.market.rule]]
-        told = [f"{k} {v:.0%}" for k, v in zip(shares["product"], shares["share"], strict=True)]
+        told = [f"{k} {100 * v:.0f} %" for k, v in zip(shares["product"], shares["share"], strict=True)]
         lines["shares"] = f"{', '.join(told)} ({survey.market.rule})"
     stable = survey.stability.words_at(survey.C)
     lines["stability"] = "; ".join(
@@ -90,9 +90,9 @@ def findings(draft: Draft) -> Iterator[str]:
     """Yield the main findings as sentences for people who read no further."""
     survey = draft.survey
     found = draft.tables["importances"].sort_values("estimate", ascending=False, kind="stable")
-    first, *others = [f"{name} ({_interval(row)})" for name, row in found.set_index("attribute").iterrows()]
+    first, *others = [f"{name} {_interval(row)}" for name, row in found.set_index("attribute").iterrows()]
     rest = f", then {', '.join(others)}" if others else ""
-    yield f"What moves choices most is {first}{rest}: importances in per cent, over the levels shown."
+    yield f"What moves choices most is {first}{rest}: importances over the levels shown."
     best = draft.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
     liked = best.loc[best.groupby("attribute", sort=False)["estimate"].idxmax()]
     levels = [f"{a} {b}" for a, b in zip(liked["attribute"], liked["level"], strict=True) if b != "per unit"]
@@ -101,8 +101,8 @@ def findings(draft: Draft) -> Iterator[str]:
     if survey.agreement is not None:
         hits, chance = survey.agreement["hit rate"], survey.agreement["hit rate by chance"]
         yield (
-            f"Of the {survey.agreement['tasks']:.0f} tasks held out {hits:.0%} were predicted, by chance it "
-            f"would be {chance:.0%}."
+            f"Of the {survey.agreement['tasks']:.0f} tasks held out {100 * hits:.0f} % were predicted, by "
+            f"chance it would be {100 * chance:.0f} %."
         )
     yield from _market_findings(draft)
     words = survey.stability.words_at(survey.C)["most important"]
@@ -114,7 +114,7 @@ def _market_findings(draft: Draft) -> Iterator[str]:
     if market is None:
         return
     shares = draft.tables["shares"].set_index("rule").loc[[market.rule]].set_index("product")
-    told = [f"{name} {_percent(row)}" for name, row in shares.iterrows()]
+    told = [f"{name} {_interval(100 * row)}" for name, row in shares.iterrows()]
     yield f"In the simulated market shares would be {', '.join(told)}, by {market.rule.replace('_', ' ')}."
     if "price_curve" in draft.tables:
         curve = draft.tables["price_curve"].set_index(str(draft.survey.price))
@@ -123,10 +123,10 @@ def _market_findings(draft: Draft) -> Iterator[str]:
 
 
 def _sizes(survey: Survey) -> str:
-    study, held = survey.parts.study, survey.parts.held
-    kept = f", {counted(len(held.choices), 'task')} of them held out" if held is not None else ""
+    study, train, held = survey.parts
+    kept = f", and {counted(len(held.choices), 'task')} held out" if held is not None else ""
     respondents = counted(len(study.respondents), "respondent")
-    return f"{respondents}, {counted(len(study.choices), 'task')}{kept}"
+    return f"{respondents}, {counted(len(train.choices), 'task')} to learn from{kept}"
 
 
 def _estimates(tables: Mapping[str, pd.DataFrame]) -> "pd.Series[Any]":
@@ -143,12 +143,7 @@ def _agreement_words(measured: "pd.Series[Any]") -> str:
 
 
 def _interval(row: "pd.Series[Any]") -> str:
+    """Return an estimate in per cent, the first entry of a row, with its interval, if it has one."""
     if row[["lo", "hi"]].isna().any():
-        return f"{row['estimate']:.0f}"
-    return f"{row['estimate']:.0f}, interval {row['lo']:.0f} to {row['hi']:.0f}"
-
-
-def _percent(row: "pd.Series[Any]") -> str:
-    if row[["lo", "hi"]].isna().any():
-        return f"{row['share']:.0%}"
-    return f"{row['share']:.0%} ({row['lo']:.0%} to {row['hi']:.0%})"
+        return f"{row.iloc[0]:.0f} %"
+    return f"{row.iloc[0]:.0f} % ({row['lo']:.0f} to {row['hi']:.0f})"

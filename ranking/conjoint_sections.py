@@ -6,6 +6,7 @@ May touch: `conjoint`, `conjoint_survey`, `conjoint_tables`, `canvas`, `page`, `
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -62,7 +63,8 @@ def study_section(draft: Draft) -> Iterator[str]:
     """Yield the card of the study."""
     parts = draft.survey.parts
     yield paragraph("All tasks, those held out included.", "note")
-    yield from (paragraph(f"Look at this: {remark}.") for remark in parts.study.card().remarks)
+    for remark in parts.study.card().remarks:
+        yield paragraph(f"Look at this: {remark}{'' if remark.endswith('?') else '.'}")
     for name in ("counts", "levels", "numbers", "overlap", "positions"):
         if name in draft.tables:
             yield draft.table(name)
@@ -147,7 +149,8 @@ def willingness_section(draft: Draft) -> Iterator[str]:
         f"What a level is worth more than the one it is held against, in units of {survey.price}: the "
         "difference of their part-worths divided by the worth of one unit of money."
     )
-    yield paragraph(f"For {worth.wrong_respondents:.0%} of the respondents more money is not worse.", "note")
+    wrong = 100 * worth.wrong_respondents
+    yield paragraph(f"A higher price is not disliked by {wrong:.0f} % of the respondents.", "note")
     if worth.remark:
         yield paragraph(f"There are {worth.remark}.")
     yield draft.table("willingness_to_pay")
@@ -160,7 +163,8 @@ def holdout_section(draft: Draft) -> Iterator[str]:
         "has the largest utility. Root likelihood: the geometric mean of the probabilities of the chosen "
         "alternatives, from the calibrated utilities."
     )
-    yield draft.table("holdout")
+    measured = draft.tables["holdout"].set_index("measure")["value"]
+    yield facts({str(name): f"{value:.4g}" for name, value in measured.items()}, TITLES["holdout"])
     if "holdout_shares" in draft.tables:
         yield draft.table("holdout_shares")
     else:
@@ -192,18 +196,21 @@ def market_section(draft: Draft, market: Market) -> Iterator[str]:
     """Yield shares of products, and how those of one move with its attributes."""
     products = market.scenario.to_frame().rename_axis("product").reset_index()
     yield frame_table(products, "The products")
-    shares = draft.tables["shares"].set_index("rule")
-    wide = shares.pivot(columns="product", values="share").T.loc[market.scenario.names]
-    yield frame_table(wide.reset_index(), "Shares by every rule")
+    shares = draft.tables["shares"].set_index(["product", "rule"])
+    names = market.scenario.names
+    rows = [(name, *(with_interval(shares.loc[(name, rule)]) for rule in RULES)) for name in names]
+    yield table(("product", *RULES), rows, f"{TITLES['shares']}, in per cent, with intervals")
     yield table(("rule", "a respondent chooses like this"), RULES.items())
-    chosen = shares.loc[[market.rule]].set_index("product")
-    words = f"Shares by {market.rule}: " + ", ".join(f"{k} {v:.0%}" for k, v in chosen["share"].items())
+    chosen = shares.xs(market.rule, level="rule")
+    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in chosen["share"].items())
+    words = f"Shares by {market.rule}: {told}"
     yield picture(plot_shares(chosen), f"{words}.", f"Shares by {market.rule}, with intervals.")
-    yield draft.table("shares")
     yield paragraph(
         f"How the share of {market.product} changes if one of its attributes does ({market.rule})."
     )
-    yield draft.table("sensitivity")
+    varied = draft.tables["sensitivity"].drop(columns="product")
+    yield frame_table(varied, TITLES["sensitivity"].replace("the product", market.product), MOST_ROWS)
+    yield left_out(len(varied) - MOST_ROWS, "row")
     if "price_curve" in draft.tables:
         yield _price_picture(draft, market)
 
@@ -247,6 +254,12 @@ def _whose_path(survey: Survey) -> str:
         f"minutes, so part-worths are followed over C along the exact paths of {survey.stability.pools} "
         f"pools of at most {survey.plan.group_size}, those in which C was chosen."
     )
+
+
+def with_interval(row: "pd.Series[Any]") -> str:
+    """Return a share in per cent with its interval, if it has one."""
+    share, lo, hi = (100 * float(row[name]) for name in ("share", "lo", "hi"))
+    return f"{share:.1f}" if lo != lo else f"{share:.1f} ({lo:.1f} to {hi:.1f})"
 
 
 def intervals(survey: Survey) -> str:

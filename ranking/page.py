@@ -35,6 +35,18 @@ p.note { color: #555; }
 """
 
 
+class Rounded(float):
+    """A number that is shown with some decimals, so that numbers of a column stand below one another."""
+
+    decimals: int
+
+    def __new__(cls, value: float, decimals: int) -> "Rounded":
+        """Return the number as it is, with what is to be shown of it."""
+        number = super().__new__(cls, value)
+        number.decimals = decimals
+        return number
+
+
 def page(title: str, parts: Iterable[str]) -> str:
     """Return a whole page that needs nothing else."""
     head = f'<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
@@ -78,7 +90,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "
     titles = "".join(
         f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(header, kinds, strict=True)
     )
-    lines = [f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in listed]
+    cells = [[_cell(*cell) for cell in zip(row, kinds, strict=True)] for row in listed]
+    lines = [f"<tr>{''.join(row)}</tr>" for row in cells]
     return _table(caption, f"<thead><tr>{titles}</tr></thead>", lines)
 
 
@@ -93,13 +106,13 @@ def frame_table(frame: "pd.DataFrame", caption: str = "", most: int | None = Non
 def rounded(values: list[Any]) -> list[Any]:
     """Return numbers with as many decimals as the largest of them needs for four digits, gaps as nothing.
 
-    >>> rounded([123.456, 0.0123]), rounded([0.5, None]), rounded(["a", 1]), rounded([12345.6])
-    ([123.5, 0.0], [0.5, ''], ['a', 1], [12346.0])
+    >>> [shown(value) for value in rounded([123.456, 0.0123, 7, None])]
+    ['123.5', '0.0', '7', '']
     """
     sizes = [abs(value) for value in values if isinstance(value, float) and isfinite(value)]
     largest = max(sizes, default=0.0)
     decimals = max(0, DIGITS - 1 - floor(log10(largest))) if largest > 0 else 0
-    return ["" if value is None or value != value else _round(value, decimals) for value in values]
+    return ["" if value is None or value != value else _rounded(value, decimals) for value in values]
 
 
 def picture(axes: "Axes", alternative: str, caption: str) -> str:
@@ -118,13 +131,15 @@ def shown(value: Any) -> str:
     >>> shown(1 / 3), shown(10**6), shown(float("nan")), shown("a")
     ('0.333333', '1000000', 'not defined', 'a')
     """
+    if isinstance(value, Rounded):
+        return f"{value:.{value.decimals}f}"
     if isinstance(value, float):
         return "not defined" if value != value else f"{value:.6g}"
     return str(value)
 
 
-def _round(value: Any, decimals: int) -> Any:
-    return round(value, decimals) if isinstance(value, float) and isfinite(value) else value
+def _rounded(value: Any, decimals: int) -> Any:
+    return Rounded(value, decimals) if isinstance(value, float) and isfinite(value) else value
 
 
 def _is_number(value: Any) -> bool:
@@ -136,8 +151,7 @@ def _is_numeric(values: list[Any]) -> bool:
     return any(map(_is_number, values)) and all(_is_number(value) or value == "" for value in values)
 
 
-def _cell(value: Any) -> str:
-    kind = ' class="number"' if _is_number(value) else ""
+def _cell(value: Any, kind: str) -> str:
     return f"<td{kind}>{escape(shown(value))}</td>"
 
 
