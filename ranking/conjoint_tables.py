@@ -173,11 +173,17 @@ def _profiles(study: ConjointStudy) -> dict[Any, str]:
     frame, roles = study.to_frame(), study.arguments
     keys = zip(*(frame[roles[role]] for role in (RESPONDENT, "task", "alternative")), strict=True)
     cells = frame[list(study.attributes)].astype(object)
+    named = [dict(zip(study.attributes, row, strict=True)) for row in cells.to_numpy().tolist()]
     words = [
-        "none" if is_none else ", ".join(str(cell) for cell in row)
-        for is_none, row in zip(cells.isna().all(axis=1), cells.to_numpy().tolist(), strict=True)
+        "none" if is_none else ", ".join(_level_words(*item) for item in row.items())
+        for is_none, row in zip(cells.isna().all(axis=1), named, strict=True)
     ]
     return dict(zip(keys, words, strict=True))
+
+
+def _level_words(attribute: str, level: Any) -> str:
+    """Return a level in words: a number needs the name of its attribute."""
+    return level if isinstance(level, str) else f"{attribute} {level}"
 
 
 def _market_tables(survey: Survey) -> dict[str, pd.DataFrame]:
