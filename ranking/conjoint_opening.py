@@ -7,6 +7,7 @@ May touch: `errors`, `arguments`, `conjoint`, `conjoint_survey`, `conjoint_table
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,13 @@ def open_part_worths(file: Path, option: str, study: ConjointStudy) -> pd.DataFr
     """Return part-worths as `ranking conjoint` writes them, one row a respondent of the study."""
     wanted = flat_names(study.columns)
     with about(option, file):
-        table = read_table(file, float_precision="round_trip")
+        # Python reads numbers as they were written, to the last digit
+        table = read_table(file, dtype=str)
         _require_same("column", [RESPONDENT, *wanted], [name for name in table.columns if name != WEIGHT])
         found = [str(name) for name in table[RESPONDENT]]
         names = [str(name) for name in study.respondents]
         _require_same("respondent", names, found)
-        worths = table[wanted].set_axis(found).loc[names]
+        worths = table[wanted].set_axis(found).loc[names].apply(_finite)
     return worths.set_axis(study.respondents).set_axis(study.columns, axis=1)
 
 
@@ -312,6 +314,15 @@ def _require_known(names: Sequence[str], known: Sequence[str], option: str, kind
         if name not in known:
             found = values_shown([str(other) for other in known], most=10)
             raise DataError(f"{option} names {name!r}, which is no {kind}; there are {found}")
+
+
+def _finite(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return the numbers of a column of part-worths."""
+    numbers = [_number(str(cell), f"{column.name!r} of every respondent") for cell in column]
+    for name, number in zip(column.index, numbers, strict=True):
+        if not isfinite(number):
+            raise DataError(f"{column.name!r} of respondent {name} is not a finite number; correct it")
+    return pd.Series(numbers, index=column.index)
 
 
 def _require_same(kind: str, wanted: list[str], found: list[str]) -> None:
