@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pqp.certificate import check
-from pqp.demo import conjoint_problem
+from pqp.demo import RESPONDENT, TASKS, conjoint_problem
 from pqp.errors import CertificateError, InternalError, NumericalTroubleError, PQPError, ProblemError
 from pqp.field import Number
 from pqp.files import load_document, load_problem
@@ -92,7 +92,7 @@ def pqp(
 
     \b
     Examples:
-      pqp demo                              a small conjoint study, its path and a picture
+      pqp demo                              someone in a small conjoint study: path, proof, picture
       pqp solve budget.json --mu -2 8       every solution for mu from -2 to 8
       pqp solve budget.json --mu 0 inf --exact --save path.json --plot path.png
       pqp certify path.json                 prove a saved path in exact arithmetic
@@ -105,31 +105,44 @@ def pqp(
 
 @app.command()
 def demo(
+    respondent: Annotated[
+        int,
+        typer.Option(
+            help="Whose choices: 1 to 12 mind the price, 13 to 23 the brand, 24 takes the first pack."
+        ),
+    ] = RESPONDENT,
+    tasks: Annotated[int, typer.Option(help="How many of his choices, the first ones.")] = TASKS,
+    log: Annotated[
+        bool, typer.Option("--log", help="Print every pivot first, with its reasons; mu is C.")
+    ] = False,
     out: Annotated[FilePath, typer.Option(help="The picture: .png, .pdf or .svg.")] = PICTURE,
-    choices: Annotated[int, typer.Option(min=1, help="How many choices the respondent makes.")] = 12,
-    seed: Annotated[int, typer.Option(help="Another number, another respondent.")] = 0,
 ) -> None:
     """Trace a small conjoint study: which part-worths explain the choices someone made?
 
-    Each choice of product a over product b asks for part-worths v with v(a) >= v(b) + 1; C is the price of
-    missing this by 1, beside a cost of |v|^2 / 2. The path shows the part-worths for every C >= 0.
+    Asked for one of three packs of coffee or none of them, someone chose a. That asks for part-worths v
+    with v(a) >= v(b) + 1 for each b he did not choose; C is the price of missing this by 1, beside a cost of
+    |v|^2 / 2. The path shows the part-worths for every C >= 0.
 
     \b
     Examples:
       pqp demo
-      pqp demo --choices 30 --seed 7 --out study.png
+      pqp demo --respondent 7 --out seven.svg    someone whose choices agree with each other
+      pqp demo --tasks 1 --log                   a single choice, pivot by pivot
     """
     _require_place(out, PICTURES, "--out")
     screen = Screen()
-    problem = conjoint_problem(choices, seed)
+    problem = conjoint_problem(respondent, tasks)
     with progress_line(0, math.inf) as progress:
-        path = solve_path(problem, (0, math.inf), arithmetic="exact", progress=progress)
-    screen.print(f"Part-worths from {choices} choices, at the right end of each range of C:\n")
-    screen.print(worth_table(path, "C"))
+        path = solve_path(problem, (0, math.inf), arithmetic="exact", log=log, progress=progress)
+    if path.log is not None:
+        screen.print(f"{path.log}\n", soft_wrap=True)
+    title = f"Part-worths from {tasks} choice{'s' if tasks > 1 else ''} of respondent {respondent}"
+    screen.print(f"{title}, where each range of C ends:\n")
+    screen.print(worth_table(path, "C", screen))
     if not path.stopped:
         screen.print(f"\n{path.certify()}\n")
     axes = path.plot()
-    axes.set(xlabel="C", ylabel="part-worth", title=f"Part-worths from {choices} choices, for every C")
+    axes.set(xlabel="C", ylabel="part-worth", title=f"{title}, for every C")
     _draw(axes, out)
     screen.print(f"The picture is in {out}", soft_wrap=True)
     _leave_if_stopped(path)

@@ -1,76 +1,89 @@
-"""The demonstration: a small conjoint study, generated, whose part-worths are traced over C.
+"""The demonstration: which part-worths explain what one respondent chose in a small study of coffee?
 
-Room: a number of choices and a seed in, a `ParametricQP` out. The same seed gives the same problem.
+The study is in `coffee.csv` beside this module; it was made up, and `ranking/conjoint/example.py` tells how.
+A row is an alternative of a task: a pack of coffee, with one level of each attribute, or none of the packs,
+whose cells are empty. Tasks that are held out, the last two of everybody, take no part.
+
+Room: a respondent and a number of tasks in, a `ParametricQP` out.
 May touch: `errors`, `affine`, `problem`.
 """
 
-import math
-import random
+import csv
 from collections.abc import Iterator
-from itertools import islice
+from importlib.resources import files
+from itertools import groupby
 
 from pqp.affine import mu
 from pqp.errors import ProblemError
 from pqp.problem import ParametricQP
 
-# What the imaginary respondent thinks of each level; the study has to find it out from choices.
-TASTES: dict[str, dict[str, float]] = {
-    "brand": {"Alba": 1.0, "Brio": 0.2, "Cima": -1.2},
-    "price": {"9": 1.2, "12": 0.3, "15": -1.5},
-    "size": {"small": -0.4, "large": 0.4},
+FILE = "coffee.csv"
+# How many respondents there are, and the tasks of each that are not held out.
+RESPONDENTS, TASKS = 24, 8
+# Someone who minds the price and contradicts himself; his path ends in fifths.
+RESPONDENT = 12
+LEVELS: dict[str, tuple[str, ...]] = {
+    "brand": ("Alba", "Brio", "Cima"),
+    "roast": ("light", "medium", "dark"),
+    "size": ("small", "large"),
+    "price": ("9", "12", "15"),
 }
-# A product: one level of each attribute.
-Profile = tuple[str, ...]
+NONE = "none"
+# An alternative: a row of the file, by the names of its columns.
+Alternative = dict[str, str]
 
 
-def conjoint_problem(choices: int = 12, seed: int = 0) -> ParametricQP:
-    r"""Return CBC(C) for simulated choices between two products, its parameter mu being C.
+def conjoint_problem(respondent: int = RESPONDENT, tasks: int = TASKS) -> ParametricQP:
+    r"""Return CBC(C) for the first choices of a respondent, its parameter mu being C.
 
-    Every choice of product a over b asks for part-worths v with :math:`n_{ab}^\top v \ge 1`, where
-    :math:`n_{ab} = \chi_a - \chi_b` marks the levels of a by 1 and those of b by -1. Violations have a price:
+    Every alternative b that was passed over for a asks for part-worths v with :math:`n_{ab}^\top v \ge 1`,
+    where :math:`n_{ab} = \chi_a - \chi_b` marks what a has by 1 and what b has by -1. Violations cost C:
 
     .. math:: \min_v \; \tfrac12 \|v\|^2 + C \sum_{ab} \xi_{ab}
               \quad\text{s.t.}\quad n_{ab}^\top v \ge 1 - \xi_{ab},\; \xi \ge 0
 
-    >>> conjoint_problem()
-    ParametricQP(8 variables, 12 rows)
+    >>> conjoint_problem(respondent=7, tasks=5)
+    ParametricQP(12 variables, 15 rows)
     """
-    if choices < 1:
-        raise ProblemError(f"choices must be at least 1, got {choices}")
-    names = level_names()
-    made = islice(_simulated_choices(random.Random(seed)), choices)
-    rows = [[(name in chosen) - (name in rejected) for name in names] for chosen, rejected in made]
+    _require_within(respondent, RESPONDENTS, "respondent")
+    _require_within(tasks, TASKS, "tasks")
+    names = part_worth_names()
+    pairs = list(_comparisons(respondent, tasks))
+    marks = [(_marks(a), _marks(b)) for a, b in pairs]
+    rows = [[(name in chosen) - (name in other) for name in names] for chosen, other in marks]
     identity = [[int(i == j) for j in range(len(names))] for i in range(len(names))]
-    labels = [f"choice {i + 1}" for i in range(choices)]
+    labels = [f"task {a['task']}: {a['alternative']} over {b['alternative']}" for a, b in pairs]
     return ParametricQP(
         identity, [0] * len(names), rows, row_lower=1, penalty=mu, names=names, row_names=labels
     )
 
 
-def level_names() -> list[str]:
-    """Return the names of the part-worths: attribute and level."""
-    return [f"{attribute} {level}" for attribute, levels in TASTES.items() for level in levels]
+def part_worth_names() -> list[str]:
+    """Return the names of the part-worths: attribute and level, and the none option.
+
+    >>> part_worth_names()[:3]
+    ['brand Alba', 'brand Brio', 'brand Cima']
+    """
+    return [f"{attribute} {level}" for attribute, levels in LEVELS.items() for level in levels] + [NONE]
 
 
-def _simulated_choices(chance: random.Random) -> Iterator[tuple[Profile, Profile]]:
-    """Yield pairs (chosen, rejected) of different products, the choice blurred by Gumbel noise."""
-    while True:
-        first, second = _random_profile(chance), _random_profile(chance)
-        if first != second:
-            blurred = {profile: _worth(profile) + _gumbel(chance) for profile in (first, second)}
-            chosen = max(blurred, key=lambda profile: blurred[profile])
-            yield chosen, second if chosen == first else first
+def _comparisons(respondent: int, tasks: int) -> Iterator[tuple[Alternative, Alternative]]:
+    """Yield what was chosen with each alternative it was chosen over, task by task."""
+    lines = (files("pqp") / FILE).read_text(encoding="utf-8").splitlines()
+    shown = [row for row in csv.DictReader(lines) if int(row["respondent"]) == respondent]
+    asked = [row for row in shown if row["holdout"] == "0" and int(row["task"]) <= tasks]
+    for _, together in groupby(asked, key=lambda row: row["task"]):
+        alternatives = list(together)
+        (chosen,) = (row for row in alternatives if row["chosen"] == "1")
+        yield from ((chosen, other) for other in alternatives if other is not chosen)
 
 
-def _random_profile(chance: random.Random) -> Profile:
-    return tuple(f"{attribute} {chance.choice(list(levels))}" for attribute, levels in TASTES.items())
+def _marks(alternative: Alternative) -> set[str]:
+    """Return the names of the part-worths that add up to the utility of an alternative."""
+    levels = {f"{attribute} {alternative[attribute]}" for attribute in LEVELS if alternative[attribute]}
+    return levels or {NONE}
 
 
-def _worth(profile: Profile) -> float:
-    levels = (name.split(" ") for name in profile)
-    return sum(TASTES[attribute][level] for attribute, level in levels)
-
-
-def _gumbel(chance: random.Random) -> float:
-    # random() may be 0, of which there is no logarithm
-    return -math.log(-math.log(chance.random() or 0.5))
+def _require_within(number: int, most: int, name: str) -> None:
+    if not 1 <= number <= most:
+        raise ProblemError(f"{name} must be from 1 to {most}, got {number}")

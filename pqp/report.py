@@ -36,17 +36,26 @@ def path_table(path: "Path", console: Console) -> Table:
 
     If the columns do not fit on the console, only the variables that move most are named.
     """
-    table = _table(path, path.problem.names, _movements)
-    room = console.options.update(width=UNLIMITED)
-    if Measurement.get(console, room, table).maximum > console.width:
-        table = _table(path, ("moves most",), _summary)
+    heads = ("mu", "status")
+    table = _table(path, heads, path.problem.names, lambda piece: [*_place(path, piece), *_movements(piece)])
+    if not _fits(table, console):
+        table = _table(path, heads, ("moves most",), lambda piece: [*_place(path, piece), *_summary(piece)])
         table.columns[-1].justify = "left"
     return table
 
 
-def worth_table(path: "Path", parameter: str) -> Table:
-    """Return one row a piece: where, status, and x at its right end, or in the limit if it has none."""
-    return _table(path, path.problem.names, _right_ends, parameter)
+def worth_table(path: "Path", parameter: str, console: Console) -> Table:
+    """Return one row a piece of a path that is optimal throughout and constant where it has no end.
+
+    It tells where, and x at the right end; in two decimals if exact numbers do not fit on the console.
+    """
+    columns = [name.replace(" ", "\n") for name in path.problem.names]
+    table = _table(path, (parameter,), columns, lambda piece: [shown_range(path, piece), *_right_ends(piece)])
+    if not _fits(table, console):
+        table = _table(path, (f"{parameter}\nup to",), columns, _rounded_right_ends)
+        table.padding = (0, 1, 0, 0)
+        table.caption, table.caption_justify = "Rounded; a wider terminal shows fractions.", "left"
+    return table
 
 
 def shown_number(value: Number) -> str:
@@ -69,19 +78,28 @@ def shown_range(path: "Path", piece: Segment) -> str:
     return f"{'[' if owned[0] else '('}{lo}, {hi}{']' if owned[1] else ')'}"
 
 
-def _table(path: "Path", columns: Sequence[str], cells: Cells, parameter: str = "mu") -> Table:
+def _table(path: "Path", heads: Sequence[str], columns: Sequence[str], cells: Cells) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(parameter, no_wrap=True)
-    table.add_column("status", no_wrap=True)
+    for name in heads:
+        table.add_column(name, no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", overflow="fold")
     for piece in path.segments[: SHOWN_FIRST if len(path.segments) > MOST_ROWS else None]:
-        table.add_row(shown_range(path, piece), piece.status, *cells(piece))
+        table.add_row(*cells(piece))
     if len(path.segments) > MOST_ROWS:
         table.add_row("...", f"{len(path.segments) - SHOWN_FIRST - SHOWN_LAST} more")
         for piece in path.segments[-SHOWN_LAST:]:
-            table.add_row(shown_range(path, piece), piece.status, *cells(piece))
+            table.add_row(*cells(piece))
     return table
+
+
+def _fits(table: Table, console: Console) -> bool:
+    room = console.options.update(width=UNLIMITED)
+    return Measurement.get(console, room, table).maximum <= console.width
+
+
+def _place(path: "Path", piece: Segment) -> list[str]:
+    return [shown_range(path, piece), piece.status]
 
 
 def _movements(piece: Segment) -> list[str]:
@@ -99,6 +117,12 @@ def _right_ends(piece: Segment) -> list[str]:
     if piece.status != "optimal" or is_infinite(piece.hi):
         return _movements(piece)
     return _shown_values(piece, piece.hi)
+
+
+def _rounded_right_ends(piece: Segment) -> list[str]:
+    """Return the right end and x there, in decimals."""
+    values = piece.at(piece.lo if is_infinite(piece.hi) else piece.hi).x
+    return [f"{float(piece.hi):.3g}", *(f"{round(float(value), 2) + 0.0:.2f}" for value in values)]
 
 
 def _summary(piece: Segment) -> list[str]:

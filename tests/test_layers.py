@@ -34,9 +34,9 @@ ORDINAL_LAYERS = """
 ORDINAL = ORDINAL_LAYERS.split()
 CONJOINT_LAYERS = """
     labels problems attributes marks roles choices sheet keys cells validation weights reading coding
-    splitting straightlining balance card wide study example rows orders cbc tracing pooled conflicts
-    fitted hits model path search space worths rules utilities holdouts calibration bootstrap scaling
-    reversals willingness scenario noise simulator sensitivity lines tracks stability
+    splitting straightlining balance card wide study example space worths rules utilities holdouts calibration
+    bootstrap scaling orders reversals willingness scenario noise simulator sensitivity lines tracks stability
+    rows cbc tracing pooled conflicts fitted hits model path search
 """
 CONJOINT = CONJOINT_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}

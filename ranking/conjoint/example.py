@@ -5,8 +5,10 @@ holdout tasks, which are the same for all. Respondents 1 to 12 mind the price, 1
 24 takes the first pack whatever it is. Those of the second group weigh 1.5, the others 1. The utility of a
 pack is the sum of its part-worths, blurred by Gumbel noise, so choices follow a logit model.
 
-Room: a seed in, long data out; the file beside this module holds those of seed 0.
-May touch: `attributes`, `study`.
+The data of seed 0 are `coffee.csv` in the package `pqp`, where `pqp demo` can read them too.
+
+Room: a seed in, long data out; the file in, a study out.
+May touch: `attributes`, `study`, and the data of `pqp`.
 """
 
 import math
@@ -20,7 +22,7 @@ import pandas as pd
 from ranking.conjoint.attributes import NONE
 from ranking.conjoint.study import ConjointStudy
 
-FILE = "coffee.csv"
+PACKAGE, FILE = "pqp", "coffee.csv"
 RESPONDENTS, TASKS, HOLDOUTS, PACKS = 24, 8, 2, 3
 LEVELS: dict[str, tuple[Any, ...]] = {
     "brand": ("Alba", "Brio", "Cima"),
@@ -59,7 +61,7 @@ def example_study() -> ConjointStudy:
     ConjointStudy(24 respondents, 240 tasks, 960 alternatives;
                   brand: 3 levels, roast: 3 levels, size: 2 levels, price: 3 levels, a none option)
     """
-    with as_file(files("ranking.conjoint") / FILE) as path:
+    with as_file(files(PACKAGE) / FILE) as path:
         return ConjointStudy.read_csv(
             path,
             respondent="respondent",

@@ -1,10 +1,10 @@
 r"""What every fitted conjoint model can do: name its part-worths, predict choices, count hits.
 
-The utility of alternative a for respondent r is :math:`\chi_a^\top v_r`, and the best one is predicted. Where
-m alternatives are the best, up to round-off, and the chosen one is among them, that is 1/m of a hit.
+What can be read off a table of part-worths is in `utilities` and `scaling`; a model has the part-worths for
+the respondents of a study, also of those it did not know.
 
 Room: part-worths of all respondents in; tables, utilities, predictions and hit rates out.
-May touch: `errors`, `arrays`, `attributes`, `choices`, `study`.
+May touch: `errors`, `arrays`, `labels`, `study`, `space`, `utilities`, `bootstrap`, `scaling`.
 """
 
 from abc import abstractmethod
@@ -17,15 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.arguments import Integers
 from ranking.arrays import Array
-from ranking.conjoint.choices import Choices
+from ranking.conjoint.bootstrap import weighted_mean
 from ranking.conjoint.labels import quoted
+from ranking.conjoint.scaling import importances
+from ranking.conjoint.space import space_of
 from ranking.conjoint.study import ConjointStudy
+from ranking.conjoint.utilities import hit_rate, hits, task_utilities, utilities
 from ranking.errors import DataError
 
 Pooling = Literal["aggregate", "individual", "shrinkage"]
 POOLINGS = ("aggregate", "individual", "shrinkage")
-# Utilities that differ by less than this part of the largest are tied.
-TIED = 1e-12
 
 
 class ConjointModel(BaseEstimator):
@@ -45,87 +46,63 @@ class ConjointModel(BaseEstimator):
     def _learn_names(self, study: ConjointStudy) -> None:
         """Keep what names and weighs the part-worths."""
         require_study(study)
-        self.respondents_, self.columns_ = study.respondents, study.columns
-        self.weights_ = study.weights
-        # a linear attribute matters as much as its numbers differ, the none option does not count
-        design = study.design[~study.sheet.is_none]
-        self.spans_ = pd.Series(np.ptp(design, axis=0), index=study.columns, name="span")
-        self.attributes_ = study.attributes
+        self.space_ = space_of(study)
+        self.respondents_, self.weights_ = study.respondents, study.weights
 
     @property
     def individual_part_worths_(self) -> pd.DataFrame:
         """The part-worths, one row a respondent, columns by attribute and level."""
         check_is_fitted(self)
-        return pd.DataFrame(self._worths(), index=self.respondents_, columns=self.columns_)
+        return pd.DataFrame(self._worths(), index=self.respondents_, columns=self.space_.columns)
 
     @property
     def part_worths_(self) -> pd.DataFrame:
         """The mean part-worths over respondents, by their weights: attribute, level, part_worth."""
-        worths = self.individual_part_worths_
-        mean = np.average(worths.to_numpy(), axis=0, weights=self.weights_)
-        return pd.DataFrame({"part_worth": mean}, index=self.columns_)
+        return weighted_mean(self.individual_part_worths_, self.weights_.to_numpy()).to_frame("part_worth")
 
     @property
     def importances_(self) -> "pd.Series[Any]":
-        """The share every attribute has in the differences of utilities, of each respondent, then averaged.
+        """The importance of every attribute in per cent, of each respondent, then averaged by their weights.
 
-        The range of the part-worths of an attribute over the sum of all ranges; of a linear attribute the
-        part-worth times the range of its numbers. Respondents without any preference are left out.
+        See `ranking.conjoint.importances`; respondents without any preference are left out.
         """
-        worths = self.individual_part_worths_
-        ranges = np.column_stack([self._ranges(worths, name) for name in self.attributes_])
-        total = ranges.sum(axis=1)
-        has_any = total > 0
-        shares = ranges[has_any] / total[has_any, None]
-        weights = self.weights_.to_numpy()[has_any]
-        mean = (
-            np.average(shares, axis=0, weights=weights) if has_any.any() else np.full(len(ranges.T), np.nan)
-        )
-        return pd.Series(mean, index=pd.Index(list(self.attributes_), name="attribute"), name="importance")
+        table = importances(self.individual_part_worths_, self.space_)
+        mean = weighted_mean(table, self.weights_.to_numpy())
+        return mean.rename("importance").rename_axis("attribute")
+
+    def part_worths_for(self, study: ConjointStudy) -> pd.DataFrame:
+        """Return the part-worths of the respondents of a study, strangers having those common to all."""
+        worths = np.vstack([self._worths(), self._common()])
+        return pd.DataFrame(worths[self._codes(study)], index=study.respondents, columns=study.columns)
 
     def utilities(self, study: ConjointStudy) -> Array:
         """Return the utility of every alternative of a study, row by row of its design."""
-        codes = self._codes(study)
-        worths = np.vstack([self._worths(), self._common()])
-        rows = worths[codes[study.choices.respondent[study.choices.task_of_row]]]
-        return np.asarray(np.einsum("ij,ij->i", study.design, rows))
+        return utilities(self.part_worths_for(study), study)
 
     def predict(self, study: ConjointStudy) -> Integers:
         """Return the position of the best alternative of every task, counted from 0, the first of ties."""
-        table, _ = utility_table(self.utilities(study), study.choices)
+        table, _ = task_utilities(self.part_worths_for(study), study)
         return np.asarray(np.argmax(table, axis=1), dtype=np.int64)
 
     def hits(self, study: ConjointStudy) -> Array:
         """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m, else 0."""
-        table, tied = utility_table(self.utilities(study), study.choices)
-        is_best = table >= table.max(axis=1, keepdims=True) - tied
-        chosen = is_best[np.arange(len(table)), study.choices.chosen]
-        return np.asarray(chosen / is_best.sum(axis=1))
+        return hits(self.part_worths_for(study), study)
 
     def score(self, study: ConjointStudy) -> float:
         """Return the hit rate, tasks by the weights of their respondents."""
-        hits = self.hits(study)
-        if not len(hits):
-            raise DataError("study has no task to count hits in")
-        return float(np.average(hits, weights=study.sheet.weights[study.choices.respondent]))
+        return hit_rate(self.part_worths_for(study), study)
 
     def _codes(self, study: ConjointStudy) -> Integers:
         """Return the row of part-worths of every respondent of a study; strangers have the last one."""
         check_is_fitted(self)
         require_study(study)
-        if not study.columns.equals(self.columns_):
+        if not study.columns.equals(self.space_.columns):
             raise DataError("study must have the attributes and levels of the study that was fitted")
         return study_codes(study, self.respondents_, self._knows_strangers())
 
     def _knows_strangers(self) -> bool:
         """Tell whether there are part-worths for respondents who were not there."""
         return True
-
-    def _ranges(self, worths: pd.DataFrame, name: str) -> Array:
-        part = worths[name].to_numpy()
-        if self.attributes_[name].is_linear:
-            return np.asarray(np.abs(part[:, 0]) * self.spans_[name].iloc[0])
-        return np.asarray(np.ptp(part, axis=1))
 
 
 def study_codes(study: ConjointStudy, known: "pd.Index[Any]", with_strangers: bool) -> Integers:
@@ -137,14 +114,6 @@ def study_codes(study: ConjointStudy, known: "pd.Index[Any]", with_strangers: bo
             'fit with pooling="shrinkage" or "aggregate" to predict for strangers'
         )
     return np.where(codes < 0, len(known), codes).astype(np.int64)
-
-
-def utility_table(utilities: Array, choices: Choices) -> tuple[Array, float]:
-    """Return utilities with one row a task, -inf where it has no alternative, and what counts as tied."""
-    table = np.full((len(choices), int(choices.size.max(initial=1))), -np.inf)
-    task = choices.task_of_row
-    table[task, np.arange(len(task)) - choices.first[task]] = utilities
-    return table, TIED * float(np.abs(utilities).max(initial=0.0))
 
 
 def require_study(study: Any) -> None:

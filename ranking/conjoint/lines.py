@@ -4,7 +4,7 @@ Part-worths on a solution path are such numbers, and so are utilities and, betwe
 of attributes. What depends on nothing but their order changes at crossings only.
 
 Room: pieces of lines in, values, products and finer pieces out. Knows no study.
-May touch: `errors`, `arguments`, `arrays`.
+May touch: `errors`, `arguments`, `arrays`, `crossings`.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +16,7 @@ import numpy as np
 
 from ranking.arguments import numbers
 from ranking.arrays import Array, read_only
+from ranking.crossings import ScoreLines, crossings
 from ranking.errors import DataError
 
 # Where inside a piece one looks, as a share of its length: not the middle, where lines with whole
@@ -23,8 +24,6 @@ from ranking.errors import DataError
 INSIDE = (3 - 5**0.5) / 2
 # How far three values may be from one line, relative to the largest of them.
 STRAIGHT = 1e-6
-# Differences of lines below this part of the largest number of a piece are round-off: the lines are tied.
-TIED = 1e-10
 # Edges closer together than this part of themselves are one: round-off of the same breakpoint or crossing.
 CLOSE = 1e-9
 
@@ -78,27 +77,9 @@ class Lines:
         """
         if not pairs:
             return self
-        i, j = np.array(pairs).T
-        before, falling = self.start[:, i] - self.start[:, j], self.slope[:, j] - self.slope[:, i]
-        length, noise = self._sizes()
-        after = before - length * falling
-        # on a piece without end lines go on for ever, unless their slopes differ by round-off
-        is_endless = np.isinf(self.edges[1:, None]) & (np.abs(length * falling) > noise)
-        after = np.where(is_endless, np.copysign(np.inf, -falling), after)
-        is_apart = (np.abs(before) > noise) & (np.abs(after) > noise)
-        piece, pair = np.nonzero(is_apart & (np.sign(before) * np.sign(after) < 0))
-        return self.cut(self.edges[piece] + before[piece, pair] / falling[piece, pair])
-
-    def _sizes(self) -> tuple[Array, Array]:
-        """Return the length of every piece, and the difference of lines that is round-off on it.
-
-        A piece without end counts as long as it is away from 0, or 1.
-        """
-        lo, hi = self.edges[:-1, None], self.edges[1:, None]
-        is_endless = np.isinf(hi)
-        length = np.where(is_endless, np.maximum(lo, 1.0), np.where(is_endless, 0.0, hi) - lo)
-        largest = np.maximum(np.abs(self.start), np.abs(self.start + length * self.slope))
-        return length, TIED * largest.max(axis=1, initial=0.0)[:, None]
+        lo, hi = self.edges[:-1], self.edges[1:]
+        lines = ScoreLines(lo, hi, self.start - lo[:, None] * self.slope, self.slope)
+        return self.cut(crossings(lines, np.array(pairs))[2])
 
     def cut(self, C: Array) -> "Lines":
         """Return the same lines on pieces that also end at some C, except those that are edges already."""

@@ -45,7 +45,7 @@ class ConjointSVM(ConjointModel):
     ----------
     part_worths_, individual_part_worths_ : means over respondents, and those of everyone.
     common_part_worths_ : v_0, what a stranger is taken to want; the mean where there is no v_0.
-    importances_ : shares of attributes, of everyone, then averaged.
+    importances_ : of attributes in per cent, of everyone, then averaged.
     duality_gap_ : of pooling="shrinkage" solved through its structure, relatively; else None.
 
     >>> from ranking.conjoint import example_study

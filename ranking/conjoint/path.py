@@ -1,8 +1,8 @@
 r"""ConjointPath: part-worths at every C, exactly, and the hit rate at every C.
 
 Room: a study in; a fitted estimator that holds `pqp` paths in μ = C out.
-May touch: `errors`, `arguments`, `arrays`, `crossings`, `selection`, `study`, `orders`, `cbc`, `tracing`,
-`fitted`, `hits`, `model`, and `pqp`; joblib.
+May touch: `errors`, `arguments`, `arrays`, `crossings`, `selection`, `study`, `bootstrap`, `orders`,
+`tracks`, `cbc`, `tracing`, `fitted`, `hits`, `model`, and `pqp`; joblib.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.arguments import Integers, positive_number
 from ranking.arrays import Array
+from ranking.conjoint.bootstrap import weighted_mean
 from ranking.conjoint.cbc import Program
 from ranking.conjoint.choices import Choices
 from ranking.conjoint.fitted import ConjointModel, Pooling, require_pooling
@@ -23,7 +24,8 @@ from ranking.conjoint.hits import HitSteps, Tally, add_up
 from ranking.conjoint.model import ConjointSVM, programs_of
 from ranking.conjoint.orders import Orders
 from ranking.conjoint.study import ConjointStudy
-from ranking.conjoint.tracing import readout, trace, w_at
+from ranking.conjoint.tracing import readout, trace, w_at, worth_lines
+from ranking.conjoint.tracks import Tracks
 from ranking.crossings import ScoreLines
 from ranking.errors import DataError
 from ranking.selection import SelectionCurve
@@ -125,21 +127,34 @@ class ConjointPath(ConjointModel):
 
     def individual_part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the part-worths at one C, one row a respondent."""
-        return pd.DataFrame(self._worths_at(C), index=self.respondents_, columns=self.columns_)
+        return pd.DataFrame(self._worths_at(C), index=self.respondents_, columns=self.space_.columns)
 
     def part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the mean part-worths at one C: attribute, level, part_worth."""
-        mean = np.average(self._worths_at(C), axis=0, weights=self.weights_)
-        return pd.DataFrame({"part_worth": mean}, index=self.columns_)
+        return weighted_mean(self.individual_part_worths_at(C), self.weights_.to_numpy()).to_frame(
+            "part_worth"
+        )
 
     def at(self, C: float) -> ConjointSVM:
         """Return the estimator at one C, fitted."""
         shared = ("pooling", "shrinkage", "orders", "n_jobs")
         model = ConjointSVM(self._checked(C), **{name: getattr(self, name) for name in shared})
-        for name in ("respondents_", "columns_", "weights_", "spans_", "attributes_"):
+        for name in ("respondents_", "space_", "weights_"):
             setattr(model, name, getattr(self, name))
         model.duality_gap_ = None
         return model._keep(self._worths_at(C), self._common_at(C))
+
+    def tracks(self) -> Tracks:
+        """Return all part-worths as lines in C, one respondent after the other, or one row for all.
+
+        `first_choice_steps`, `importance_orders` and `Tracks.along` tell what follows from them at every C.
+        """
+        check_is_fitted(self)
+        pairs = zip(self.programs_, self.paths_, strict=True)
+        lines = tuple(line for program, path in pairs for line in worth_lines(program, path))
+        if self.pooling == "aggregate":
+            return Tracks(lines, self.space_, pd.Index(["everyone"]), np.ones(1))
+        return Tracks(lines, self.space_, self.respondents_, self.weights_.to_numpy())
 
     def select(self, study: ConjointStudy, metric: str = "hit_rate") -> SelectionCurve:
         """Choose C by the hit rate in the tasks of a study at every C; `C_` becomes the best."""

@@ -4,8 +4,8 @@ The dual has bounds only, so that lines of w come at once for all pieces. Where 
 dual, which is singular as soon as more choices than part-worths are at their margin, the program itself is
 traced: it has the same w.
 
-Room: a program and an interval of C in; a `pqp` path, and w along it, out.
-May touch: `arrays`, `cbc`, and `pqp`; scipy.
+Room: a program and an interval of C in; a `pqp` path, w along it, and part-worths as lines in C, out.
+May touch: `arrays`, `lines`, `cbc`, and `pqp`; scipy.
 """
 
 from typing import Any
@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, eye_array
 import pqp
 from ranking.arrays import Array
 from ranking.conjoint.cbc import Program
+from ranking.conjoint.lines import Lines
 
 
 def trace(program: Program, C_max: float, time_limit: float | None = None) -> pqp.Path:
@@ -35,3 +36,13 @@ def readout(program: Program, path: pqp.Path) -> Any:
 def w_at(program: Program, path: pqp.Path, C: float) -> Array:
     """Return w at one C."""
     return np.asarray(readout(program, path) @ np.asarray(path.x(C), dtype=float))
+
+
+def worth_lines(program: Program, path: pqp.Path) -> list[Lines]:
+    """Return the part-worths of every owner as lines in C, on the pieces of the path."""
+    images = path.images(readout(program, path))
+    is_long = images.hi > images.lo
+    lo, slope = images.lo[is_long], program.part_worths(images.slope[is_long])
+    start = program.part_worths(images.constant[is_long]) + lo[:, None, None] * slope
+    edges = np.append(lo, images.hi[-1])
+    return [Lines(edges, start[:, owner], slope[:, owner]) for owner in range(start.shape[1])]

@@ -6,7 +6,7 @@ probabilities of the chosen alternatives: 1/k by chance among k. Tasks weigh as 
 respondent does.
 
 Room: part-worths and a study in, utilities, probabilities and measures of agreement out.
-May touch: `arrays`, `choices`, `study`, `worths`, `rules`.
+May touch: `errors`, `arrays`, `choices`, `study`, `worths`, `rules`.
 """
 
 from typing import Any
@@ -19,6 +19,7 @@ from ranking.conjoint.choices import Choices
 from ranking.conjoint.rules import first_choices, log_logit, logit, read_scale
 from ranking.conjoint.study import ConjointStudy
 from ranking.conjoint.worths import read_part_worths, rows_of
+from ranking.errors import DataError
 
 
 def utilities(part_worths: Any, study: ConjointStudy) -> Array:
@@ -41,9 +42,13 @@ def hit_rate(part_worths: Any, study: ConjointStudy) -> float:
     >>> hit_rate(nothing, example_study())
     0.25
     """
+    return float(np.average(hits(part_worths, study), weights=task_weights(study)))
+
+
+def hits(part_worths: Any, study: ConjointStudy) -> Array:
+    """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m best, else 0."""
     U, sizes = task_utilities(part_worths, study)
-    hits = first_choices(U, sizes)[np.arange(len(U)), study.choices.chosen]
-    return float(np.average(hits, weights=task_weights(study)))
+    return np.asarray(first_choices(U, sizes)[np.arange(len(U)), study.choices.chosen])
 
 
 def log_likelihood(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
@@ -78,6 +83,8 @@ def agreement(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> "pd
 
 def task_utilities(part_worths: Any, study: ConjointStudy) -> tuple[Array, Array]:
     """Return utilities with one row a task, −inf where it has fewer alternatives, and their sizes."""
+    if not len(study.choices):
+        raise DataError("study has no task to compare utilities in")
     v = _worths_of_rows(part_worths, study)
     products = study.design * v
     is_there = _is_there(study.choices)

@@ -1,6 +1,8 @@
 """cli: each command does its job, and whatever is wrong is one line on stderr and an exit code."""
 
+import io
 import json
+import math
 import os
 import re
 import signal
@@ -11,13 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import pqp
 from pqp import cli
-from pqp.demo import conjoint_problem, level_names
+from pqp.demo import conjoint_problem, part_worth_names
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.files import load_path, save_problem
+from pqp.report import worth_table
 from pqp.solving import Progress
 from pqp.terminal import progress_line
 from tests.pqp.documents import HAND_WRITTEN
@@ -159,27 +163,48 @@ class TestDemo:
     def test_path_is_printed_proved_and_drawn(self, run, here):
         code, out, err = run("demo")
         assert (code, err) == (0, "")
-        assert all(word in out for name in level_names() for word in name.split())
+        assert all(word in out for name in part_worth_names() for word in name.split())
         assert "Proved in exact rationals" in out
         assert "pqp-demo.png" in out
         assert (here / "pqp-demo.png").read_bytes().startswith(b"\x89PNG")
 
-    def test_same_seed_gives_the_same_output(self, run):
-        assert run("demo", "--seed", "3") == run("demo", "--seed", "3")
-        assert run("demo", "--seed", "3") != run("demo", "--seed", "4")
+    def test_table_shows_the_part_worths_at_the_right_end_of_every_piece(self, run):
+        _, out, _ = run("demo", "--respondent", "3", "--tasks", "4")
+        path = pqp.solve_path(conjoint_problem(3, 4), (0, math.inf), arithmetic="exact")
+        shown = {row[1]: row[2:] for row in cells(out) if row and row[0].startswith("[")}
+        for piece in path.segments[:-1]:
+            assert shown[f"{piece.hi}]"] == [str(value) for value in path(piece.hi).x]
+        assert shown["inf)"] == [str(value) for value in path(path.breakpoints[-1]).x]
 
-    def test_number_of_choices_and_name_of_the_picture_are_free(self, run, here):
-        code, out, _ = run("demo", "--choices", "5", "--out", "study.svg")
+    def test_respondents_differ(self, run):
+        assert run("demo", "--respondent", "3") == run("demo", "--respondent", "3")
+        assert run("demo", "--respondent", "3") != run("demo", "--respondent", "4")
+
+    def test_number_of_tasks_and_name_of_the_picture_are_free(self, run, here):
+        code, out, _ = run("demo", "--tasks", "5", "--out", "study.svg")
         assert code == 0
-        assert "5 choices" in out
+        assert "5 choices of respondent 12" in out
         assert b"<svg" in (here / "study.svg").read_bytes()
 
-    def test_every_choice_is_a_row_of_levels_won_and_lost(self):
-        problem = conjoint_problem(choices=50, seed=1)
-        assert problem.A.shape == (50, 8)
-        assert set(problem.A.ravel().tolist()) == {-1, 0, 1}
-        assert (problem.A.sum(axis=1) == 0).all()
-        assert abs(problem.A).any(axis=1).all()
+    def test_log_tells_every_pivot(self, run):
+        _, out, _ = run("demo", "--tasks", "1", "--log")
+        path = pqp.solve_path(conjoint_problem(tasks=1), (0, math.inf), arithmetic="exact", log=True)
+        assert out.startswith(str(path.log))
+        assert "1 choice of respondent 12" in out
+
+    @pytest.mark.parametrize("respondent", [5, 12])
+    def test_in_eighty_columns_numbers_are_rounded_and_whole(self, respondent):
+        path = pqp.solve_path(conjoint_problem(respondent), (0, math.inf), arithmetic="exact")
+        console = Console(width=80, file=io.StringIO())
+        console.print(worth_table(path, "C", console))
+        lines = console.file.getvalue().splitlines()[2:-1]
+        assert len(lines) == len(path.segments)
+        for line, piece in zip(lines, path.segments, strict=True):
+            end, *worths = map(float, line.split())
+            assert end == pytest.approx(float(piece.hi), rel=5e-3)
+            at = piece.lo if piece.hi == math.inf else piece.hi
+            assert worths == pytest.approx(path(at).x.astype(float).tolist(), abs=5.001e-3)
+            assert "-0.00" not in line
 
 
 WRONG = {
@@ -216,7 +241,11 @@ WRONG = {
     "certify: file missing": ("certify none.json", "none.json: No such file"),
     "certify: file is a problem": ("certify budget.json", 'format is "pqp-problem"'),
     "certify: file is no JSON": ("certify text.json", "text.json is not JSON"),
-    "demo: no choices": ("demo --choices 0", "Invalid value for '--choices'"),
+    "demo: respondent unknown": ("demo --respondent 25", "respondent must be from 1 to 24, got 25"),
+    "demo: respondent is nobody": ("demo --respondent 0", "respondent must be from 1 to 24, got 0"),
+    "demo: respondent is a word": ("demo --respondent all", "Invalid value for '--respondent'"),
+    "demo: no tasks": ("demo --tasks 0", "tasks must be from 1 to 8, got 0"),
+    "demo: too many tasks": ("demo --tasks 9", "tasks must be from 1 to 8, got 9"),
     "demo: drawn as text": ("demo --out picture.txt", "--out must end in .png"),
     "demo: argument too many": ("demo extra", "unexpected extra argument"),
 }

@@ -64,6 +64,17 @@ class TestPath:
         bends = {float(C) for part in path.paths_ for C in part.breakpoints}
         assert path.breakpoints_.tolist() == sorted(bends)
 
+    def test_tracks_are_the_part_worths_at_every_C(self, path):
+        tracks = path.tracks()
+        assert (tracks.lo, tracks.hi) == (0, 2)
+        for C in np.random.default_rng(0).uniform(0, 2, size=20):
+            worths = tracks.at(C).to_numpy()
+            np.testing.assert_allclose(
+                np.broadcast_to(worths, (len(FEW.respondents), worths.shape[1])),
+                path.individual_part_worths_at(C),
+                atol=1e-9,
+            )
+
 
 class TestPathOfChoices:
     def test_the_whole_path_ends_where_all_is_settled(self):

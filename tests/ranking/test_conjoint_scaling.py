@@ -125,10 +125,11 @@ class TestReversals:
         ("orders", "message"),
         [
             ({"prize": "falls"}, 'no attribute; did you mean "price"'),
-            ({"price": "down"}, "must be 'rises', 'falls' or a list"),
-            ({"price": [9, 16]}, "16 is no level"),
-            ({"price": [9]}, "at least two different levels"),
-            ({}, "orders must map"),
+            ({"price": "down"}, "must be 'rises', 'falls' or levels"),
+            ({"price": [9, 16]}, "names 16, which is no level"),
+            ({"price": [9]}, "at least two levels, each once"),
+            ({}, "orders must name at least one attribute"),
+            ("falls", "orders must be a mapping"),
         ],
     )
     def test_wrong_orders_are_told_in_words(self, orders, message):
