@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ranking import conjoint_options as options
+from ranking.conjoint.example import FILE, PACKAGE
 from ranking.conjoint_opening import open_scenario, open_study, plan_of, price_of
 from ranking.conjoint_options import Fitting, Reading, spread
 from ranking.conjoint_report import survey_report_html, survey_summary
@@ -23,7 +24,7 @@ from ranking.opening import PAGES, require_output
 from ranking.terminal import lined_up, progress_line, say
 
 # The study that comes with the package, products to go with it, and what to do with them.
-COFFEE, PACKS = Path("coffee.csv"), Path("packs.csv")
+COFFEE, PACKS = Path(FILE), Path("packs.csv")
 PRODUCTS = (
     "product,brand,roast,size,price\n"
     "ours,Alba,dark,large,12\n"
@@ -126,7 +127,7 @@ def _write_example(study: Path | None) -> None:
     for file in (COFFEE, PACKS):
         if file.exists():
             raise DataError(f"--example would overwrite {file}; go to another folder, or move it")
-    coffee = (files("ranking.conjoint") / COFFEE.name).read_bytes()
+    coffee = (files(PACKAGE) / FILE).read_bytes()
     write_all({COFFEE: coffee, PACKS: PRODUCTS.encode()})
     announce("A made-up study of coffee, and three packs to simulate.", (COFFEE, PACKS))
     say(TRY)

@@ -29,9 +29,9 @@ from ranking.conjoint import (
     first_choice_steps,
     importance_orders,
     importances,
-    tracks_of,
 )
 from ranking.conjoint.search import respondent_groups
+from ranking.conjoint.space import space_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +80,16 @@ def follow(
     path: ConjointPath, study: ConjointStudy, group_size: int | None, seed: int, scenario: Scenario | None
 ) -> Stability:
     """Return what follows at every C of a path, fitted to pools of at most `group_size` respondents."""
-    if path.pooling == "aggregate":
-        groups = [np.arange(len(study.respondents))]
-    else:
-        size = 1 if path.pooling == "individual" else group_size
-        groups = respondent_groups(len(study.respondents), size, seed)
+    size = group_size if path.pooling == "shrinkage" else None
+    groups = respondent_groups(len(study.respondents), size, seed)
     names = [study.respondents[group] for group in groups]
     parts = Parallel(n_jobs=path.n_jobs)(delayed(_tracks)(clone(path), study, part) for part in names)
     lines = tuple(line for part in parts for line in part.lines)
     index = pd.Index([name for part in parts for name in part.names])
-    # one row for all has no weight of its own
-    weights = np.ones(1) if path.pooling == "aggregate" else study.weights.loc[index].to_numpy(dtype=float)
-    return Stability(Tracks(lines, parts[0].space, index, weights), study, len(groups), scenario)
+    weights = np.concatenate([part.weights for part in parts])
+    # what was shown to everybody, which is more than a pool has seen
+    tracks = Tracks(lines, space_of(study), index, weights)
+    return Stability(tracks, study, len(groups), scenario)
 
 
 def merged(conclusions: Conclusions, verdicts: Sequence[Any]) -> Conclusions:
@@ -117,10 +115,4 @@ def told(conclusions: Conclusions, C: float) -> str:
 
 def _tracks(path: ConjointPath, study: ConjointStudy, names: Sequence[Any]) -> Tracks:
     """Return the part-worths of some respondents at every C, from their choices alone."""
-    path.n_jobs = None
-    path.fit(study.only(respondents=names))
-    bends = path.breakpoints_
-    edges = [0.0, *bends[(bends > 0) & (bends < path.C_max)], float(path.C_max)]
-    if path.pooling == "aggregate":
-        return tracks_of(lambda C: path.part_worths_at(C)["part_worth"], edges, study)
-    return tracks_of(path.individual_part_worths_at, edges, study)
+    return path.fit(study.only(respondents=names)).tracks()

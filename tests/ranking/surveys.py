@@ -5,6 +5,7 @@ from importlib.resources import files
 import pandas as pd
 
 from ranking.conjoint import read_scenario
+from ranking.conjoint.example import FILE, PACKAGE
 from ranking.conjoint_survey import Market, Parts, SurveyPlan, conduct_survey
 from tests.ranking.market import COFFEE, PACKS
 
@@ -17,7 +18,7 @@ LEVELS = "--levels roast=light,medium,dark --levels size=small,large"
 
 def coffee_rows(respondents=FEW):
     """The rows of the file of some respondents."""
-    frame = pd.read_csv(files("ranking.conjoint") / "coffee.csv")
+    frame = pd.read_csv(files(PACKAGE) / FILE)
     return frame[frame["respondent"].isin(list(respondents))]
 
 
