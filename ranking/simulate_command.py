@@ -122,12 +122,12 @@ def _text(table: pd.DataFrame, title: str, forms: dict[str, Any]) -> str:
     rows = [
         [
             str(name) if isinstance(name, str) else f"{name:g}",
-            *(forms[column](row[column]) for column in (first, *others)),
-            *(forms[first](row[end]) for end in ("lo", "hi")),
+            *(forms[first](row[column]) for column in (first, "lo", "hi")),
+            *(forms[column](row[column]) for column in others),
         ]
         for name, row in table.iterrows()
     ]
-    return tabled(title, [str(table.index.name), *forms, "from", "to"], rows)
+    return tabled(title, [str(table.index.name), first, "from", "to", *others], rows)
 
 
 def _percent(value: float) -> str:

@@ -86,7 +86,7 @@ def tabled(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
       ours       52 %
       theirs      7 %
     """
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="")
+    table = Table(box=SIMPLE_HEAD)
     for place, name in enumerate(header):
         table.add_column(name, justify="right" if place else "left", no_wrap=True)
     for row in rows:
@@ -96,4 +96,5 @@ def tabled(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     Console(file=stream, width=WIDE, color_system=None, markup=False, emoji=False, highlight=False).print(
         table
     )
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return "\n".join([title, *filter(None, lines)])
