@@ -1,7 +1,8 @@
 """What the conjoint commands open: a study in a CSV file, products, and part-worths written before.
 
 Room: names of files and words of options in, checked records out; a message names the option.
-May touch: `errors`, `arguments`, `conjoint`, `conjoint_survey`, `conjoint_tables`, `conjoint_options`.
+May touch: `errors`, `arguments`, `conjoint`, `conjoint_survey`, `conjoint_tables`, `conjoint_options`,
+`conjoint_words`.
 """
 
 import re
@@ -19,6 +20,15 @@ from ranking.conjoint.reading import read_table
 from ranking.conjoint_options import Fitting, Reading
 from ranking.conjoint_survey import Parts, SurveyPlan
 from ranking.conjoint_tables import RESPONDENT, WEIGHT, flat_names
+from ranking.conjoint_words import (
+    read_count,
+    read_number,
+    read_setting,
+    read_value,
+    require_known,
+    require_same,
+    split_words,
+)
 from ranking.errors import DataError, StudyError
 
 # What --none says of a none option whose attributes are empty.
@@ -36,7 +46,7 @@ def open_study(file: Path, reading: Reading) -> Parts:
     if reading.holdout is None:
         return Parts(study, study, None)
     try:
-        last = _count(reading.holdout)
+        last = read_count(reading.holdout)
         return Parts(study, *(study.split_holdout() if last is None else study.split_holdout(last=last)))
     except DataError as error:
         raise DataError(f"--holdout {reading.holdout}: {error}") from None
@@ -62,10 +72,10 @@ def open_part_worths(file: Path, option: str, study: ConjointStudy) -> pd.DataFr
     with about(option, file):
         # Python reads numbers as they were written, to the last digit
         table = read_table(file, dtype=str)
-        _require_same("column", [RESPONDENT, *wanted], [name for name in table.columns if name != WEIGHT])
+        require_same("column", [RESPONDENT, *wanted], [name for name in table.columns if name != WEIGHT])
         found = [str(name) for name in table[RESPONDENT]]
         names = [str(name) for name in study.respondents]
-        _require_same("respondent", names, found)
+        require_same("respondent", names, found)
         worths = table[wanted].set_axis(found).loc[names].apply(_finite)
     return worths.set_axis(study.respondents).set_axis(study.columns, axis=1)
 
@@ -92,7 +102,7 @@ def price_of(wanted: str | None, study: ConjointStudy) -> str | None:
     """Return the attribute that is money: the one named, or `price` if there is one and it holds numbers."""
     if wanted is None:
         return "price" if _is_money(study.attributes.get("price")) else None
-    _require_known([wanted], list(study.attributes), "--price-attribute", "attribute")
+    require_known([wanted], list(study.attributes), "--price-attribute", "attribute")
     if not _is_money(study.attributes[wanted]):
         found = values_shown(list(study.attributes[wanted].labels))
         raise DataError(f"--price-attribute {wanted}: its levels must be numbers, two or more, got {found}")
@@ -120,7 +130,11 @@ def _dialect(reading: Reading) -> dict[str, Any]:
 def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
     known = [str(name) for name in table.columns]
     chosen, alternative = reading.chosen or "chosen", reading.alternative
-    if alternative is None and "alternative" in known and "alternative" not in _words(reading.attributes):
+    if (
+        alternative is None
+        and "alternative" in known
+        and "alternative" not in split_words(reading.attributes)
+    ):
         alternative = "alternative"
     if reading.none_choice is not None:
         raise DataError("--none-choice is for --wide; say --none")
@@ -159,7 +173,7 @@ def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
         attributes=_attributes(reading, _others(shown, reading, marks)),
         pattern=reading.pattern,
         none=none,
-        none_choice=_value(reading.none_choice) if reading.none_choice is not None else None,
+        none_choice=read_value(reading.none_choice) if reading.none_choice is not None else None,
         weight=reading.weight,
         holdout=_column(reading.holdout),
     )
@@ -188,10 +202,10 @@ def _others(known: list[str], reading: Reading, used: Any) -> list[str]:
     """Return the columns of attributes: those named, or all without a role, if it is plain what they are."""
     taken, left_out = set(used), reading.ignore or []
     if reading.attributes is not None:
-        named = _words(reading.attributes)
-        _require_known(named, known, "--attributes", "column")
+        named = split_words(reading.attributes)
+        require_known(named, known, "--attributes", "column")
         return named
-    _require_known(left_out, known, "--ignore", "column")
+    require_known(left_out, known, "--ignore", "column")
     others = [name for name in known if name not in taken and name not in left_out]
     for name in others:
         if name in SUSPECTS:
@@ -204,16 +218,16 @@ def _others(known: list[str], reading: Reading, used: Any) -> list[str]:
 
 def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
     """Return how every attribute is coded."""
-    linear = [word.partition("/") for word in _words(reading.linear)]
-    _require_known([name for name, _, _ in linear], names, "--linear", "attribute")
-    levels = dict(_setting(words, "--levels", "size=small,large") for words in reading.levels or ())
-    _require_known(list(levels), names, "--levels", "attribute")
+    linear = [word.partition("/") for word in split_words(reading.linear)]
+    require_known([name for name, _, _ in linear], names, "--linear", "attribute")
+    levels = dict(read_setting(words, "--levels", "size=small,large") for words in reading.levels or ())
+    require_known(list(levels), names, "--levels", "attribute")
     coded: dict[str, Any] = dict.fromkeys(names, "levels")
-    coded |= {name: [_value(word) for word in _words(text)] for name, text in levels.items()}
+    coded |= {name: [read_value(word) for word in split_words(text)] for name, text in levels.items()}
     for name, _, unit in linear:
         if name in levels:
             raise DataError(f"--linear {name}: it has --levels too; an attribute is one or the other")
-        coded[name] = Attribute.linear(name, unit=_number(unit or "1", f"--linear {name}/"))
+        coded[name] = Attribute.linear(name, unit=read_number(unit or "1", f"--linear {name}/"))
     return coded
 
 
@@ -236,7 +250,7 @@ def _none(text: str | None, known: list[str]) -> Any:
         return text
     if text == EMPTY:
         return True
-    value = _value(text)
+    value = read_value(text)
     if isinstance(value, str):
         raise DataError(
             f"--none must be `empty`, a column, or the number that its attributes hold, got {text!r}"
@@ -245,61 +259,23 @@ def _none(text: str | None, known: list[str]) -> Any:
 
 
 def _orders(given: Sequence[str], study: ConjointStudy) -> dict[str, Any]:
-    settings = dict(_setting(words, "--order", "price=falls") for words in given)
-    _require_known(list(settings), list(study.attributes), "--order", "attribute")
+    settings = dict(read_setting(words, "--order", "price=falls") for words in given)
+    require_known(list(settings), list(study.attributes), "--order", "attribute")
     return {
-        name: text if text in ("rises", "falls") else [_value(word) for word in _words(text)]
+        name: text if text in ("rises", "falls") else [read_value(word) for word in split_words(text)]
         for name, text in settings.items()
     }
 
 
-def _setting(words: str, option: str, example: str) -> tuple[str, str]:
-    name, sign, text = words.partition("=")
-    if not (name and sign and text):
-        raise DataError(f"{option} must be like {example}, got {words!r}")
-    return name.strip(), text.strip()
-
-
-def _words(text: str | None) -> list[str]:
-    return [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
-
-
 def _numbers_between(text: str) -> tuple[float, ...]:
-    found = tuple(_number(word, "--shrinkage") for word in _words(text))
+    found = tuple(read_number(word, "--shrinkage") for word in split_words(text))
     if not found or not all(0 < value < 1 for value in found):
         raise DataError(f"--shrinkage must be numbers between 0 and 1, with commas, got {text!r}")
     return found
 
 
-def _number(word: str, option: str) -> float:
-    try:
-        return float(word)
-    except ValueError:
-        raise DataError(f"{option} must be a number, got {word!r}") from None
-
-
-def _value(word: str) -> Any:
-    """Return a word, or the number that it writes.
-
-    >>> _value("12"), _value("2.5"), _value("Alba"), _value("007")
-    (12, 2.5, 'Alba', '007')
-    """
-    for kind in (int, float):
-        try:
-            if str(kind(word)) == word:
-                return kind(word)
-        except ValueError:
-            pass
-    return word
-
-
-def _count(text: str) -> int | None:
-    """Return a number of tasks, None if it is the name of a column."""
-    return int(text) if re.fullmatch(r"-?\d+", text) else None
-
-
 def _column(holdout: str | None) -> str | None:
-    return None if holdout is None or _count(holdout) is not None else holdout
+    return None if holdout is None or read_count(holdout) is not None else holdout
 
 
 def _is_money(attribute: Attribute | None) -> bool:
@@ -309,27 +285,10 @@ def _is_money(attribute: Attribute | None) -> bool:
     return attribute.is_linear or (len(numeric) > 1 and all(numeric))
 
 
-def _require_known(names: Sequence[str], known: Sequence[str], option: str, kind: str) -> None:
-    for name in names:
-        if name not in known:
-            found = values_shown([str(other) for other in known], most=10)
-            raise DataError(f"{option} names {name!r}, which is no {kind}; there are {found}")
-
-
 def _finite(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return the numbers of a column of part-worths."""
-    numbers = [_number(str(cell), f"{column.name!r} of every respondent") for cell in column]
+    numbers = [read_number(str(cell), f"{column.name!r} of every respondent") for cell in column]
     for name, number in zip(column.index, numbers, strict=True):
         if not isfinite(number):
             raise DataError(f"{column.name!r} of respondent {name} is not a finite number; correct it")
     return pd.Series(numbers, index=column.index)
-
-
-def _require_same(kind: str, wanted: list[str], found: list[str]) -> None:
-    """Raise unless names are those of the study, each once."""
-    for name in wanted:
-        if name not in found:
-            raise DataError(f"there is no {kind} {name!r}, which the study has: was it made from this study?")
-    for name in found:
-        if name not in wanted or found.count(name) > 1:
-            raise DataError(f"the {kind} {name!r} is not in the study, or there twice")
