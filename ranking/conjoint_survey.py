@@ -24,6 +24,7 @@ from ranking.conjoint import (
     Scenario,
     Simulator,
     agreement,
+    attribute_ranges,
     calibrate,
     common_shares,
     find_conflicts,
@@ -195,6 +196,7 @@ def conduct_survey(
     tell: Watch = (lambda text: None) if watch is None else watch
     begin = time.perf_counter()
     search, calibration = choose(parts.train, plan, watch)
+    _require_preferences(search, parts.train)
     tell("drawing respondents")
     bootstrap = drawn(search, parts.train, plan)
     tell("following the path")
@@ -208,6 +210,15 @@ def conduct_survey(
     return Survey(
         source, parts, plan, search, calibration, bootstrap, stability, conflicts, price, market, seconds
     )
+
+
+def _require_preferences(search: ConjointPathCV, train: ConjointStudy) -> None:
+    """Raise if nobody finds any level better than another: there would be nothing to report."""
+    if not (attribute_ranges(search.individual_part_worths_, train) > 0).any(axis=None):
+        raise DataError(
+            "the choices to learn from say nothing about the attributes: all levels of each have the same "
+            "part-worth; are the right columns attributes, and the right column the choices?"
+        )
 
 
 def choose(

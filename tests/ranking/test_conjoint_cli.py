@@ -305,6 +305,10 @@ WRONG = {
     ),
     "example with a study": ("conjoint coffee.csv --example", "leave out STUDY"),
     "example would overwrite": ("conjoint --example", "would overwrite coffee.csv"),
+    "choices that say nothing": (
+        "conjoint mute.csv --folds 2 --report out.html",
+        "say nothing about the attributes: all levels of each have the same part-worth",
+    ),
     "no products": ("simulate coffee.csv", "Missing argument 'PRODUCTS'"),
     "no scale": (f"{SIMULATE} --part-worths w.csv", "--part-worths needs --scale for --rule share_of_pref"),
     "scale without part-worths": (f"{SIMULATE} --scale 2", "--scale is for --part-worths"),
@@ -335,6 +339,14 @@ WRONG = {
 }
 
 
+# Whoever has the first or the last of two equal alternatives says nothing of their price.
+MUTE = "respondent,task,alternative,price,chosen\n" + "".join(
+    f"1,{task},{place},{price},{int(place == 1)}\n"
+    for task, prices in enumerate([(1, 1), (2, 2), (1, 1), (2, 2)])
+    for place, price in enumerate(prices, 1)
+)
+
+
 def wrong_files(worths):
     """Write what wrong calls name."""
     contents = {
@@ -346,6 +358,7 @@ def wrong_files(worths):
         "one.csv": "product\nours\n",
         "level.csv": "product,brand,roast,size,price\nours,Alma,dark,large,9\n",
         "nop.csv": "product,brand,roast,size\nours,Alba,dark,large\n",
+        "mute.csv": MUTE,
         "other.csv": "respondent,weight,colour: red\n1,1,0.5\n",
     }
     for name, text in contents.items():
