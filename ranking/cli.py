@@ -1,4 +1,4 @@
-"""The command line: `ranking ranksvm`, `ranking ordinal`, `ranking graph`, `ranking metrics`, `ranking demo`.
+"""The command line: `ranking ranksvm`, `ordinal`, `conjoint`, `simulate`, `graph`, `metrics`, `demo`.
 
 Room: words in, text on stdout, one line on stderr if something is wrong, and an exit code out.
 May touch: everything to its left.
@@ -15,9 +15,10 @@ import typer
 
 import pqp
 from ranking import options
+from ranking.conjoint_command import conjoint
 from ranking.delivery import FAILED, INTERRUPTED, WRONG_INPUT, announce, draw, leave_if_stopped
 from ranking.demo import mixture_items
-from ranking.errors import ConvergenceError, RankingError
+from ranking.errors import ConvergenceError, RankingError, StudyError
 from ranking.files import write_whole
 from ranking.graph import Reduction
 from ranking.metrics import metric_table
@@ -36,6 +37,7 @@ from ranking.ordinal_command import ordinal
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm_path import RankSVMPath
 from ranking.report import scores_csv, summary, write_report
+from ranking.simulate_command import simulate
 from ranking.study import Plan, Study, conduct
 from ranking.terminal import complain, lined_up, progress_line, say
 
@@ -45,7 +47,8 @@ CODES = (
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-app.command()(ordinal)
+for command in (ordinal, conjoint, simulate):
+    app.command()(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -61,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return complain("interrupted", INTERRUPTED)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
+    except StudyError as error:
+        return complain(str(error).splitlines()[0], WRONG_INPUT, error.problems)
     except Exception as error:
         return complain(*_explained(error))
 
@@ -95,7 +100,7 @@ def ranking(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave."),
     ] = False,
 ) -> None:
-    """Learn to rank from preferences or levels, for every regularisation parameter C at once.
+    """Learn to rank from preferences, levels or choices, for every regularisation parameter C at once.
 
     \b
     Examples:
@@ -103,11 +108,13 @@ def ranking(
       ranking ranksvm train.svm --validate vali.svm --test test.svm --report out.html
       ranking ranksvm cars.csv --label mpg --ignore name --kernel rbf --folds 5
       ranking ordinal students.csv --target grade --levels D,C,B,A --report out.html
+      ranking conjoint study.csv --holdout 3 --report out.html
+      ranking simulate study.csv products.csv
       ranking graph train.svm               how many pairs each reduction leaves
       ranking metrics test.svm scores.csv   how well scores order the items
 
     Files are LETOR text, `label qid:query feature:value ...` (.svm, .letor, .txt, .dat), or tables (.csv),
-    plain or gzip (.gz). `ranking COMMAND --help` tells more.
+    plain or gzip (.gz); conjoint studies are tables. `ranking COMMAND --help` tells more.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -8,7 +8,7 @@ May touch: `errors`, `arguments`, `letor`.
 
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,13 +146,30 @@ def read_pairs(table: pd.DataFrame, source: str) -> tuple[Integers, list[Any]]:
 
 def write_whole(file: Path, content: bytes) -> None:
     """Write a file, all of it or nothing: what was there before stays until the new one is complete."""
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    write_all({file: content})
+
+
+def write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write several files: what was there before stays until all of the new ones are complete.
+
+    Folders that are not there are made, and go again if not all files can be written.
+    """
+    made = [folder for folder in {file.parent for file in contents} if not folder.exists()]
+    drafts = {file: file.with_name(f".{file.name}.{os.getpid()}") for file in contents}
     try:
-        with draft.open("xb") as stream:
-            stream.write(content)
-        draft.replace(file)
+        for folder in made:
+            folder.mkdir()
+        for file, draft in drafts.items():
+            with draft.open("xb") as stream:
+                stream.write(contents[file])
+        for file, draft in drafts.items():
+            draft.replace(file)
     finally:
-        draft.unlink(missing_ok=True)
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+        for folder in made:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
 
 
 def _from_table(table: pd.DataFrame, source: str, label: str, query: str, ignore: Sequence[str]) -> Items:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ranking import options
 from ranking.delivery import announce, leave_if_stopped
-from ranking.files import Items, write_whole
+from ranking.files import Items, write_all
 from ranking.opening import (
     PAGES,
     Columns,
@@ -98,8 +98,6 @@ def _deliver(study: LevelStudy, report: Path | None, predictions: Path | None) -
         report: level_report_html(study) if report else "",
         predictions: predictions_csv(study) if predictions else "",
     }
-    for file, text in contents.items():
-        if file is not None:
-            write_whole(file, text.encode())
+    write_all({file: text.encode() for file, text in contents.items() if file is not None})
     announce(f"{lined_up(level_summary(study))}\n\n{confusion_text(study)}\n", contents)
     leave_if_stopped(study.model.path_.stopped)

@@ -1,20 +1,24 @@
 """Pages: plain semantic HTML in one file, pictures inside it, readable without them.
 
 Room: headings, facts, tables and axes in, text out. Every text from outside is escaped. Knows no model.
-May touch: nothing, and matplotlib only through the axes handed in.
+May touch: nothing, and matplotlib and pandas only through the axes and tables handed in.
 """
 
 import base64
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 # Dots an inch: sharp in print at the width of a column.
 RESOLUTION = 160
+# Digits of the largest number of a column.
+DIGITS = 4
 STYLE = """
 :root { color-scheme: light; }
 body { font: 16px/1.5 system-ui, sans-serif; color: #1c1c1c; max-width: 60rem; }
@@ -29,6 +33,18 @@ figure { margin: 1.2rem 0; } img { max-width: 100%; height: auto; }
 figcaption { color: #555; font-size: 0.9rem; }
 p.note { color: #555; }
 """
+
+
+class Rounded(float):
+    """A number that is shown with some decimals, so that numbers of a column stand below one another."""
+
+    decimals: int
+
+    def __new__(cls, value: float, decimals: int) -> "Rounded":
+        """Return the number as it is, with what is to be shown of it."""
+        number = super().__new__(cls, value)
+        number.decimals = decimals
+        return number
 
 
 def page(title: str, parts: Iterable[str]) -> str:
@@ -69,13 +85,34 @@ def facts(rows: Mapping[str, Any], caption: str = "") -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
     """Return a table; numbers are shown with six digits and aligned to the right."""
     listed = [list(row) for row in rows]
-    numeric = [bool(listed) and all(_is_number(row[k]) for row in listed) for k in range(len(header))]
+    numeric = [_is_numeric([row[k] for row in listed]) for k in range(len(header))]
     kinds = [' class="number"' if is_number else "" for is_number in numeric]
     titles = "".join(
         f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(header, kinds, strict=True)
     )
-    lines = [f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in listed]
+    cells = [[_cell(*cell) for cell in zip(row, kinds, strict=True)] for row in listed]
+    lines = [f"<tr>{''.join(row)}</tr>" for row in cells]
     return _table(caption, f"<thead><tr>{titles}</tr></thead>", lines)
+
+
+def frame_table(frame: "pd.DataFrame", caption: str = "", most: int | None = None) -> str:
+    """Return a table of the first rows, numbers to four digits of the largest of their column."""
+    shown_rows = frame if most is None else frame.head(most)
+    header = [str(column).replace("_", " ") for column in frame.columns]
+    columns = [rounded(shown_rows.iloc[:, k].astype(object).tolist()) for k in range(len(header))]
+    return table(header, list(zip(*columns, strict=True)), caption)
+
+
+def rounded(values: list[Any]) -> list[Any]:
+    """Return numbers with as many decimals as the largest of them needs for four digits, gaps as nothing.
+
+    >>> [shown(value) for value in rounded([123.456, 0.0123, 7, None])]
+    ['123.5', '0.0', '7', '']
+    """
+    sizes = [abs(value) for value in values if isinstance(value, float) and isfinite(value)]
+    largest = max(sizes, default=0.0)
+    decimals = max(0, DIGITS - 1 - floor(log10(largest))) if largest > 0 else 0
+    return ["" if value is None or value != value else _rounded(value, decimals) for value in values]
 
 
 def picture(axes: "Axes", alternative: str, caption: str) -> str:
@@ -94,17 +131,27 @@ def shown(value: Any) -> str:
     >>> shown(1 / 3), shown(10**6), shown(float("nan")), shown("a")
     ('0.333333', '1000000', 'not defined', 'a')
     """
+    if isinstance(value, Rounded):
+        return f"{value:.{value.decimals}f}"
     if isinstance(value, float):
         return "not defined" if value != value else f"{value:.6g}"
     return str(value)
+
+
+def _rounded(value: Any, decimals: int) -> Any:
+    return Rounded(value, decimals) if isinstance(value, float) and isfinite(value) else value
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _cell(value: Any) -> str:
-    kind = ' class="number"' if _is_number(value) else ""
+def _is_numeric(values: list[Any]) -> bool:
+    """Tell whether a column holds numbers, and perhaps gaps."""
+    return any(map(_is_number, values)) and all(_is_number(value) or value == "" for value in values)
+
+
+def _cell(value: Any, kind: str) -> str:
     return f"<td{kind}>{escape(shown(value))}</td>"
 
 

@@ -1,11 +1,11 @@
 """Sections that reports on all kinds of paths share: results in lines, the path, the choice of C, weights.
 
 Room: a study in, parts of a page and lines of text out.
-May touch: `files`, `kernels`, `study`, `canvas`, `page`, `plot`.
+May touch: `files`, `kernels`, `selection`, `study`, `canvas`, `page`, `plot`.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from ranking.files import Items
 from ranking.kernels import PARAMETERS
 from ranking.page import facts, paragraph, picture, shown, table
 from ranking.plot import plot_coefficients, plot_selection
-from ranking.study import PathStudy
+from ranking.selection import SelectionCurve
+from ranking.study import PathStudy, Plan
 
 # Longer lists are cut, and say so.
 MOST_INTERVALS, MOST_WEIGHTS = 20, 200
@@ -77,7 +78,18 @@ def path_section(study: PathStudy, more: Mapping[str, Any] | None = None) -> Ite
     )
 
 
-def selection_section(study: PathStudy) -> Iterator[str]:
+class Chosen(Protocol):
+    """What has a curve that C was chosen by."""
+
+    @property
+    def curve(self) -> SelectionCurve: ...
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def how_chosen(self) -> str: ...
+
+
+def selection_section(study: Chosen) -> Iterator[str]:
     """Yield the metric at every C, and both choices."""
     curve, metric = study.curve, study.plan.metric
     rules = {"best": curve.C_best, "one-standard-error": curve.C_one_standard_error}

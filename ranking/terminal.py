@@ -4,13 +4,16 @@ Room: text in, lines on stdout and stderr out.
 May touch: nothing but rich.
 """
 
+import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
 
 # The exit code of a program whose reader went away, as shells report it: 128 + SIGPIPE.
 PIPE_CLOSED = 141
@@ -18,6 +21,8 @@ PIPE_CLOSED = 141
 STARTING = "starting; the first run after installing compiles for about a minute"
 # Seconds between two updates of the progress line.
 REFRESH = 0.1
+# Letters in a line of a table, at most.
+WIDE = 300
 
 
 def say(text: str = "") -> None:
@@ -34,9 +39,10 @@ def close_pipe() -> int:
     return PIPE_CLOSED
 
 
-def complain(message: str, code: int) -> int:
-    """Return the exit code after saying in one line on stderr what is wrong."""
-    print(f"ranking: {' '.join(message.split())}", file=sys.stderr)
+def complain(message: str, code: int, details: Sequence[str] = ()) -> int:
+    """Return the exit code after saying in one line on stderr what is wrong, and in one more each detail."""
+    lines = [f"ranking: {message}", *(f"- {detail}" for detail in details)]
+    print("\n".join(" ".join(line.split()) for line in lines), file=sys.stderr)
     return code
 
 
@@ -68,3 +74,27 @@ def lined_up(lines: dict[str, str]) -> str:
     """
     width = max(map(len, lines))
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+
+
+def tabled(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as text, the first column to the left and the others to the right.
+
+    >>> print(tabled("Shares", ["product", "share"], [["ours", "52 %"], ["theirs", "7 %"]]))
+    Shares
+      product   share
+     ─────────────────
+      ours       52 %
+      theirs      7 %
+    """
+    table = Table(box=SIMPLE_HEAD)
+    for place, name in enumerate(header):
+        table.add_column(name, justify="right" if place else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    stream = io.StringIO()
+    # as wide as it needs to be, without colours: it may go into a file
+    Console(file=stream, width=WIDE, color_system=None, markup=False, emoji=False, highlight=False).print(
+        table
+    )
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return "\n".join([title, *filter(None, lines)])

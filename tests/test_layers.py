@@ -20,8 +20,10 @@ RANKING_LAYERS = """
     errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
     data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
     steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
-    conjoint files study ordinal_study canvas plane curves decisions drawing ordinal_plots plot conjoint_plots
-    page sections report ordinal_report options opening terminal delivery demo ordinal_command cli
+    conjoint files study ordinal_study conjoint_stability conjoint_survey conjoint_tables conjoint_workbook
+    canvas plane curves decisions drawing ordinal_plots plot conjoint_plots page sections report
+    ordinal_report conjoint_sections conjoint_report options conjoint_options opening conjoint_words
+    conjoint_opening terminal delivery demo ordinal_command conjoint_command simulate_command cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.

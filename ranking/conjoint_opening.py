@@ -1,0 +1,294 @@
+"""What the conjoint commands open: a study in a CSV file, products, and part-worths written before.
+
+Room: names of files and words of options in, checked records out; a message names the option.
+May touch: `errors`, `arguments`, `conjoint`, `conjoint_survey`, `conjoint_tables`, `conjoint_options`,
+`conjoint_words`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ranking.arguments import values_shown
+from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
+from ranking.conjoint.reading import read_table
+from ranking.conjoint_options import Fitting, Reading
+from ranking.conjoint_survey import Parts, SurveyPlan
+from ranking.conjoint_tables import RESPONDENT, WEIGHT, flat_names
+from ranking.conjoint_words import (
+    read_count,
+    read_number,
+    read_setting,
+    read_value,
+    require_known,
+    require_same,
+    split_words,
+)
+from ranking.errors import DataError, StudyError
+
+# What --none says of a none option whose attributes are empty.
+EMPTY = "empty"
+# Columns that may be something else than attributes: where they have no role, the user is asked.
+SUSPECTS = ("weight", "holdout", "none")
+SEPARATORS = (";", "\t", "|")
+
+
+def open_study(file: Path, reading: Reading) -> Parts:
+    """Return the study of a file, the part to learn from and the part held out, if any is."""
+    with about("STUDY", file):
+        table = read_table(file, **_dialect(reading))
+        study = _wide_study(table, reading) if reading.wide else _long_study(table, reading)
+    if reading.holdout is None:
+        return Parts(study, study, None)
+    try:
+        last = read_count(reading.holdout)
+        return Parts(study, *(study.split_holdout() if last is None else study.split_holdout(last=last)))
+    except DataError as error:
+        raise DataError(f"--holdout {reading.holdout}: {error}") from None
+
+
+def open_scenario(file: Path, option: str, study: ConjointStudy, reading: Reading) -> Scenario:
+    """Return the products of a file: the first column is their names, the others are attributes."""
+    with about(option, file):
+        table = read_table(file, **_dialect(reading))
+        if not len(table) or table.shape[1] < 2:
+            raise DataError("there must be a column of names, one for every attribute, and a row a product")
+        name = table.columns[0]
+        for row, column in table.isna().stack()[lambda is_empty: is_empty].index[:1]:
+            raise DataError(
+                f"row {row + 1} has nothing in column {column!r}; say all attributes of a product"
+            )
+        return read_scenario(table.astype({name: str}).set_index(name), study)
+
+
+def open_part_worths(file: Path, option: str, study: ConjointStudy) -> pd.DataFrame:
+    """Return part-worths as `ranking conjoint` writes them, one row a respondent of the study."""
+    wanted = flat_names(study.columns)
+    with about(option, file):
+        # Python reads numbers as they were written, to the last digit
+        table = read_table(file, dtype=str)
+        require_same("column", [RESPONDENT, *wanted], [name for name in table.columns if name != WEIGHT])
+        found = [str(name) for name in table[RESPONDENT]]
+        names = [str(name) for name in study.respondents]
+        require_same("respondent", names, found)
+        worths = table[wanted].set_axis(found).loc[names].apply(_finite)
+    return worths.set_axis(study.respondents).set_axis(study.columns, axis=1)
+
+
+def plan_of(fitting: Fitting, study: ConjointStudy) -> SurveyPlan:
+    """Return how part-worths are estimated, from the words of options."""
+    if fitting.pooling == "individual" and fitting.refits is not None:
+        raise DataError("--refits is for pooled part-worths: everyone alone is the same in every draw")
+    return SurveyPlan(
+        choice=fitting.choice,
+        folds=fitting.folds,
+        seed=fitting.seed,
+        pooling=fitting.pooling,
+        shrinkage=_numbers_between(fitting.shrinkage),
+        orders=_orders(fitting.order or (), study),
+        C_max=fitting.c_max,
+        group_size=fitting.group_size or None,
+        refits=fitting.refits,
+        n_jobs=fitting.jobs,
+    )
+
+
+def price_of(wanted: str | None, study: ConjointStudy) -> str | None:
+    """Return the attribute that is money: the one named, or `price` if there is one and it holds numbers."""
+    if wanted is None:
+        return "price" if _is_money(study.attributes.get("price")) else None
+    require_known([wanted], list(study.attributes), "--price-attribute", "attribute")
+    if not _is_money(study.attributes[wanted]):
+        found = values_shown(list(study.attributes[wanted].labels))
+        raise DataError(f"--price-attribute {wanted}: its levels must be numbers, two or more, got {found}")
+    return wanted
+
+
+@contextmanager
+def about(option: str, file: Path) -> Iterator[None]:
+    """Put the argument that names a file in front of what is wrong with it."""
+    prefix = f"{option} {file}"
+    try:
+        yield
+    except StudyError as error:
+        raise StudyError(f"{prefix}: {error}", error.problems) from None
+    except DataError as error:
+        raise DataError(f"{prefix}: {str(error).removeprefix(str(file)).lstrip(': ')}") from None
+    except OSError as error:
+        raise DataError(f"{prefix}: {error.strerror or error}") from None
+
+
+def _dialect(reading: Reading) -> dict[str, Any]:
+    return {"sep": reading.sep, "decimal": reading.decimal, "encoding": reading.encoding}
+
+
+def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
+    known = [str(name) for name in table.columns]
+    chosen, alternative = reading.chosen or "chosen", reading.alternative
+    if (
+        alternative is None
+        and "alternative" in known
+        and "alternative" not in split_words(reading.attributes)
+    ):
+        alternative = "alternative"
+    if reading.none_choice is not None:
+        raise DataError("--none-choice is for --wide; say --none")
+    roles = _roles(reading, chosen) | ({} if alternative is None else {"--alternative": alternative})
+    none = _none(reading.none, known)
+    roles |= {"--none": none} if isinstance(none, str) else {}
+    _require_columns(known, roles)
+    return ConjointStudy.from_frame(
+        table,
+        respondent=reading.respondent,
+        task=reading.task,
+        alternative=alternative,
+        chosen=chosen,
+        attributes=_attributes(reading, _others(known, reading, roles.values())),
+        none=none,
+        weight=reading.weight,
+        holdout=_column(reading.holdout),
+    )
+
+
+def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
+    if reading.alternative is not None:
+        raise DataError("--alternative is for one row an alternative; --wide has alternatives in columns")
+    known = [str(name) for name in table.columns]
+    choice = reading.chosen or "choice"
+    roles = _roles(reading, choice)
+    _require_columns(known, roles)
+    shown = _wide_attributes(known, reading.pattern)
+    none = _none(reading.none, shown)
+    marks = [none] if isinstance(none, str) else []
+    return ConjointStudy.from_wide(
+        table,
+        respondent=reading.respondent,
+        task=reading.task,
+        choice=choice,
+        attributes=_attributes(reading, _others(shown, reading, marks)),
+        pattern=reading.pattern,
+        none=none,
+        none_choice=read_value(reading.none_choice) if reading.none_choice is not None else None,
+        weight=reading.weight,
+        holdout=_column(reading.holdout),
+    )
+
+
+def _roles(reading: Reading, chosen: str) -> dict[str, str]:
+    """Return the columns that were named, by option."""
+    named = {"--respondent": reading.respondent, "--task": reading.task, "--chosen": chosen}
+    optional = {"--weight": reading.weight, "--holdout": _column(reading.holdout)}
+    return named | {option: column for option, column in optional.items() if column is not None}
+
+
+def _require_columns(known: list[str], roles: dict[str, str]) -> None:
+    for option, column in roles.items():
+        if column not in known:
+            hint = "".join(
+                f"; is it separated by {mark!r}? say --sep {mark!r}"
+                for mark in SEPARATORS
+                if len(known) == 1 and mark in known[0]
+            )
+            found = values_shown(known, most=10)
+            raise DataError(f"there is no column {column!r} ({option}); the columns are {found}{hint}")
+
+
+def _others(known: list[str], reading: Reading, used: Any) -> list[str]:
+    """Return the columns of attributes: those named, or all without a role, if it is plain what they are."""
+    taken, left_out = set(used), reading.ignore or []
+    if reading.attributes is not None:
+        named = split_words(reading.attributes)
+        require_known(named, known, "--attributes", "column")
+        return named
+    require_known(left_out, known, "--ignore", "column")
+    others = [name for name in known if name not in taken and name not in left_out]
+    for name in others:
+        if name in SUSPECTS:
+            raise DataError(
+                f"is the column {name!r} an attribute? Say --{name} {name} if it is what it is called, "
+                f"--ignore {name}, or list the attributes, --attributes"
+            )
+    return others
+
+
+def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
+    """Return how every attribute is coded."""
+    linear = [word.partition("/") for word in split_words(reading.linear)]
+    require_known([name for name, _, _ in linear], names, "--linear", "attribute")
+    levels = dict(read_setting(words, "--levels", "size=small,large") for words in reading.levels or ())
+    require_known(list(levels), names, "--levels", "attribute")
+    coded: dict[str, Any] = dict.fromkeys(names, "levels")
+    coded |= {name: [read_value(word) for word in split_words(text)] for name, text in levels.items()}
+    for name, _, unit in linear:
+        if name in levels:
+            raise DataError(f"--linear {name}: it has --levels too; an attribute is one or the other")
+        coded[name] = Attribute.linear(name, unit=read_number(unit or "1", f"--linear {name}/"))
+    return coded
+
+
+def _wide_attributes(known: list[str], pattern: str) -> list[str]:
+    """Return the attributes in the names of columns such as alt1_brand."""
+    parts = re.split(r"(\{alternative\}|\{attribute\})", pattern)
+    fields = {"{alternative}": "(?:.+?)", "{attribute}": "(?P<attribute>.+)"}
+    like = re.compile("".join(fields.get(part, re.escape(part)) for part in parts))
+    if "{alternative}" not in parts or "{attribute}" not in parts:
+        raise DataError(f"--pattern must hold {{alternative}} and {{attribute}}, got {pattern!r}")
+    found = [match["attribute"] for match in map(like.fullmatch, known) if match]
+    if not found:
+        raise DataError(f"no column is like --pattern {pattern}; there are {values_shown(known, most=10)}")
+    return list(dict.fromkeys(found))
+
+
+def _none(text: str | None, known: list[str]) -> Any:
+    """Return how the none option is told: a column, True for empty attributes, or the number they hold."""
+    if text is None or text in known:
+        return text
+    if text == EMPTY:
+        return True
+    value = read_value(text)
+    if isinstance(value, str):
+        raise DataError(
+            f"--none must be `empty`, a column, or the number that its attributes hold, got {text!r}"
+        )
+    return value
+
+
+def _orders(given: Sequence[str], study: ConjointStudy) -> dict[str, Any]:
+    settings = dict(read_setting(words, "--order", "price=falls") for words in given)
+    require_known(list(settings), list(study.attributes), "--order", "attribute")
+    return {
+        name: text if text in ("rises", "falls") else [read_value(word) for word in split_words(text)]
+        for name, text in settings.items()
+    }
+
+
+def _numbers_between(text: str) -> tuple[float, ...]:
+    found = tuple(read_number(word, "--shrinkage") for word in split_words(text))
+    if not found or not all(0 < value < 1 for value in found):
+        raise DataError(f"--shrinkage must be numbers between 0 and 1, with commas, got {text!r}")
+    return found
+
+
+def _column(holdout: str | None) -> str | None:
+    return None if holdout is None or read_count(holdout) is not None else holdout
+
+
+def _is_money(attribute: Attribute | None) -> bool:
+    if attribute is None:
+        return False
+    numeric = [isinstance(label, int | float) for label in attribute.labels]
+    return attribute.is_linear or (len(numeric) > 1 and all(numeric))
+
+
+def _finite(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return the numbers of a column of part-worths."""
+    numbers = [read_number(str(cell), f"{column.name!r} of every respondent") for cell in column]
+    for name, number in zip(column.index, numbers, strict=True):
+        if not isfinite(number):
+            raise DataError(f"{column.name!r} of respondent {name} is not a finite number; correct it")
+    return pd.Series(numbers, index=column.index)

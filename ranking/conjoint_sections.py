@@ -1,0 +1,275 @@
+"""Sections of a report on a survey: the study, the model, part-worths, holdouts, a market, stability.
+
+Room: a survey and its tables in, parts of a page out.
+May touch: `conjoint`, `conjoint_survey`, `conjoint_tables`, `canvas`, `page`, `sections`, `conjoint_plots`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ranking.canvas import counted
+from ranking.conjoint import willingness_to_pay
+from ranking.conjoint_plots import (
+    plot_importances,
+    plot_part_worths,
+    plot_price_curve,
+    plot_shares,
+    plot_stability,
+)
+from ranking.conjoint_survey import Market, Survey
+from ranking.conjoint_tables import TITLES, settings
+from ranking.page import facts, frame_table, paragraph, picture, shown, table
+from ranking.sections import left_out, selection_section
+
+FORMULA = (
+    "Part-worths v minimise ½‖v‖² + C Σ ω max(0, 1 − n·v): n is a chosen alternative less another one of the "
+    "task, ω the weight of the respondent, and C the price of a choice that v does not explain. "
+)
+POOLS = {
+    "aggregate": "All respondents have the same v.",
+    "individual": "Every respondent has a v of his own, from his choices alone; weights count in means only.",
+    "shrinkage": "Respondent r has v₀ + uᵣ, and ½‖v‖² is ‖v₀‖²/(2γ) + Σ ‖uᵣ‖²/(2(1 − γ)): near γ = 0 "
+    "everyone is alone, near γ = 1 all are alike.",
+}
+RULES = {
+    "first_choice": "Everyone takes the product of largest utility.",
+    "share_of_preference": "Everyone takes each product with its logit probability.",
+    "randomized_first_choice": "Everyone takes the best one again and again, as utilities waver.",
+}
+# Longer lists are cut, and say so; the tables beside the page are whole.
+MOST_ROWS = 60
+MOST_FEW = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """A survey with its tables, of which a page is made."""
+
+    survey: Survey
+    tables: Mapping[str, pd.DataFrame]
+
+    def table(self, name: str, most: int = MOST_ROWS) -> str:
+        """Return a table of the survey under its title, cut if it is long; nothing if it is empty."""
+        frame = self.tables[name]
+        if not len(frame):
+            return ""
+        return frame_table(frame, TITLES[name], most) + left_out(len(frame) - most, "row")
+
+
+def study_section(draft: Draft) -> Iterator[str]:
+    """Yield the card of the study."""
+    parts = draft.survey.parts
+    yield paragraph("All tasks, those held out included.", "note")
+    for remark in parts.study.card().remarks:
+        yield paragraph(f"Look at this: {remark}{'' if remark.endswith('?') else '.'}")
+    for name in ("counts", "levels", "numbers", "overlap", "positions"):
+        if name in draft.tables:
+            yield draft.table(name)
+    for name in ("straight_liners", "duplicates"):
+        found = draft.table(name, MOST_FEW)
+        yield found or paragraph(f"{TITLES[name]}: none.", "note")
+
+
+def model_section(draft: Draft) -> Iterator[str]:
+    """Yield what the model is and how its parameters were chosen."""
+    survey = draft.survey
+    yield paragraph(FORMULA + POOLS[survey.plan.pooling])
+    yield facts(settings(survey))
+    yield paragraph(_how_chosen(survey))
+    yield paragraph(f"Calibration, by folds of the training tasks: {survey.calibration}.")
+    yield draft.table("compared")
+    yield from selection_section(survey)
+
+
+def _how_chosen(survey: Survey) -> str:
+    folds = (
+        f"C{' and γ' if survey.shrinkage is not None else ''} were chosen by {survey.how_chosen}, at every C."
+    )
+    if not survey.is_grouped:
+        return folds
+    return (
+        f"{folds} Paths of large pools are long, so they were chosen in pools of at most "
+        f"{survey.plan.group_size} respondents; the part-worths are those of everybody together."
+    )
+
+
+def worths_section(draft: Draft) -> Iterator[str]:
+    """Yield zero-centred and raw part-worths."""
+    diffs = draft.tables["part_worths"].set_index(["attribute", "level"])
+    yield paragraph(
+        "Zero-centred diffs: within every attribute the mean is 0, and the ranges of the attributes of every "
+        f"respondent are 100 on average. {intervals(draft.survey)}"
+    )
+    best = diffs["estimate"].idxmax()
+    words = (
+        f"Part-worths of {counted(len(diffs), 'level')} with intervals; the largest is {best[0]}, {best[1]}."
+    )
+    yield picture(plot_part_worths(diffs), words, "Zero-centred diffs, means over respondents.")
+    yield draft.table("part_worths")
+    yield draft.table("raw_part_worths")
+
+
+def importances_section(draft: Draft) -> Iterator[str]:
+    """Yield the importances of attributes."""
+    found = draft.tables["importances"].set_index("attribute")
+    yield paragraph(
+        "The importance of an attribute is the range of its part-worths in per cent of all ranges, of every "
+        "respondent, then averaged. It depends on the levels shown."
+    )
+    words = "Importances in per cent: " + ", ".join(f"{k} {v:.0f}" for k, v in found["estimate"].items())
+    yield picture(
+        plot_importances(found), words + ".", "Importances, means over respondents, with intervals."
+    )
+    yield draft.table("importances")
+
+
+def reversals_section(draft: Draft) -> Iterator[str]:
+    """Yield how often levels stand the wrong way round."""
+    kept = ", ".join(draft.survey.plan.orders)
+    yield paragraph(
+        "How many respondents have two neighbouring levels the wrong way round; `share` is weighted, "
+        "`difference` the mean worth of the better level less that of the worse."
+    )
+    if kept:
+        yield paragraph(
+            f"The orders of {kept} were kept by force, so that nothing is reversed there.", "note"
+        )
+    yield draft.table("order_reversals")
+
+
+def willingness_section(draft: Draft) -> Iterator[str]:
+    """Yield what levels are worth in money."""
+    survey = draft.survey
+    assert survey.price is not None
+    worth = willingness_to_pay(survey.bootstrap, survey.parts.train, survey.price)
+    yield paragraph(
+        f"What a level is worth more than the one it is held against, in units of {survey.price}: the "
+        "difference of their part-worths divided by the worth of one unit of money."
+    )
+    wrong = 100 * worth.wrong_respondents
+    yield paragraph(f"A higher price is not disliked by {wrong:.0f} % of the respondents.", "note")
+    if worth.remark:
+        yield paragraph(f"There are {worth.remark}.")
+    yield draft.table("willingness_to_pay")
+
+
+def holdout_section(draft: Draft) -> Iterator[str]:
+    """Yield how well tasks held out are predicted."""
+    yield paragraph(
+        "These tasks took no part in anything else. Hit rate: the share of tasks whose chosen alternative "
+        "has the largest utility. Root likelihood: the geometric mean of the probabilities of the chosen "
+        "alternatives, from the calibrated utilities."
+    )
+    measured = draft.tables["holdout"].set_index("measure")["value"]
+    yield facts({str(name): f"{value:.4g}" for name, value in measured.items()}, TITLES["holdout"])
+    if "holdout_shares" in draft.tables:
+        yield draft.table("holdout_shares")
+    else:
+        yield paragraph(
+            "No task was seen alike by several respondents, so there are no shares to compare.", "note"
+        )
+
+
+def contradictions_section(draft: Draft) -> Iterator[str]:
+    """Yield how many respondents contradict themselves, and how the first of them does."""
+    survey = draft.survey
+    found, everybody = survey.conflicts, counted(len(survey.parts.train.respondents), "respondent")
+    if not found:
+        yield paragraph(f"Of {everybody} none contradicts himself: part-worths explain all choices of each.")
+        return
+    first = next(iter(found))
+    yield paragraph(
+        f"{len(found)} of {everybody} made choices that no part-worths explain all of. That is usual: nobody "
+        "answers like a machine, and the model pays C for it."
+    )
+    mine = draft.tables["contradictions"]
+    rows = mine[mine["respondent"] == first]
+    title = f"A minimal set, of respondent {first}: leave out any one choice and the others agree"
+    yield frame_table(rows, title)
+    yield paragraph("These multiples of the differences chosen − other add up to nothing.", "note")
+
+
+def market_section(draft: Draft, market: Market) -> Iterator[str]:
+    """Yield shares of products, and how those of one move with its attributes."""
+    products = market.scenario.to_frame().rename_axis("product").reset_index()
+    yield frame_table(products, "The products")
+    shares = draft.tables["shares"].set_index(["product", "rule"])
+    names = market.scenario.names
+    rows = [(name, *(with_interval(shares.loc[(name, rule)]) for rule in RULES)) for name in names]
+    yield table(("product", *RULES), rows, f"{TITLES['shares']}, in per cent, with intervals")
+    yield table(("rule", "a respondent chooses like this"), RULES.items())
+    chosen = shares.xs(market.rule, level="rule")
+    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in chosen["share"].items())
+    words = f"Shares by {market.rule}: {told}"
+    yield picture(plot_shares(chosen), f"{words}.", f"Shares by {market.rule}, with intervals.")
+    yield paragraph(
+        f"How the share of {market.product} changes if one of its attributes does ({market.rule})."
+    )
+    varied = draft.tables["sensitivity"].drop(columns="product")
+    yield frame_table(varied, TITLES["sensitivity"].replace("the product", market.product), MOST_ROWS)
+    yield left_out(len(varied) - MOST_ROWS, "row")
+    if "price_curve" in draft.tables:
+        yield _price_picture(draft, market)
+
+
+def _price_picture(draft: Draft, market: Market) -> str:
+    price = str(draft.survey.price)
+    curve = draft.tables["price_curve"].set_index(price)
+    best = float(curve["revenue"].idxmax())
+    words = f"Share and revenue of {market.product} over {price}; the revenue is largest at {shown(best)}."
+    return picture(plot_price_curve(curve), words, f"{market.product} at every {price}, others as they are.")
+
+
+def stability_section(draft: Draft) -> Iterator[str]:
+    """Yield how conclusions hang on C."""
+    survey, found = draft.survey, draft.survey.stability
+    C = survey.C
+    yield paragraph(f"{_whose_path(survey)} The chosen C is {shown(C)}.")
+    yield facts(found.words_at(C), "Conclusions at the chosen C, and the C on which they are the same")
+    axes = plot_stability(found.importances, found.leaders, C)
+    yield picture(axes, f"Importances over C; {found.words_at(C)['most important']}.", "Importances over C.")
+    yield draft.table("importance_orders", MOST_FEW)
+    if found.shares is not None and found.winners is not None:
+        words = found.words_at(C)["largest share of first choice"]
+        yield picture(
+            plot_stability(found.shares, found.winners, C),
+            f"Shares of first choice over C; largest: {words}.",
+            "Shares of first choice, exact at every C.",
+        )
+        yield draft.table("winners_over_C", MOST_FEW)
+
+
+def _whose_path(survey: Survey) -> str:
+    if survey.plan.pooling == "aggregate":
+        return "All part-worths are followed over C along the path of all respondents together, exactly."
+    if survey.plan.pooling == "individual":
+        return "All part-worths are followed over C along the path of every respondent, exactly."
+    if not survey.is_grouped:
+        return "All part-worths are followed over C along the path of the whole pool, exactly."
+    return (
+        f"The path of {counted(len(survey.parts.train.respondents), 'respondent')} in one pool would take "
+        f"minutes, so part-worths are followed over C along the exact paths of {survey.stability.pools} "
+        f"pools of at most {survey.plan.group_size}, those in which C was chosen."
+    )
+
+
+def with_interval(row: "pd.Series[Any]") -> str:
+    """Return a share in per cent with its interval, if it has one."""
+    share, lo, hi = (100 * float(row[name]) for name in ("share", "lo", "hi"))
+    return f"{share:.1f}" if lo != lo else f"{share:.1f} ({lo:.1f} to {hi:.1f})"
+
+
+def intervals(survey: Survey) -> str:
+    """Return how intervals came about, in words."""
+    samples = getattr(survey.bootstrap, "samples", None)
+    if samples is not None:
+        return (
+            f"Intervals hold 95 % of {len(samples)} draws of respondents that the model was fitted to anew."
+        )
+    return (
+        "Intervals hold 95 % of 1000 draws of respondents; part-worths stay as they were estimated, so that "
+        "intervals are a little short where respondents borrow from one another (--refits fits anew)."
+    )

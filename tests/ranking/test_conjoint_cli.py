@@ -1,0 +1,404 @@
+"""ranking conjoint and ranking simulate: studies at the shell; what is wrong is said on stderr."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ranking import cli, conjoint_command
+from ranking.conjoint import Simulator, price_curve
+from ranking.conjoint import simulate as simulated
+from ranking.conjoint_opening import open_part_worths, open_scenario, open_study
+from ranking.conjoint_options import Reading
+from ranking.conjoint_tables import survey_tables
+from tests.ranking.market import PACKS
+from tests.ranking.surveys import LEVELS, OPTIONS, coffee_rows, survey
+
+ROLES = "--none empty --weight weight --holdout holdout"
+COMMAND = f"conjoint coffee.csv {OPTIONS} {LEVELS}"
+SIMULATE = f"simulate coffee.csv packs.csv {OPTIONS} {LEVELS}"
+READING = Reading(
+    none="empty",
+    weight="weight",
+    holdout="holdout",
+    levels=["roast=light,medium,dark", "size=small,large"],
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every test works in a folder of its own with the study and products."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    coffee_rows().to_csv("coffee.csv", index=False)
+    Path("packs.csv").write_text(conjoint_command.PRODUCTS, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def found():
+    return survey()
+
+
+@pytest.fixture(scope="module")
+def tables(found):
+    return survey_tables(found)
+
+
+def read(file):
+    return pd.read_csv(file)
+
+
+class TestConjoint:
+    def test_page_workbook_and_tables_are_written_and_the_result_printed(self, run, here, found, tables):
+        code, out, err = run(f"{COMMAND} --scenario packs.csv --report out.html")
+        assert (code, err) == (0, "")
+        assert f"C = {found.C:.4g}, γ = {found.shrinkage:g} (shrinkage)" in out
+        assert f"hit rate {found.agreement['hit rate']:.3f} (0.250 by chance)" in out
+        assert out.endswith("Written: out.html\nWritten: out.xlsx\nWritten: out-tables\n")
+        assert "<h2>Simulated market</h2>" in (here / "out.html").read_text(encoding="utf-8")
+        names = {file.stem for file in (here / "out-tables").iterdir()}
+        assert names == set(tables) == set(openpyxl.load_workbook("out.xlsx").sheetnames) - {"contents"}
+        worths = read("out-tables/individual_part_worths.csv")
+        np.testing.assert_allclose(worths, tables["individual_part_worths"], rtol=1e-12)
+
+    def test_tables_of_an_earlier_report_do_not_stay(self, run, here):
+        (here / "out-tables").mkdir()
+        for name in ("shares.csv", "notes.txt"):
+            (here / "out-tables" / name).write_text("old")
+        code, _, _ = run(f"{COMMAND} --report out.html")
+        assert code == 0
+        assert not (here / "out-tables" / "shares.csv").exists()
+        assert (here / "out-tables" / "notes.txt").read_text() == "old"
+
+    def test_without_a_report_nothing_is_written(self, run, here):
+        before = sorted(here.iterdir())
+        code, out, _ = run(f"{COMMAND} --pooling individual")
+        assert code == 0
+        assert "(individual)" in out
+        assert sorted(here.iterdir()) == before
+
+    def test_example_is_written_and_the_command_it_names_works(self, run, here):
+        for file in ("coffee.csv", "packs.csv"):
+            (here / file).unlink()
+        code, out, _ = run("conjoint --example")
+        assert code == 0
+        words = out.splitlines()[-1].removeprefix("Now try: ranking ")
+        small = "--pooling aggregate --refits 2 --c-max 0.01 --folds 2"
+        code, out, err = run(f"{words} {small}")
+        assert (code, err) == (0, "")
+        assert "24 respondents, 192 tasks to learn from, and 48 tasks held out" in out
+
+    def test_nothing_is_written_if_not_everything_can_be(self, run, here, monkeypatch):
+        (here / "out.html").write_text("old")
+
+        def fail(tables, titles):
+            raise OSError(28, "No space left on device", "out.xlsx")
+
+        monkeypatch.setattr(conjoint_command, "workbook_bytes", fail)
+        code, out, err = run(f"{COMMAND} --report out.html")
+        assert (code, out, err) == (2, "", "ranking: out.xlsx: No space left on device\n")
+        assert (here / "out.html").read_text() == "old"
+        assert not (here / "out-tables").exists()
+
+    def test_help_teaches_by_example(self, run):
+        code, out, _ = run("conjoint --help")
+        assert code == 0
+        assert "ranking conjoint study.csv --holdout 3 --report out.html" in out
+        assert "--group-size" in out
+
+    def test_command_is_part_of_the_typer_application(self):
+        result = CliRunner().invoke(cli.app, f"{COMMAND} --pooling individual".split())
+        assert result.exit_code == 0
+        assert "importances" in result.output
+
+
+class TestOpening:
+    def test_study_of_a_file_is_that_of_python(self, found):
+        opened = open_study(Path("coffee.csv"), READING)
+        assert opened.study.columns.equals(found.parts.study.columns)
+        np.testing.assert_array_equal(opened.train.design, found.parts.train.design)
+        np.testing.assert_array_equal(opened.held.choices.chosen, found.parts.held.choices.chosen)
+        assert opened.study.weights.tolist() == found.parts.study.weights.tolist()
+
+    def test_other_names_and_marks(self, found):
+        names = {"respondent": "who", "task": "screen", "alternative": "pack", "chosen": "taken"}
+        frame = coffee_rows().rename(columns=names)
+        frame["nothing"] = frame["brand"].isna().astype(int)
+        frame.to_csv("other.csv", index=False, sep=";", decimal=",")
+        reading = Reading(
+            respondent="who",
+            task="screen",
+            alternative="pack",
+            chosen="taken",
+            none="nothing",
+            weight="weight",
+        )
+        ignoring = {**vars(reading), "ignore": ["holdout"], "sep": ";", "decimal": ",", "holdout": "3"}
+        opened = open_study(Path("other.csv"), Reading(**ignoring))
+        assert len(opened.held.choices) == 3 * len(found.parts.study.respondents)
+        assert list(opened.study.attributes) == ["brand", "roast", "size", "price"]
+        assert opened.study.weights.tolist() == found.parts.study.weights.tolist()
+
+    def test_linear_attributes_with_a_unit(self):
+        opened = open_study(Path("coffee.csv"), Reading(**{**vars(READING), "linear": "price/10"}))
+        price = opened.study.attributes["price"]
+        assert (price.is_linear, price.unit) == (True, 10)
+
+    def test_wide_study_is_the_same(self, found):
+        study = found.parts.study
+        study.to_wide().rename(columns={"chosen": "choice"}).to_csv("wide.csv", index=False)
+        opened = open_study(Path("wide.csv"), Reading(**{**vars(READING), "wide": True, "none": "none"}))
+        np.testing.assert_array_equal(opened.study.design, study.design)
+        np.testing.assert_array_equal(opened.study.choices.chosen, study.choices.chosen)
+
+    def test_choice_of_none_without_columns_of_it(self, found):
+        wide = found.parts.study.to_wide().rename(columns={"chosen": "choice"})
+        wide["choice"] = wide["choice"].replace({4: 0})
+        last = [name for name in wide.columns if name.startswith("alt4") or name.endswith("_none")]
+        wide.drop(columns=last).to_csv("wide.csv", index=False)
+        reading = {**vars(READING), "wide": True, "none": None, "none_choice": "0"}
+        opened = open_study(Path("wide.csv"), Reading(**reading))
+        assert opened.study.has_none
+        none = opened.study.sheet.is_none[opened.study.choices.chosen_rows].sum()
+        assert none == (wide["choice"] == 0).sum()
+
+    def test_products_of_a_file_are_those_of_python(self, found):
+        opened = open_scenario(Path("packs.csv"), "PRODUCTS", found.parts.study, READING)
+        assert opened.products == PACKS
+
+    def test_part_worths_are_read_as_they_were_written(self, found, tables):
+        shuffled = tables["individual_part_worths"].iloc[::-1, ::-1]
+        shuffled.to_csv("worths.csv", index=False)
+        again = open_part_worths(Path("worths.csv"), "--part-worths", found.parts.study)
+        pd.testing.assert_frame_equal(again, found.part_worths, check_names=False)
+
+
+class TestSimulate:
+    def test_shares_are_those_of_simulate(self, run, found):
+        code, out, err = run(f"{SIMULATE} --out shares.csv --plot shares.png")
+        assert (code, err) == (0, "")
+        scale = found.calibration.scale
+        wanted = simulated(found.part_worths, found.parts.train, PACKS, scale=scale)
+        pd.testing.assert_frame_equal(read("shares.csv").set_index("product"), wanted)
+        for name, row in wanted.iterrows():
+            assert re.search(rf"{name}\s+{100 * row['share']:.1f} %\s+{100 * row['lo']:.1f} %", out)
+        assert Path("shares.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_part_worths_written_before_give_the_same_shares(self, run, found, tables):
+        tables["individual_part_worths"].to_csv("worths.csv", index=False)
+        scale = found.calibration.scale
+        read_back = f"--part-worths worths.csv --scale {scale!r} --rule randomized_first_choice"
+        code, _, err = run(f"{SIMULATE} {read_back} --out shares.csv")
+        assert (code, err) == (0, "")
+        rule = "randomized_first_choice"
+        wanted = simulated(found.part_worths, found.parts.train, PACKS, rule, scale=scale)
+        pd.testing.assert_frame_equal(read("shares.csv").set_index("product"), wanted)
+
+    def test_first_choices_need_no_scale(self, run, found, tables):
+        tables["individual_part_worths"].to_csv("worths.csv", index=False)
+        code, _, _ = run(f"{SIMULATE} --part-worths worths.csv --rule first_choice --out shares.csv")
+        wanted = simulated(found.part_worths, found.parts.train, PACKS, "first_choice")
+        assert code == 0
+        pd.testing.assert_frame_equal(read("shares.csv").set_index("product"), wanted)
+
+    def test_price_curve_is_printed_written_and_drawn(self, run, found, tables):
+        tables["individual_part_worths"].to_csv("worths.csv", index=False)
+        files = "--price-curve ours --out curve.csv --plot curve.svg"
+        code, out, _ = run(f"{SIMULATE} --part-worths worths.csv --scale 2 {files}")
+        assert code == 0
+        assert "ours at every price, others as they are" in out
+        simulator = Simulator(found.part_worths, found.parts.train, scale=2.0)
+        pd.testing.assert_frame_equal(
+            read("curve.csv").set_index("price"), price_curve(simulator, PACKS, "ours")
+        )
+        assert "<svg" in Path("curve.svg").read_text(encoding="utf-8")
+
+    def test_help_teaches_by_example(self, run):
+        code, out, _ = run("simulate --help")
+        assert code == 0
+        assert "ranking simulate study.csv products.csv --price-curve ours" in out
+
+
+WRONG = {
+    "no study": ("conjoint", "STUDY is missing: name a .csv file; --example writes one to try"),
+    "file missing": ("conjoint none.csv", "STUDY none.csv: No such file"),
+    "not a table": ("conjoint empty.csv", "STUDY empty.csv: is not a CSV file"),
+    "no column": (
+        f"conjoint coffee.csv {ROLES} --respondent id",
+        "there is no column 'id' .--respondent.; the columns are 'respondent', ",
+    ),
+    "no column of choices": (f"conjoint coffee.csv {ROLES} --chosen took", "no column 'took' .--chosen."),
+    "other separator": ("conjoint semi.csv", "no column 'respondent'.*is it separated by ';'.*--sep ';'"),
+    "unclear column": (
+        "conjoint coffee.csv --none empty --holdout holdout",
+        "is the column 'weight' an attribute.*--weight weight.*--ignore weight.*--attributes",
+    ),
+    "no such attribute": (
+        f"conjoint coffee.csv {ROLES} --attributes brand,cost",
+        "--attributes names 'cost'",
+    ),
+    "linear word": (f"conjoint coffee.csv {ROLES} --linear cost", "--linear names 'cost', which is no"),
+    "linear and by level": (f"{COMMAND} --linear size", "--linear size: it has --levels too"),
+    "unit is a word": (f"conjoint coffee.csv {ROLES} --linear price/ten", "--linear price/ must be a number"),
+    "levels without a name": (
+        f"conjoint coffee.csv {ROLES} --levels small",
+        "--levels must be like size=small",
+    ),
+    "none is a word": (
+        "conjoint coffee.csv --none nothing",
+        "--none must be `empty`, a column, or the number",
+    ),
+    "none choice of long data": (f"{COMMAND} --none-choice 0", "--none-choice is for --wide"),
+    "alternatives of wide data": (f"{COMMAND} --wide --alternative a", "--alternative is for one row"),
+    "pattern": (
+        "conjoint wide.csv --wide --pattern alt",
+        "--pattern must hold .alternative. and .attribute.",
+    ),
+    "no column like the pattern": (
+        "conjoint wide.csv --wide --pattern p{alternative}{attribute}",
+        "no column is",
+    ),
+    "too many holdouts": (
+        "conjoint coffee.csv --none empty --weight weight --ignore holdout --holdout 10",
+        "--holdout 10: last=10, but respondent 1 has only 10 tasks",
+    ),
+    "negative holdout": (f"{COMMAND} --ignore holdout --holdout -1", "--holdout -1: last must be a positive"),
+    "shrinkage out of range": (f"{COMMAND} --shrinkage 0,0.5", "--shrinkage must be numbers between 0 and 1"),
+    "shrinkage a word": (f"{COMMAND} --shrinkage much", "--shrinkage must be a number, got 'much'"),
+    "order without sense": (f"{COMMAND} --order price", "--order must be like price=falls, got 'price'"),
+    "order of nothing": (f"{COMMAND} --order cost=falls", "--order names 'cost', which is no attribute"),
+    "order of unknown levels": (f"{COMMAND} --order size=tiny,large", "tiny.*no level"),
+    "refits of everyone alone": (f"{COMMAND} --pooling individual --refits 5", "--refits is for pooled"),
+    "pooling unknown": (f"{COMMAND} --pooling some", "'--pooling'"),
+    "C_max negative": (f"{COMMAND} --c-max -1", "C_max must be a positive number"),
+    "one fold": (f"{COMMAND} --folds 1", "'--folds'"),
+    "price of words": (
+        f"{COMMAND} --price-attribute brand",
+        "--price-attribute brand: its levels must be num",
+    ),
+    "price unknown": (f"{COMMAND} --price-attribute cost", "--price-attribute names 'cost'"),
+    "report as text": (f"{COMMAND} --report out.txt", r"--report must end in \.html"),
+    "report into no folder": (f"{COMMAND} --report none/out.html", "--report .*no folder 'none'"),
+    "tables where a file is": (
+        f"{COMMAND} --report taken.html",
+        "the folder taken-tables, but that is a file",
+    ),
+    "product without products": (f"{COMMAND} --product ours", "--product needs --scenario"),
+    "product unknown": (f"{COMMAND} --scenario packs.csv --product x", "--product names 'x'.*ours, theirs"),
+    "products missing": (f"{COMMAND} --scenario none.csv", "--scenario none.csv: No such file"),
+    "products with a gap": (
+        f"{COMMAND} --scenario gap.csv",
+        "--scenario gap.csv: row 1 has nothing in column 'p",
+    ),
+    "products of one column": (
+        f"{COMMAND} --scenario one.csv",
+        "--scenario one.csv: there must be a column of",
+    ),
+    "level unknown": (
+        f"{COMMAND} --scenario level.csv",
+        '--scenario level.csv: product "ours": brand has no lev',
+    ),
+    "example with a study": ("conjoint coffee.csv --example", "leave out STUDY"),
+    "example would overwrite": ("conjoint --example", "would overwrite coffee.csv"),
+    "choices that say nothing": (
+        "conjoint mute.csv --folds 2 --report out.html",
+        "say nothing about the attributes: all levels of each have the same part-worth",
+    ),
+    "no products": ("simulate coffee.csv", "Missing argument 'PRODUCTS'"),
+    "no scale": (f"{SIMULATE} --part-worths w.csv", "--part-worths needs --scale for --rule share_of_pref"),
+    "scale without part-worths": (f"{SIMULATE} --scale 2", "--scale is for --part-worths"),
+    "part-worths of another study": (
+        f"{SIMULATE} --part-worths other.csv --scale 1",
+        "--part-worths other.csv: there is no column 'brand: Alba', which the study has",
+    ),
+    "part-worths of others": (
+        f"{SIMULATE} --part-worths few.csv --scale 1",
+        "--part-worths few.csv: there is no respondent '2', which the study has",
+    ),
+    "part-worths of too many": (
+        f"{SIMULATE} --part-worths many.csv --scale 1",
+        "--part-worths many.csv: the respondent '99' is not in the study",
+    ),
+    "part-worths with a gap": (
+        f"{SIMULATE} --part-worths hole.csv --scale 1",
+        "--part-worths hole.csv: 'size: small' of respondent 1 is not a finite number",
+    ),
+    "curve of no product": (f"{SIMULATE} --price-curve x", "--price-curve names 'x', which is no product"),
+    "curve without a price": (
+        f"simulate coffee.csv nop.csv {ROLES} --ignore price --price-curve ours",
+        "--price-curve needs an attribute that is money",
+    ),
+    "shares as text": (f"{SIMULATE} --out shares.txt", r"--out must end in \.csv"),
+    "shares over the data": (f"{SIMULATE} --out packs.csv", "--out packs.csv would overwrite the data"),
+    "picture of no kind": (f"{SIMULATE} --plot shares.gif", r"--plot must end in \.png"),
+}
+
+
+# Whoever has the first or the last of two equal alternatives says nothing of their price.
+MUTE = "respondent,task,alternative,price,chosen\n" + "".join(
+    f"1,{task},{place},{price},{int(place == 1)}\n"
+    for task, prices in enumerate([(1, 1), (2, 2), (1, 1), (2, 2)])
+    for place, price in enumerate(prices, 1)
+)
+
+
+def wrong_files(worths):
+    """Write what wrong calls name."""
+    contents = {
+        "empty.csv": "",
+        "semi.csv": "respondent;task\n1;1\n",
+        "wide.csv": "respondent,task,choice,alt1_a,alt2_a\n1,1,1,x,y\n",
+        "taken-tables": "a file",
+        "gap.csv": "product,brand,roast,size,price\nours,Alba,dark,large,\n",
+        "one.csv": "product\nours\n",
+        "level.csv": "product,brand,roast,size,price\nours,Alma,dark,large,9\n",
+        "nop.csv": "product,brand,roast,size\nours,Alba,dark,large\n",
+        "mute.csv": MUTE,
+        "other.csv": "respondent,weight,colour: red\n1,1,0.5\n",
+    }
+    for name, text in contents.items():
+        Path(name).write_text(text, encoding="utf-8")
+    worths.iloc[:1].to_csv("few.csv", index=False)
+    worths.assign(**{"size: small": worths["size: small"].where(worths["respondent"] > 1)}).to_csv(
+        "hole.csv", index=False
+    )
+    pd.concat([worths, worths.iloc[:1].assign(respondent=99)]).to_csv("many.csv", index=False)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_usage_is_code_2_and_one_line_that_says_why(case, run, here, tables):
+    words, reason = WRONG[case]
+    wrong_files(tables["individual_part_worths"])
+    before = {file.name: file.read_bytes() for file in here.iterdir()}
+    code, out, err = run(words)
+    assert (code, out) == (2, ""), err
+    assert err.startswith("ranking: ")
+    assert err.count("\n") == 1
+    assert re.search(reason, err), err
+    assert {file.name: file.read_bytes() for file in here.iterdir()} == before
+
+
+def test_all_problems_of_a_study_are_told_each_in_a_line(run):
+    frame = coffee_rows()
+    frame.loc[(frame["task"] == 1) & (frame["respondent"] <= 6), "chosen"] = 0
+    frame.loc[frame["task"] == 2, "chosen"] = 0
+    frame.to_csv("coffee.csv", index=False)
+    code, out, err = run(f"{COMMAND} --report out.html")
+    first, *problems = err.splitlines()
+    assert (code, out) == (2, "")
+    assert first == "ranking: STUDY coffee.csv: the data have 12 problems:"
+    assert len(problems) == 12
+    assert problems[0] == "- respondent 1, task 1 has no choice in column 'chosen'"
+
+
+def test_levels_and_orders_made_of_numbers_are_numbers(run):
+    words = f"{COMMAND} --levels price=9,12,15 --order price=15,12,9 --order size=rises --pooling individual"
+    code, _, err = run(f"{words} --report out.html")
+    assert (code, err) == (0, "")
+    rows = read("out-tables/order_reversals.csv")
+    assert rows["reversed"].tolist() == [0, 0, 0]

@@ -1,0 +1,203 @@
+"""conjoint_report: one page with the numbers of a survey, and a workbook that says the same."""
+
+import io
+import re
+
+import openpyxl
+import pandas as pd
+import pytest
+
+from ranking.conjoint import Attribute, ConjointStudy
+from ranking.conjoint_report import survey_report_html, survey_summary
+from ranking.conjoint_sections import Draft, intervals, with_interval
+from ranking.conjoint_survey import Parts, SurveyPlan
+from ranking.conjoint_tables import TITLES, survey_tables
+from ranking.conjoint_workbook import WIDEST, table_files, workbook_bytes
+from ranking.page import rounded, shown
+from tests.ranking.market import PACKS, mixed_study
+from tests.ranking.pages import Page
+from tests.ranking.surveys import parts, survey
+
+SECTIONS = ["Result", "The study", "The model", "Importances", "Part-worths", "Order reversals"]
+SECTIONS += ["Willingness to pay", "Simulated market", "Holdout tasks", "Contradictions", "Stability over C"]
+# Tables too long for a page, and those it tells in another form.
+NOT_ON_PAGE = {"settings", "hit_rate_over_C", "holdout", "shares", "sensitivity", "price_curve"}
+NOT_ON_PAGE |= {"importances_over_C", "first_choices_over_C", "contradictions"}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return survey()
+
+
+@pytest.fixture(scope="module")
+def tables(found):
+    return survey_tables(found)
+
+
+@pytest.fixture(scope="module")
+def text(found, tables):
+    return survey_report_html(found, tables)
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+@pytest.fixture(scope="module")
+def book(tables):
+    return openpyxl.load_workbook(io.BytesIO(workbook_bytes(tables, TITLES)))
+
+
+def headings(text):
+    return re.findall(r"<h2>(.*?)</h2>", text)
+
+
+def cells(frame):
+    """Rows as a page shows them."""
+    columns = [rounded(frame[name].astype(object).tolist()) for name in frame]
+    return [[shown(value) for value in row] for row in zip(*columns, strict=True)]
+
+
+def values(column):
+    """Cells as numbers where they are, gaps as None."""
+    return [None if pd.isna(cell) else value(cell) for cell in column.tolist()]
+
+
+def value(cell):
+    try:
+        return float(cell)
+    except ValueError:
+        return str(cell)
+
+
+class TestPage:
+    def test_all_sections_are_there(self, text):
+        assert headings(text) == SECTIONS
+
+    def test_tags_are_balanced_and_nothing_is_fetched(self, text, page):
+        assert page.open == []
+        words = re.sub(r"base64,[^\"]*", "", text)
+        assert not re.search(r"https?:|//|url\(|@import|<script|<link|<iframe", words)
+
+    def test_every_picture_is_inside_and_has_words(self, page):
+        sources = page.of("img", "src")
+        assert len(sources) == len(page.of("img", "alt")) == 7
+        assert all(source.startswith("data:image/png;base64,") for source in sources)
+        assert all(len(words) > 30 for words in page.of("img", "alt"))
+
+    def test_every_table_is_there_to_four_digits(self, tables, page):
+        for name in set(tables) - NOT_ON_PAGE:
+            shown_rows = cells(tables[name])
+            if not name.startswith("individual"):
+                assert all(row in page.rows for row in shown_rows[:10]), name
+
+    def test_shares_of_every_rule_stand_with_their_intervals(self, tables, page):
+        shares = tables["shares"].set_index(["product", "rule"])
+        rules = ("first_choice", "share_of_preference", "randomized_first_choice")
+        for name in [*PACKS, "none"]:
+            assert [name, *(with_interval(shares.loc[(name, rule)]) for rule in rules)] in page.rows
+
+    def test_holdouts_and_chosen_parameters_are_told(self, found, tables, page):
+        for name, value in tables["holdout"].itertuples(index=False):
+            assert [name, f"{value:.4g}"] in page.rows
+        assert ["C", shown(found.C)] in page.rows
+        assert ["scale of utilities", shown(found.calibration.scale)] in page.rows
+        best = (found.curve.C_best, 1 / found.curve.C_best, found.curve.best)
+        assert any(row[:4] == ["best", *map(shown, best)] for row in page.rows)
+
+    def test_first_respondent_who_contradicts_himself_is_shown(self, tables, page):
+        rows = tables["contradictions"]
+        mine = rows[rows["respondent"] == rows["respondent"].iloc[0]]
+        assert all(row in page.rows for row in cells(mine))
+
+    def test_findings_come_first_in_words(self, found, tables, text):
+        first = tables["importances"].set_index("attribute")["estimate"].idxmax()
+        assert f"What moves choices most is {first}" in text
+        hits = 100 * found.agreement["hit rate"]
+        assert f"tasks held out {hits:.0f} % were predicted, by chance it would be 25 %" in text
+
+    def test_conclusions_are_told_with_their_intervals_of_C(self, found, page):
+        for name, words in found.stability.words_at(found.C).items():
+            assert [name, words] in page.rows
+
+    def test_text_of_users_is_escaped(self):
+        frame = parts().study.to_frame().rename(columns={"brand": "<b>brand"})
+        frame["<b>brand"] = frame["<b>brand"].astype(object).replace({"Alba": "<script>$x_1"})
+        roles = {**parts().study.arguments, "attributes": ["<b>brand", "price"]}
+        given = parts(ConjointStudy.from_frame(frame, **roles))
+        plan = SurveyPlan(pooling="aggregate", C_max=0.1, folds=2, refits=2)
+        other = survey(plan, {"<i>": {"<b>brand": "Brio", "price": 9}}, "price", given)
+        text = survey_report_html(other)
+        assert not re.search("<script|<b>|<i>", text)
+        assert "<script>$x_1" in {cell for row in Page(text).rows for cell in row}
+
+    def test_without_price_holdouts_and_products_their_sections_are_missing(self):
+        study = parts().train
+        plan = SurveyPlan(shrinkage=(0.5,), C_max=0.1, folds=2, group_size=3)
+        text = survey_report_html(survey(plan, None, None, Parts(study, study, None)))
+        missing = {"Order reversals", "Willingness to pay", "Simulated market", "Holdout tasks"}
+        assert headings(text) == [name for name in SECTIONS if name not in missing]
+        assert "chosen in pools of at most 3 respondents" in text
+        assert "the exact paths of 2 pools of at most 3" in text
+
+    def test_linear_price_and_different_tasks_are_told(self):
+        study = mixed_study(respondents=4)
+        given = Parts(study, *study.split_holdout(last=1))
+        plan = SurveyPlan(pooling="individual", C_max=0.1, folds=2, orders={"price": "falls"})
+        text = survey_report_html(survey(plan, None, "price", given))
+        assert "No task was seen alike" in text
+        assert "The orders of price were kept by force" in text
+        assert Attribute.linear("price").labels[0] in {cell for row in Page(text).rows for cell in row}
+
+    def test_how_intervals_came_about_is_said(self, found):
+        refitted = survey(SurveyPlan(pooling="aggregate", C_max=0.1, folds=2, refits=2), None)
+        assert "2 draws of respondents that the model was fitted to anew" in intervals(refitted)
+        assert "1000 draws" in intervals(found)
+
+
+class TestSummary:
+    def test_terminal_tells_what_was_chosen_and_how_well_it_does(self, found, tables):
+        lines = survey_summary(found, tables)
+        assert lines["study"].startswith("6 respondents, 48 tasks to learn from, and 12 tasks held out")
+        assert lines["chosen"].startswith(f"C = {found.C:.4g}, γ = {found.shrinkage:g} (shrinkage)")
+        measured = found.agreement
+        for name in ("hit rate", "root likelihood"):
+            assert f"{name} {measured[name]:.3f}" in lines["holdouts"]
+        shares = found.simulator("share_of_preference").shares(found.market.scenario)["share"]
+        assert f"ours {100 * shares['ours']:.0f} %" in lines["shares"]
+
+
+class TestWorkbook:
+    def test_there_is_a_sheet_for_every_table_after_a_list_of_them(self, book, tables):
+        assert book.sheetnames == ["contents", *tables]
+        rows = list(book["contents"].iter_rows(values_only=True))
+        assert rows == [("sheet", "holds"), *((name, TITLES[name]) for name in tables)]
+
+    def test_headers_stay_and_columns_are_wide_enough(self, book, tables):
+        for name, table in tables.items():
+            sheet = book[name]
+            assert sheet.freeze_panes == "A2"
+            for place, column in enumerate(table.columns, start=1):
+                letter = sheet.cell(row=1, column=place).column_letter
+                assert min(len(str(column)), WIDEST) <= sheet.column_dimensions[letter].width
+
+    def test_sheets_and_files_hold_the_tables(self, book, tables, tmp_path):
+        for file, content in table_files(tmp_path, tables).items():
+            file.write_bytes(content)
+        for name, table in tables.items():
+            written = pd.read_csv(tmp_path / f"{name}.csv", dtype=str, keep_default_na=False, na_values=[""])
+            header, *rows = book[name].iter_rows(values_only=True)
+            sheet = pd.DataFrame(rows, columns=header)
+            assert list(written.columns) == list(header) == [str(column) for column in table.columns]
+            for column in table.columns:
+                wanted = values(table[column])
+                assert values(written[str(column)]) == wanted, name
+                # Excel keeps 16 digits
+                pairs = zip(values(sheet[str(column)]), wanted, strict=True)
+                assert all(one == other or abs(one / other - 1) < 1e-14 for one, other in pairs), name
+
+
+def test_empty_tables_are_left_out_of_a_page(found, tables):
+    assert Draft(found, {**tables, "duplicates": tables["duplicates"].iloc[:0]}).table("duplicates") == ""
