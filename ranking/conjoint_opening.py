@@ -85,6 +85,7 @@ def plan_of(fitting: Fitting, study: ConjointStudy) -> SurveyPlan:
     if fitting.pooling == "individual" and fitting.refits is not None:
         raise DataError("--refits is for pooled part-worths: everyone alone is the same in every draw")
     return SurveyPlan(
+        metric=fitting.metric,
         choice=fitting.choice,
         folds=fitting.folds,
         seed=fitting.seed,

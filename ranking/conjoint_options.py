@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ranking.conjoint.fitted import Pooling
+from ranking.conjoint.search import Metric
 from ranking.conjoint.simulator import Rule
 from ranking.conjoint.wide import PATTERN
 from ranking.study import Choice
@@ -135,6 +136,10 @@ class Fitting:
         ),
     ] = None
     c_max: Annotated[float, typer.Option(help="Where paths in C end.")] = 0.5
+    metric: Annotated[
+        Metric,
+        typer.Option(help="What C and γ are chosen by in the folds: hits, or how probable choices are."),
+    ] = "hit_rate"
     choice: Annotated[
         Choice, typer.Option(help="The best C, or the most regularised within a standard error of it.")
     ] = "best"

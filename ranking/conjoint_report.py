@@ -61,7 +61,7 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
     lines = {
         "study": f"{_sizes(survey)}, from {survey.source}",
         "chosen": f"C = {survey.C:.4g}{gamma} ({survey.plan.pooling}), on {survey.how_chosen}",
-        "folds": f"hit rate {survey.search.best_score_:.3f}",
+        "folds": f"{survey.metric} {survey.search.best_score_:.3f}",
         "calibration": str(survey.calibration),
         "importances": ", ".join(f"{k} {v:.0f} %" for k, v in _estimates(tables).items()),
         "contradictions": f"in the choices of {len(survey.conflicts)} "

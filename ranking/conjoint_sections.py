@@ -34,6 +34,10 @@ POOLS = {
     "shrinkage": "Respondent r has v₀ + uᵣ, and ½‖v‖² is ‖v₀‖²/(2γ) + Σ ‖uᵣ‖²/(2(1 − γ)): near γ = 0 "
     "everyone is alone, near γ = 1 all are alike.",
 }
+EVALUATED = {
+    "hit_rate": "at every C",
+    "root_likelihood": "at ten C for every factor of ten, each with the scale that suits it best",
+}
 RULES = {
     "first_choice": "Everyone takes the product of largest utility.",
     "share_of_preference": "Everyone takes each product with its logit probability.",
@@ -85,9 +89,8 @@ def model_section(draft: Draft) -> Iterator[str]:
 
 
 def _how_chosen(survey: Survey) -> str:
-    folds = (
-        f"C{' and γ' if survey.shrinkage is not None else ''} were chosen by {survey.how_chosen}, at every C."
-    )
+    chosen = "C and γ were" if survey.shrinkage is not None else "C was"
+    folds = f"{chosen} chosen by the {survey.metric} in {survey.how_chosen}, {EVALUATED[survey.plan.metric]}."
     if not survey.is_grouped:
         return folds
     return (

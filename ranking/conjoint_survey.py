@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
+from sklearn.base import clone
 
 from ranking.conjoint import (
     Calibration,
@@ -20,12 +21,10 @@ from ranking.conjoint import (
     ConjointPath,
     ConjointPathCV,
     ConjointStudy,
-    ConjointSVM,
     Scenario,
     Simulator,
     agreement,
     attribute_ranges,
-    calibrate,
     common_shares,
     find_conflicts,
     refit_bootstrap,
@@ -75,6 +74,7 @@ class SurveyPlan(Plan):
             path,
             {"shrinkage": list(self.shrinkage)} if self.pooling == "shrinkage" else None,
             cv=self.folds,
+            metric=self.metric,
             choice=self.choice.replace("-", "_"),
             group_size=self.group_size,
             n_jobs=self.n_jobs,
@@ -91,20 +91,6 @@ class Market:
     rule: Rule = "share_of_preference"
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A way to estimate part-worths that can be handed to other processes."""
-
-    model: ConjointSVM
-
-    def __call__(self, study: ConjointStudy) -> Any:
-        """Return part-worths of every respondent, or one row where all have the same."""
-        fitted = self.model.fit(study)
-        if self.model.pooling == "aggregate":
-            return pd.Series(fitted.common_part_worths_, index=study.columns)
-        return fitted.individual_part_worths_
-
-
 @dataclass(frozen=True, eq=False)
 class Survey:
     """A fitted model with what it was fitted to and chosen by, and how its utilities become probabilities."""
@@ -113,7 +99,6 @@ class Survey:
     parts: Parts
     plan: SurveyPlan
     search: ConjointPathCV
-    calibration: Calibration
     bootstrap: Bootstrap
     stability: Stability
     conflicts: dict[Any, Conflict]
@@ -132,13 +117,23 @@ class Survey:
         return self.search.best_params_.get("shrinkage")
 
     @property
+    def calibration(self) -> Calibration:
+        """The scale that makes probabilities of utilities, from the folds that C was chosen by."""
+        return self.search.calibration_
+
+    @property
     def curve(self) -> SelectionCurve:
-        """The hit rate at every C that C was chosen by."""
+        """The metric over C that C was chosen by."""
         return self.search.curve_
 
     @property
+    def metric(self) -> str:
+        """What C was chosen by, in words."""
+        return self.plan.metric.replace("_", " ")
+
+    @property
     def how_chosen(self) -> str:
-        """What the hit rate was taken of, in words."""
+        """What the metric was taken of, in words."""
         return f"{self.plan.folds} folds of the training tasks"
 
     @property
@@ -195,7 +190,7 @@ def conduct_survey(
     plan = SurveyPlan() if plan is None else plan
     tell: Watch = (lambda text: None) if watch is None else watch
     begin = time.perf_counter()
-    search, calibration = choose(parts.train, plan, watch)
+    search = choose(parts.train, plan, watch)
     _require_preferences(search, parts.train)
     tell("drawing respondents")
     bootstrap = drawn(search, parts.train, plan)
@@ -207,9 +202,7 @@ def conduct_survey(
     tell("looking for contradictions")
     conflicts = find_conflicts(parts.train, plan.orders or None)
     seconds = time.perf_counter() - begin
-    return Survey(
-        source, parts, plan, search, calibration, bootstrap, stability, conflicts, price, market, seconds
-    )
+    return Survey(source, parts, plan, search, bootstrap, stability, conflicts, price, market, seconds)
 
 
 def _require_preferences(search: ConjointPathCV, train: ConjointStudy) -> None:
@@ -221,16 +214,10 @@ def _require_preferences(search: ConjointPathCV, train: ConjointStudy) -> None:
         )
 
 
-def choose(
-    train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None
-) -> tuple[ConjointPathCV, Calibration]:
+def choose(train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None) -> ConjointPathCV:
     """Return a model with parameters chosen, and the scale of its utilities, by folds of the same tasks."""
-    search = plan.search()
-    search.fit(train, progress=None if watch is None else lambda k, n: watch(f"{k} of {n} folds"))
-    if watch is not None:
-        watch("calibrating utilities")
-    estimate = _estimate(search)
-    return search, calibrate(estimate, train, k=plan.folds, random_state=plan.seed, n_jobs=plan.n_jobs)
+    told = None if watch is None else lambda k, n: watch(f"{k} of {n} folds")
+    return plan.search().fit(train, progress=told)
 
 
 def drawn(search: ConjointPathCV, train: ConjointStudy, plan: SurveyPlan) -> Bootstrap:
@@ -238,10 +225,5 @@ def drawn(search: ConjointPathCV, train: ConjointStudy, plan: SurveyPlan) -> Boo
     refits = plan.refits or (AGGREGATE_REFITS if plan.pooling == "aggregate" else 0)
     if not refits:
         return respondent_bootstrap(search.individual_part_worths_, train, random_state=plan.seed)
-    return refit_bootstrap(_estimate(search), train, refits, plan.seed, plan.n_jobs)
-
-
-def _estimate(search: ConjointPathCV) -> Estimate:
-    """Return the chosen way to estimate, with one process, as it is called in several."""
-    parameters = search.best_estimator_.get_params() | {"n_jobs": None}
-    return Estimate(ConjointSVM(**parameters))
+    alone = clone(search.best_estimator_).set_params(n_jobs=None)
+    return refit_bootstrap(alone, train, refits, plan.seed, plan.n_jobs)

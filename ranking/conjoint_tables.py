@@ -37,7 +37,7 @@ TITLES = {
     "straight_liners": "Respondents who nearly always chose the same alternative",
     "duplicates": "Tasks with two equal alternatives",
     "compared": "What was compared, the best first",
-    "hit_rate_over_C": "Hit rate in the folds, for every C",
+    "folds_over_C": "What C was chosen by, over C",
     "part_worths": "Part-worths, zero-centred diffs, means over respondents",
     "raw_part_worths": "Part-worths as they were estimated, means over respondents",
     "importances": "Importances in per cent, means over respondents",
@@ -92,7 +92,7 @@ def settings(survey: Survey) -> dict[str, Any]:
         found["shrinkage γ"] = survey.shrinkage
     return found | {
         "scale of utilities": scale,
-        "hit rate in the folds": survey.search.best_score_,
+        f"{survey.metric} in the folds": survey.search.best_score_,
         "largest C": float(plan.C_max),
         "orders kept": "; ".join(f"{name}: {order}" for name, order in plan.orders.items()) or "none",
         "folds of tasks": plan.folds,
@@ -114,11 +114,11 @@ def _card_tables(survey: Survey) -> dict[str, pd.DataFrame]:
 
 def _choice_tables(survey: Survey) -> dict[str, pd.DataFrame]:
     curve = survey.curve
-    steps = {"C_from": curve.edges[:-1], "C_to": curve.edges[1:], "hit_rate": curve.values}
+    steps = {"C_from": curve.edges[:-1], "C_to": curve.edges[1:], survey.plan.metric: curve.values}
     return {
         "settings": pd.DataFrame({"what": list(settings(survey)), "value": list(settings(survey).values())}),
-        "compared": survey.search.results().rename(columns={"best": "hit_rate"}),
-        "hit_rate_over_C": pd.DataFrame({**steps, "standard_error": curve.errors}),
+        "compared": survey.search.results().rename(columns={"best": survey.plan.metric}),
+        "folds_over_C": pd.DataFrame({**steps, "standard_error": curve.errors}),
     }
 
 

@@ -83,8 +83,8 @@ def simulate(
 def _fitted(parts: Parts, plan: SurveyPlan, rule: Rule) -> Simulator:
     """Return the simulator of a model that is fitted as `ranking conjoint` does it."""
     with progress_line() as watch:
-        search, calibration = choose(parts.train, plan, watch)
-        return _simulator(drawn(search, parts.train, plan), parts, rule, calibration.scale)
+        search = choose(parts.train, plan, watch)
+        return _simulator(drawn(search, parts.train, plan), parts, rule, search.calibration_.scale)
 
 
 def _simulator(bootstrap: Bootstrap, parts: Parts, rule: Rule, scale: float | None) -> Simulator:

@@ -9,7 +9,7 @@ May touch: `errors`, `search`, `selection`, `study`, `splitting`, `fitted`, `hit
 from collections.abc import Iterator
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,8 @@ from ranking.selection import SelectionCurve
 
 # A study to learn from, and one to judge by.
 StudyFold = tuple[ConjointStudy, ConjointStudy]
-METRICS = ("hit_rate", "root_likelihood")
+Metric = Literal["hit_rate", "root_likelihood"]
+METRICS = get_args(Metric)
 
 
 class ConjointPathCV(PathSearch):

@@ -21,7 +21,7 @@ from tests.ranking.surveys import parts, survey
 SECTIONS = ["Result", "The study", "The model", "Importances", "Part-worths", "Order reversals"]
 SECTIONS += ["Willingness to pay", "Simulated market", "Holdout tasks", "Contradictions", "Stability over C"]
 # Tables too long for a page, and those it tells in another form.
-NOT_ON_PAGE = {"settings", "hit_rate_over_C", "holdout", "shares", "sensitivity", "price_curve"}
+NOT_ON_PAGE = {"settings", "folds_over_C", "holdout", "shares", "sensitivity", "price_curve"}
 NOT_ON_PAGE |= {"importances_over_C", "first_choices_over_C", "contradictions"}
 
 
