@@ -4,6 +4,7 @@ Room: words in, text on stdout and files out.
 May touch: everything to its left.
 """
 
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from ranking.conjoint.example import FILE, PACKAGE
 from ranking.conjoint_opening import open_scenario, open_study, plan_of, price_of
 from ranking.conjoint_options import Fitting, Reading, spread
 from ranking.conjoint_report import survey_report_html, survey_summary
-from ranking.conjoint_survey import Market, conduct_survey
+from ranking.conjoint_survey import Market, Survey, conduct_survey
 from ranking.conjoint_tables import TITLES, survey_tables
 from ranking.conjoint_workbook import table_files, workbook_bytes
 from ranking.delivery import announce
 from ranking.errors import DataError
+from ranking.estimates import estimates_text, one_decimal, percent
 from ranking.files import write_all
 from ranking.opening import PAGES, require_output
 from ranking.terminal import lined_up, progress_line, say
@@ -81,7 +83,7 @@ def conjoint(
         tables = survey_tables(survey)
         page = survey_report_html(survey, tables) if report else ""
     written = _write(report, page, tables) if report else []
-    announce(lined_up(survey_summary(survey, tables)), written)
+    announce("\n\n".join([lined_up(survey_summary(survey, tables)), *_texts(survey, tables)]), written)
 
 
 def require_outputs(report: Path | None, inputs: list[Path]) -> None:
@@ -114,6 +116,18 @@ def _write(report: Path, page: str, tables: dict[str, pd.DataFrame]) -> list[Pat
         if name not in tables:
             (folder / f"{name}.csv").unlink(missing_ok=True)
     return [report, workbook, folder]
+
+
+def _texts(survey: Survey, tables: dict[str, pd.DataFrame]) -> Iterator[str]:
+    """Yield the tables one looks at first."""
+    forms = {"estimate": one_decimal}
+    yield estimates_text(tables["importances"].set_index("attribute"), "Importances in per cent", forms)
+    worths = tables["part_worths"].set_index(["attribute", "level"])
+    yield estimates_text(worths, "Part-worths, zero-centred diffs", forms)
+    if survey.market is not None:
+        rule = survey.market.rule
+        shares = tables["shares"].query("rule == @rule").set_index("product")
+        yield estimates_text(shares, f"Shares by {rule}", {"share": percent})
 
 
 def _folder(report: Path) -> Path:

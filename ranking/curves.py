@@ -131,7 +131,8 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
         axes.plot(C, curve.at(C), markersize=7, markeredgecolor="white", zorder=4, label=label, **style)
     better = "" if curve.greater_is_better else ", less is better"
     axes.set_ylabel(plain(metric.replace("_", " ")) + better)
-    set_title(axes, f"{counted(len(curve.values), 'step')} of the metric, known at every C")
+    known = ", known at every C" if curve.is_exact else ", each evaluated at one C"
+    set_title(axes, f"{counted(len(curve.values), 'step')} of the metric{known}")
     place_legend(axes, ax is None, columns=2)
     return axes
 

@@ -112,10 +112,11 @@ def selection_section(study: Chosen) -> Iterator[str]:
     yield left_out(len(intervals) - MOST_INTERVALS, "interval")
     worst = curve.values[curve.gains.argmin()]
     words = (
-        f"{metric} over C, a step function of {counted(len(curve.values), 'step')}: best {shown(curve.best)} "
+        f"{metric} over C, {counted(len(curve.values), 'step')}: best {shown(curve.best)} "
         f"at C = {shown(curve.C_best)}, worst {shown(float(worst))}."
     )
-    caption = f"{metric} on {study.how_chosen}, for every C."
+    known = "for every C" if curve.is_exact else f"evaluated at {len(curve.values)} C"
+    caption = f"{metric} on {study.how_chosen}, {known}."
     yield picture(plot_selection(curve, metric=metric), words, caption)
 
 

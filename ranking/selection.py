@@ -41,7 +41,8 @@ class SelectionCurve:
     `errors` are standard errors of the values: over folds where curves were averaged, else over queries if
     there are several. In one query they are those of the jackknife over items for the pairwise accuracy, and
     not known (NaN) for other metrics. `greater_is_better` is False for errors and other losses: what is best
-    is then smallest.
+    is then smallest. `is_exact` is False for metrics that are no step functions, and were evaluated in the
+    middle of each step.
 
     >>> curve = SelectionCurve([0, 1, 4, 16], [0.5, 0.9, 0.8], [0.1, 0.1, 0.1])
     >>> curve.best_intervals, curve.C_best, curve.C_one_standard_error
@@ -52,6 +53,7 @@ class SelectionCurve:
     values: Array
     errors: Array
     greater_is_better: bool = True
+    is_exact: bool = True
 
     def __post_init__(self) -> None:
         for name in ("edges", "values", "errors"):
@@ -185,7 +187,8 @@ def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
     edges = edges[(edges >= lo) & (edges <= hi)]
     values = np.stack([curve.at(edges[:-1]) for curve in curves])
     errors = values.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else curves[0].errors
-    return SelectionCurve(*_merged(edges, values.mean(axis=0), errors), curves[0].greater_is_better)
+    is_exact = all(curve.is_exact for curve in curves)
+    return SelectionCurve(*_merged(edges, values.mean(axis=0), errors), curves[0].greater_is_better, is_exact)
 
 
 def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, Array]:

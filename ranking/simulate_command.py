@@ -22,9 +22,10 @@ from ranking.conjoint_plots import plot_price_curve, plot_shares
 from ranking.conjoint_survey import Parts, SurveyPlan, choose, drawn
 from ranking.delivery import announce, draw
 from ranking.errors import DataError
+from ranking.estimates import estimates_text, one_decimal, percent
 from ranking.files import write_whole
 from ranking.opening import PICTURES, require_output
-from ranking.terminal import progress_line, tabled
+from ranking.terminal import progress_line
 
 Products = Annotated[
     Path,
@@ -100,42 +101,22 @@ def _deliver(
 ) -> None:
     """Print shares, and the price curve if one is wanted; write and draw the last of them."""
     shares = simulator.shares(scenario)
-    texts = [_text(shares, f"Shares by {simulator.rule}, scale {simulator.scale:.4g}", {"share": _percent})]
+    texts = [
+        estimates_text(shares, f"Shares by {simulator.rule}, scale {simulator.scale:.4g}", {"share": percent})
+    ]
     result: pd.DataFrame = shares
     drawing: Callable[[pd.DataFrame], Any] = plot_shares
     if curve is not None:
         product, price = curve
         result, drawing = price_curve(simulator, scenario, product, price), plot_price_curve
-        forms = {"share": _percent, "revenue": _plain}
-        texts.append(_text(result, f"{product} at every {price}, others as they are", forms))
+        forms = {"share": percent, "revenue": one_decimal}
+        texts.append(estimates_text(result, f"{product} at every {price}, others as they are", forms))
     axes = drawing(result) if plot is not None else None
     if out is not None:
         write_whole(out, result.reset_index().to_csv(index=False).encode())
     announce("\n\n".join(texts), [out])
     if axes is not None and plot is not None:
         draw(axes, plot)
-
-
-def _text(table: pd.DataFrame, title: str, forms: dict[str, Any]) -> str:
-    """Return a table of estimates as text; of the first one with its interval."""
-    first, *others = forms
-    rows = [
-        [
-            str(name) if isinstance(name, str) else f"{name:g}",
-            *(forms[first](row[column]) for column in (first, "lo", "hi")),
-            *(forms[column](row[column]) for column in others),
-        ]
-        for name, row in table.iterrows()
-    ]
-    return tabled(title, [str(table.index.name), first, "from", "to", *others], rows)
-
-
-def _percent(value: float) -> str:
-    return "" if value != value else f"{100 * value:.1f} %"
-
-
-def _plain(value: float) -> str:
-    return f"{value:.4g}"
 
 
 def _require_scale(part_worths: Path | None, scale: float | None, rule: Rule) -> None:

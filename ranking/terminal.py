@@ -76,8 +76,8 @@ def lined_up(lines: dict[str, str]) -> str:
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
 
 
-def tabled(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as text, the first column to the left and the others to the right.
+def tabled(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """Return a table as text, the first columns to the left and the others to the right.
 
     >>> print(tabled("Shares", ["product", "share"], [["ours", "52 %"], ["theirs", "7 %"]]))
     Shares
@@ -88,7 +88,7 @@ def tabled(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
     """
     table = Table(box=SIMPLE_HEAD)
     for place, name in enumerate(header):
-        table.add_column(name, justify="right" if place else "left", no_wrap=True)
+        table.add_column(name, justify="right" if place >= left else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     stream = io.StringIO()

@@ -23,7 +23,7 @@ RANKING_LAYERS = """
     conjoint files study ordinal_study conjoint_stability conjoint_survey conjoint_tables conjoint_workbook
     canvas plane curves decisions drawing ordinal_plots plot conjoint_plots page sections report
     ordinal_report conjoint_sections conjoint_report options conjoint_options opening conjoint_words
-    conjoint_opening terminal delivery demo ordinal_command conjoint_command simulate_command cli
+    conjoint_opening terminal estimates delivery demo ordinal_command conjoint_command simulate_command cli
 """
 RANKING = RANKING_LAYERS.split()
 # Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.

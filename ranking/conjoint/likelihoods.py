@@ -34,7 +34,7 @@ def likelihood_curve(judged: Sequence[tuple[ConjointPath, ConjointStudy]]) -> Se
     """
     edges = cell_edges(float(judged[0][0].C_max), min(path.C_end_ for path, _ in judged))
     values = [_root_likelihood(judged, middle((lo, hi))) for lo, hi in pairwise(edges.tolist())]
-    return SelectionCurve(edges, np.array(values), np.full(len(values), np.nan))
+    return SelectionCurve(edges, np.array(values), np.full(len(values), np.nan), is_exact=False)
 
 
 def cell_edges(C_max: float, end: float) -> Array:

@@ -66,6 +66,21 @@ class TestConjoint:
         worths = read("out-tables/individual_part_worths.csv")
         np.testing.assert_allclose(worths, tables["individual_part_worths"], rtol=1e-12)
 
+    def test_tables_to_look_at_first_are_printed_with_their_intervals(self, run, found, tables):
+        _, out, _ = run(f"{COMMAND} --scenario packs.csv")
+        for name in ("importances", "part_worths"):
+            for _, row in tables[name].iterrows():
+                told = r"\s+".join(f"{row[column]:.1f}" for column in ("estimate", "lo", "hi"))
+                assert re.search(rf"{row['attribute']}\s.*{told}", out), (name, row)
+        for name, row in found.simulator("share_of_preference").shares(PACKS).iterrows():
+            told = r"\s+".join(f"{100 * row[column]:.1f} %" for column in ("share", "lo", "hi"))
+            assert re.search(rf"{name}\s+{told}", out)
+
+    def test_choice_by_likelihood_is_that_of_python(self, run):
+        _, out, _ = run(f"{COMMAND} --metric root_likelihood --report out.html")
+        assert "folds           root likelihood" in out
+        assert "evaluated at" in Path("out.html").read_text(encoding="utf-8")
+
     def test_tables_of_an_earlier_report_do_not_stay(self, run, here):
         (here / "out-tables").mkdir()
         for name in ("shares.csv", "notes.txt"):

@@ -44,6 +44,9 @@ class TestCurve:
         )
         np.testing.assert_allclose(together.values, apart.values, rtol=1e-12)
 
+    def test_it_is_known_to_be_no_step_function(self, curve):
+        assert not curve.is_exact
+
     def test_standard_errors_are_not_known(self, curve):
         assert np.isnan(curve.errors).all()
 
