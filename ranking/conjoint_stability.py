@@ -5,7 +5,7 @@ are followed in the pools in which C was chosen: every respondent is in one of t
 lines in C, exactly.
 
 Room: a study, a path estimator and products in; curves and conclusions over C out.
-May touch: `arrays`, `conjoint`; joblib.
+May touch: `conjoint`; joblib.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,6 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from ranking.arrays import Array
 from ranking.conjoint import (
     Conclusions,
     ConjointPath,
@@ -32,6 +31,7 @@ from ranking.conjoint import (
 )
 from ranking.conjoint.search import respondent_groups
 from ranking.conjoint.space import space_of
+from ranking.conjoint.stability import concluded
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,8 @@ class Stability:
     @cached_property
     def leaders(self) -> Conclusions:
         """The most important attribute at every C."""
-        return merged(self.orders, [order[0] for order in self.orders.verdicts])
+        orders = self.orders
+        return concluded(orders.edges, [order[0] for order in orders.verdicts], orders.is_exact)
 
     @cached_property
     def shares(self) -> ShareSteps | None:
@@ -90,18 +91,6 @@ def follow(
     # what was shown to everybody, which is more than a pool has seen
     tracks = Tracks(lines, space_of(study), index, weights)
     return Stability(tracks, study, len(groups), scenario)
-
-
-def merged(conclusions: Conclusions, verdicts: Sequence[Any]) -> Conclusions:
-    """Return other verdicts on the same intervals, equal neighbours made one.
-
-    >>> orders = Conclusions(np.array([0, 1, 4]), (("a", "b"), ("a = b",)), True)
-    >>> merged(orders, ["a", "a"]).edges.tolist()
-    [0, 4]
-    """
-    new = [k for k in range(len(verdicts)) if k == 0 or verdicts[k] != verdicts[k - 1]]
-    edges: Array = np.append(conclusions.edges[new], conclusions.edges[-1])
-    return Conclusions(edges, tuple(verdicts[k] for k in new), conclusions.is_exact)
 
 
 def told(conclusions: Conclusions, C: float) -> str:
