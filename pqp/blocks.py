@@ -102,7 +102,7 @@ def _own_blocks(blocks: Blocks, items: Array) -> Array:
     return np.asarray(result)
 
 
-@compiled
+@compiled_inside
 def solve_by_blocks(blocks: Blocks, place: Array, right: Array) -> Array:
     """Return S_RR⁻¹ times a vector."""
     result, inner = np.zeros(len(right)), np.zeros(len(blocks.K))
@@ -119,7 +119,7 @@ def solve_by_blocks(blocks: Blocks, place: Array, right: Array) -> Array:
     return result
 
 
-@compiled
+@compiled_inside
 def column_by_blocks(blocks: Blocks, place: Array, count: int, item: int) -> Array:
     """Return the column of S_RR⁻¹ that belongs to an item of R."""
     result, g = np.zeros(count), blocks.group[item]
@@ -143,7 +143,7 @@ def diagonal_by_blocks(blocks: Blocks, place: Array, count: int) -> Array:
     return result
 
 
-@compiled
+@compiled_inside
 def enter_block(blocks: Blocks, place: Array, item: int, new: int) -> bool:
     """Let an item enter its block, its place being new, if its pivot there can be trusted; tell if it did."""
     shared, g = len(blocks.K), blocks.group[item]
@@ -196,7 +196,7 @@ def _add_border(blocks: Blocks, g: int, solved: Array, schur: float) -> None:
     last[count] = 1.0 / schur
 
 
-@compiled
+@compiled_inside
 def leave_block(blocks: Blocks, place: Array, item: int, last: int) -> bool:
     """Let an item leave its block if its pivot there can be trusted, and tell if it did.
 

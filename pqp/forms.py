@@ -19,6 +19,7 @@ from pqp.matrices import MatrixData, is_sparse
 
 # Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy; no C calls it.
 KEPT: dict[str, Any] = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+INSIDE = KEPT | {"no_cpython_wrapper": True}
 Function = TypeVar("Function", bound=Callable[..., Any])
 NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED, GROUPED = range(7)
 
@@ -30,7 +31,7 @@ def compiled(function: Function) -> Function:
 
 def compiled_inside(function: Function) -> Function:
     """Return a function that compiled code alone calls: the way in from Python takes long to compile."""
-    return njit(**(KEPT | {"no_cpython_wrapper": True}))(function)
+    return njit(**INSIDE)(function)
 
 
 def compiled_in_any_order(function: Function) -> Function:
@@ -39,8 +40,8 @@ def compiled_in_any_order(function: Function) -> Function:
 
 
 def summed_in_any_order(function: Function) -> Function:
-    """Return a function compiled so that sums of numbers, which need not be finite, change their order."""
-    return njit(**KEPT, fastmath={"reassoc", "nsz", "contract"})(function)
+    """Return a function that compiled code alone calls, whose sums, finite or not, may change their order."""
+    return njit(**INSIDE, fastmath={"reassoc", "nsz", "contract"})(function)
 
 
 def frozen(values: Array) -> Array:
