@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import ACCURATE, ROUNDING, Array
-from pqp.forms import Form, compiled
+from pqp.forms import Form, compiled, compiled_inside
 from pqp.kernels import add_product, column_of
 from pqp.scanning import first_row, top_of
 from pqp.stairs import PINNED
@@ -78,7 +78,7 @@ def fill_block(
     return number, count
 
 
-@compiled
+@compiled_inside
 def _advance(form: Form, tables: Tables, packed: Packed, number: int, state: Pass) -> None:
     """Bring steps and held lines from one line to the next."""
     for k in range(packed.change_ends[number], packed.change_ends[number + 1]):
@@ -98,7 +98,7 @@ def outside(tables: Tables, item: int, step: int, part: int) -> float:
     return 0.0 if PINNED[step] == tables.is_row[item] else tables.held[step, item, part]
 
 
-@compiled
+@compiled_inside
 def _continues(packed: Packed, number: int, state: Pass) -> bool:
     """Tell whether a line begins where the one before ended, looking only at what may differ."""
     mu, gap, height = packed.starts[number], 0.0, 0.0
@@ -115,7 +115,7 @@ def _continues(packed: Packed, number: int, state: Pass) -> bool:
     return gap <= ACCURATE * height
 
 
-@compiled
+@compiled_inside
 def _write(form: Form, packed: Packed, number: int, mu: float, state: Pass, block: Block, at: int) -> None:
     """Write one point: all v of a line at one mu."""
     v, first, last = block.v[at], packed.unknown_ends[number], packed.unknown_ends[number + 1]
@@ -166,7 +166,7 @@ def largest_misses(
     return result
 
 
-@compiled
+@compiled_inside
 def _own_miss(form: Form, q: Array, held: Array, mu: float, v: Array, products: Array, item: int) -> float:
     """Return what is left over of one equation beside the sum of its own terms."""
     column = column_of(form, np.arange(len(v)), item)
@@ -196,7 +196,7 @@ def miss_beside(miss: float, limit: float, value: float, height: float) -> float
     return share if share == share else np.inf
 
 
-@compiled
+@compiled_inside
 def _heights(tables: Tables, couples: Array, v: Array, products: Array, tops: Array) -> Array:
     """Return for both kinds the largest number that goes into their v and, beside it, into their g.
 

@@ -7,7 +7,7 @@ They solve  P_E w = A_Eᵀy − c_E,  so rows see  A_E w = G y + r  with
 and a problem in (w, ξ) costs what its dual costs. G is known by its factors.
 
 Room: a block of P and columns of A in; G, r and w out.
-May touch: `field`, `matrices`.
+May touch: `field`, `matrices`, `forms`, `grouping`, `kernels`.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from pqp.field import Array
-from pqp.forms import Part, factored_part, part_of, sparse_factored_part
+from pqp.forms import Part, factored_part, part_of
+from pqp.grouping import sparse_factor_part
 from pqp.kernels import product_of
 from pqp.matrices import MatrixData, block_of, dense_matrix, is_sparse
 
@@ -71,7 +72,7 @@ class Elimination:
         if self._expanded is not None:
             return part_of(self._expanded)
         if is_sparse(self.columns):
-            return sparse_factored_part(self.columns, self.inverse, np.empty(0))
+            return sparse_factor_part(self.columns, self.inverse, np.empty(0))
         return factored_part(self._weighted, self.columns, np.empty(0))
 
     def product(self, indices: Array, values: Array) -> Array:

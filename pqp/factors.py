@@ -1,7 +1,7 @@
 """Factors: Hessians known by less than their entries, which stay convex and never grow to n × n.
 
 Room: a factor in, its products and entries in either arithmetic out.
-May touch: `errors`, `field`, `matrices`, `convexity`.
+May touch: `errors`, `field`, `matrices`, `forms`, `grouping`, `kernels`, `convexity`.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ import numpy as np
 from pqp.convexity import as_convex, is_decided_exactly, require_convex
 from pqp.errors import ProblemError
 from pqp.field import FLOAT, Array, Field, as_numbers, exact_array, exact_product, float_array, infinite
-from pqp.forms import Part, factored_part, paired_part, part_of, sparse_factored_part
+from pqp.forms import GROUPED, Part, factored_part, paired_part, part_of
+from pqp.grouping import grouped_block, sparse_factor_part
 from pqp.kernels import product_of
 from pqp.matrices import (
     MatrixData,
@@ -81,7 +82,7 @@ class Gram:
             return part_of(self._expanded)
         added = self._added if self.d is not None else np.empty(0)
         if is_sparse(self._factor):
-            return sparse_factored_part(self._factor, np.ones(self._factor.shape[1]), added)
+            return sparse_factor_part(self._factor, np.ones(self._factor.shape[1]), added)
         return factored_part(self._factor, self._factor, added)
 
     def product(self, indices: Array, values: Array) -> Array:
@@ -99,6 +100,8 @@ class Gram:
         """Return P[rows, columns] in float64."""
         if self._expanded is not None:
             return block_of(self._expanded, rows, columns)
+        if self.part.kind == GROUPED:
+            return grouped_block(self.part, rows, columns)
         product = dense_matrix(self._factor[rows] @ self._factor[columns].T)
         return product if self.d is None else product + diagonal_block(self._added, rows, columns)
 

@@ -43,6 +43,11 @@ TIE = 1e-11
 ROUNDING = 1e-13
 # What iterative refinement may leave over, beside the largest number of its kind.
 REFINED = 1e-12
+# Columns that miss the span of others by less than this part of the largest entry are in it.
+SPANNED = 1e-12
+# What many groups share may outweigh what is their own by this factor at the most: so much, times the number
+# of groups, a solution through blocks loses in digits before it is refined.
+OUTWEIGHED = 1e3
 # A slope below this, beside the largest slope, is round-off.
 FLAT = 1e-11
 # A pivot below this part of the terms it is the difference of (or of its column) is not used to update an

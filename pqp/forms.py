@@ -7,7 +7,8 @@ Room: matrices and factors in, records of arrays out. Multiplies nothing.
 May touch: `field`, `matrices`.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
@@ -16,13 +17,31 @@ from scipy.sparse import csr_array
 from pqp.field import Array
 from pqp.matrices import MatrixData, is_sparse
 
-# Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy.
-compiled = njit(cache=True, error_model="numpy")
-# The same for sums and maxima, whose order may change so that several are taken at once.
-compiled_in_any_order = njit(cache=True, error_model="numpy", fastmath=True)
-# The same for sums of numbers that need not be finite.
-summed_in_any_order = njit(cache=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract"})
-NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED = range(6)
+# Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy; no C calls it.
+KEPT: dict[str, Any] = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+INSIDE = KEPT | {"no_cpython_wrapper": True}
+Function = TypeVar("Function", bound=Callable[..., Any])
+NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED, GROUPED = range(7)
+
+
+def compiled(function: Function) -> Function:
+    """Return a function, compiled when it is first called."""
+    return njit(**KEPT)(function)
+
+
+def compiled_inside(function: Function) -> Function:
+    """Return a function that compiled code alone calls: the way in from Python takes long to compile."""
+    return njit(**INSIDE)(function)
+
+
+def compiled_in_any_order(function: Function) -> Function:
+    """Return a function compiled so that several sums or maxima may be taken at once."""
+    return njit(**KEPT, fastmath=True)(function)
+
+
+def summed_in_any_order(function: Function) -> Function:
+    """Return a function that compiled code alone calls, whose sums, finite or not, may change their order."""
+    return njit(**INSIDE, fastmath={"reassoc", "nsz", "contract"})(function)
 
 
 def frozen(values: Array) -> Array:
@@ -50,7 +69,9 @@ NO_ROWS = Rows(NO_VECTOR, NO_INDICES, frozen(np.zeros(1, dtype=np.int64)))
 class Part(NamedTuple):
     """A symmetric matrix: L, L Rᵀ + diag, differences of L over pairs, or S, S diag(weights) Sᵀ + diag.
 
-    Which one it is `kind` tells; L is `left`, R `right`, S `rows`, and diag `added`.
+    Which one it is `kind` tells; L is `left`, R `right`, S `rows`, and diag `added`. If it is grouped, it is
+    L Lᵀ + diag where items of different groups, `first`, have but the first `shared` columns of L in common;
+    no more items of a group are independent than `second` says.
     """
 
     kind: int
@@ -61,6 +82,7 @@ class Part(NamedTuple):
     added: Array = NO_VECTOR
     first: Array = NO_INDICES
     second: Array = NO_INDICES
+    shared: int = 0
 
 
 NO_PART = Part(NOTHING)
@@ -103,6 +125,18 @@ def paired_part(K: Array, first: Array, second: Array) -> Part:
     return Part(PAIRED, left=_floats(K), first=_integers(first), second=_integers(second))
 
 
+def grouped_part(left: Array, shared: int, group: Array, ranks: Array, added: Array) -> Part:
+    """Return left leftᵀ + diag(added) as a part, columns beyond the shared ones being those of a group."""
+    return Part(
+        GROUPED,
+        left=_floats(left),
+        first=_integers(group),
+        second=_integers(ranks),
+        added=_floats(added),
+        shared=shared,
+    )
+
+
 def form_of(size: int, H: Part, G: Part, B: MatrixData | None) -> Form:
     """Return the form of a system without units."""
     dense, rows = (NO_MATRIX, NO_MATRIX), (NO_ROWS, NO_ROWS)
@@ -116,7 +150,7 @@ def form_of(size: int, H: Part, G: Part, B: MatrixData | None) -> Form:
 def restricted(part: Part, items: Array) -> Part:
     """Return the block of a symmetric part that belongs to some items."""
     left, right = part.left, part.right
-    if part.kind in (DENSE, FACTORED):
+    if part.kind in (DENSE, FACTORED, GROUPED):
         left = left[items][:, items] if part.kind == DENSE else left[items]
     return part._replace(
         left=_floats(left),
@@ -124,7 +158,7 @@ def restricted(part: Part, items: Array) -> Part:
         rows=_restricted_rows(part, items),
         added=_floats(part.added[items]) if len(part.added) else part.added,
         first=_integers(part.first[items]) if len(part.first) else part.first,
-        second=_integers(part.second[items]) if len(part.second) else part.second,
+        second=_integers(part.second[items]) if part.kind == PAIRED else part.second,
     )
 
 

@@ -4,11 +4,12 @@ With signs J = ±1 the matrix S = J M is symmetric; for a set R of items this cl
 
 .. math:: S_{RR}^{-1}, \qquad M_{RR}^{-1} = S_{RR}^{-1} J_R
 
-Entering borders the inverse, leaving takes a Schur complement, both in O(|R|²). The compiled functions work
-on the arrays of an `Inverse`, its `core`.
+Entering borders the inverse, leaving takes a Schur complement, both in O(|R|²). Where S is block diagonal but
+for a few columns, the inverse is kept by `blocks` and never formed. The compiled functions work on the arrays
+of an `Inverse`, its `core`.
 
 Room: columns of a symmetric matrix in, solutions out. Knows no staircase and no parameter.
-May touch: `errors`, `field`.
+May touch: `errors`, `field`, `forms`, `blocks`.
 """
 
 from typing import NamedTuple
@@ -16,29 +17,47 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError, inv
 
+from pqp.blocks import (
+    Blocks,
+    column_by_blocks,
+    diagonal_by_blocks,
+    enter_block,
+    leave_block,
+    no_blocks,
+    rebuild_blocks,
+    solve_by_blocks,
+)
 from pqp.errors import NumericalTroubleError
 from pqp.field import Array
-from pqp.forms import compiled
+from pqp.forms import compiled, compiled_inside
 
 # How much room the arrays have beyond what is needed when they must grow.
 GROWTH = 2
 
 
 class Core(NamedTuple):
-    """The arrays of an inverse: places of items, items of places, values, and how many of them are in use."""
+    """The arrays of an inverse: places of items, items of places, values, how many are in use, and blocks.
+
+    With blocks there are no values.
+    """
 
     place: Array
     items: Array
     values: Array
     used: Array
+    blocks: Blocks
 
 
 class Inverse:
     """The inverse of S_RR; `items` lists R in the order of its rows, `place` is -1 outside R."""
 
-    def __init__(self, size: int, capacity: int = 32) -> None:
+    def __init__(self, size: int, capacity: int = 32, blocks: Blocks | None = None) -> None:
         place, items = np.full(size, -1, dtype=np.int64), np.empty(capacity, dtype=np.int64)
-        self.core = Core(place, items, np.empty((capacity, capacity)), np.zeros(1, dtype=np.int64))
+        blocks = no_blocks() if blocks is None else blocks
+        side = 0 if len(blocks.group) else capacity
+        self.core = Core(place, items, np.empty((side, side)), np.zeros(1, dtype=np.int64), blocks)
+        if self.has_blocks:
+            self._give_room(capacity)
 
     @property
     def count(self) -> int:
@@ -56,10 +75,15 @@ class Inverse:
         return self.core.items[: self.core.used[0]]
 
     @property
+    def has_blocks(self) -> bool:
+        """Whether the inverse is kept by blocks."""
+        return len(self.core.blocks.group) > 0
+
+    @property
     def values(self) -> Array:
-        """S_RR⁻¹."""
+        """S_RR⁻¹, formed if it is kept by blocks."""
         count = self.core.used[0]
-        return self.core.values[:count, :count]
+        return self.columns(np.arange(count)) if self.has_blocks else self.core.values[:count, :count]
 
     @property
     def is_full(self) -> bool:
@@ -68,52 +92,105 @@ class Inverse:
 
     def column(self, item: int) -> Array:
         """Return the column of S_RR⁻¹ that belongs to an item of R."""
-        return self.values[:, self.place[item]]
+        return column(self.core, item)
+
+    def columns(self, places: Array) -> Array:
+        """Return the columns of S_RR⁻¹ at some places."""
+        if not self.has_blocks:
+            return self.values[:, places]
+        return _beside([self.column(item) for item in self.items[places]], self.count)
+
+    def times(self, block: Array) -> Array:
+        """Return S_RR⁻¹ times a block."""
+        if not self.has_blocks:
+            return self.values @ block
+        return _beside([solve(self.core, np.ascontiguousarray(right)) for right in block.T], self.count)
+
+    def top(self) -> float:
+        """Return the largest entry of S_RR⁻¹; of one kept by blocks, which is definite, from its diagonal."""
+        if not self.has_blocks:
+            return float(np.abs(self.values).max(initial=0.0))
+        diagonal = diagonal_by_blocks(self.core.blocks, self.place, self.count)
+        return float(np.abs(diagonal).max(initial=0.0))
 
     def reach(self, column: Array, corner: float) -> tuple[Array, float]:
         """Return S_RR⁻¹ s and the Schur complement s_ii − sᵀ S_RR⁻¹ s of an item outside R."""
         solved = solve(self.core, column)
         return solved, corner - float(column @ solved)
 
-    def enter(self, item: int, solved: Array, schur: float) -> None:
-        """Add an item, given what `reach` returned for it."""
+    def enter(self, item: int, solved: Array, schur: float) -> bool:
+        """Add an item, given what `reach` returned for it; tell whether its block allowed that."""
         if self.is_full:
             self.grow()
-        enter(self.core, item, solved, schur)
+        return bool(enter(self.core, item, solved, schur))
 
-    def leave(self, item: int) -> None:
-        """Remove an item; the last one takes its place."""
-        leave(self.core, item)
+    def leave(self, item: int) -> bool:
+        """Remove an item, the last one taking its place; tell whether its block allowed that."""
+        return bool(leave(self.core, item))
 
     def rebuild(self, items: Array, matrix: Array) -> None:
         """Compute the inverse of S_RR anew for the given items."""
         try:
             values = inv(matrix) if len(items) else matrix
         except (LinAlgError, ValueError) as error:
-            raise NumericalTroubleError(
-                f'a basis could not be factorised in float64 ({error}); use arithmetic="exact"'
-            ) from None
+            raise _unfactorised(str(error)) from None
+        self._put(items)
+        self.core.values[: len(items), : len(items)] = (values + values.T) / 2
+
+    def rebuild_by_blocks(self, items: Array) -> None:
+        """Compute all blocks anew for the given items."""
+        self._put(items)
+        try:
+            fits = rebuild_blocks(self.core.blocks, items)
+        except LinAlgError as error:
+            raise _unfactorised(str(error)) from None
+        if not fits:
+            raise _unfactorised("more items of a group than are independent")
+
+    def _put(self, items: Array) -> None:
+        """Give places to the given items alone."""
         while len(self.core.items) < len(items):
             self.grow()
-        count = len(items)
         self.place[:] = -1
-        self.core.used[0] = count
-        self.core.items[:count] = items
-        self.place[items] = np.arange(count)
-        self.core.values[:count, :count] = (values + values.T) / 2
+        self.core.used[0] = len(items)
+        self.core.items[: len(items)] = items
+        self.place[items] = np.arange(len(items))
 
     def grow(self) -> None:
         """Make room for more items."""
-        capacity, count = GROWTH * max(len(self.core.items), 1), self.count
-        items, values = np.empty(capacity, dtype=np.int64), np.empty((capacity, capacity))
-        items[:count], values[:count, :count] = self.items, self.values
-        self.core = self.core._replace(items=items, values=values)
+        self._give_room(GROWTH * max(len(self.core.items), 1))
+
+    def _give_room(self, capacity: int) -> None:
+        count, core = self.count, self.core
+        items = np.empty(capacity, dtype=np.int64)
+        items[:count] = core.items[:count]
+        if self.has_blocks:
+            Z = np.empty((capacity, len(core.blocks.K)))
+            Z[:count] = core.blocks.Z[:count]
+            self.core = core._replace(items=items, blocks=core.blocks._replace(Z=Z))
+            return
+        values = np.empty((capacity, capacity))
+        values[:count, :count] = self.values
+        self.core = core._replace(items=items, values=values)
+
+
+def _beside(columns: list[Array], count: int) -> Array:
+    """Return columns as a block, which may have none."""
+    return np.stack(columns, axis=1) if columns else np.empty((count, 0))
+
+
+def _unfactorised(why: str) -> NumericalTroubleError:
+    return NumericalTroubleError(
+        f'a basis could not be factorised in float64 ({why}); use arithmetic="exact"'
+    )
 
 
 @compiled
 def solve(core: Core, right: Array) -> Array:
     """Return S_RR⁻¹ times a vector."""
     count = core.used[0]
+    if len(core.blocks.group):
+        return solve_by_blocks(core.blocks, core.place, right)
     result = np.zeros(count)
     for j in range(count):
         factor, row = right[j], core.values[j]
@@ -124,22 +201,55 @@ def solve(core: Core, right: Array) -> Array:
 
 
 @compiled
-def enter(core: Core, item: int, solved: Array, schur: float) -> None:
-    """Add an item, given what `reach` returned for it."""
-    k, values = core.used[0], core.values
+def column(core: Core, item: int) -> Array:
+    """Return the column of S_RR⁻¹ that belongs to an item of R."""
+    count = core.used[0]
+    if len(core.blocks.group):
+        return column_by_blocks(core.blocks, core.place, count, item)
+    return core.values[:count, core.place[item]].copy()
+
+
+@compiled
+def enter(core: Core, item: int, solved: Array, schur: float) -> bool:
+    """Add an item, given what `reach` returned for it; tell whether its block, if any, allowed that."""
+    k = core.used[0]
+    if len(core.blocks.group) == 0:
+        _add_border(core.values, k, solved, schur)
+    elif not enter_block(core.blocks, core.place, item, k):
+        return False
+    core.items[k] = item
+    core.place[item] = k
+    core.used[0] = k + 1
+    return True
+
+
+@compiled_inside
+def _add_border(values: Array, k: int, solved: Array, schur: float) -> None:
+    """Add a row and a column behind the leading block."""
     _add_outer(values, k, 1.0 / schur, solved)
     for i in range(k):
         values[k, i] = values[i, k] = -solved[i] / schur
     values[k, k] = 1.0 / schur
-    core.items[k] = item
-    core.place[item] = k
-    core.used[0] = k + 1
 
 
 @compiled
-def leave(core: Core, item: int) -> None:
-    """Remove an item; the last one takes its place."""
-    values, p, last = core.values, core.place[item], core.used[0] - 1
+def leave(core: Core, item: int) -> bool:
+    """Remove an item, the last one taking its place; tell whether its block, if it has one, allowed that."""
+    p, last = core.place[item], core.used[0] - 1
+    if len(core.blocks.group) == 0:
+        _take_out(core.values, p, last)
+    elif not leave_block(core.blocks, core.place, item, last):
+        return False
+    core.items[p] = core.items[last]
+    core.place[core.items[p]] = p
+    core.place[item] = -1
+    core.used[0] = last
+    return True
+
+
+@compiled_inside
+def _take_out(values: Array, p: int, last: int) -> None:
+    """Take a Schur complement of the leading block; its last row and column take the place of p."""
     column = values[: last + 1, p].copy()
     _add_outer(values, last + 1, -1.0 / column[p], column)
     if p != last:
@@ -148,13 +258,9 @@ def leave(core: Core, item: int) -> None:
         for i in range(last):
             values[i, p] = values[i, last]
         values[p, p] = values[last, last]
-        core.items[p] = core.items[last]
-        core.place[core.items[p]] = p
-    core.place[item] = -1
-    core.used[0] = last
 
 
-@compiled
+@compiled_inside
 def _add_outer(matrix: Array, count: int, factor: float, column: Array) -> None:
     """Add factor · column columnᵀ to the leading block of a matrix, in place."""
     for i in range(count):

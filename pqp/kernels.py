@@ -13,6 +13,7 @@ from pqp.field import Array
 from pqp.forms import (
     DENSE,
     FACTORED,
+    GROUPED,
     NOTHING,
     PAIRED,
     SPARSE,
@@ -21,6 +22,7 @@ from pqp.forms import (
     Part,
     Rows,
     compiled,
+    compiled_inside,
     is_thin,
     summed_in_any_order,
     thin_part,
@@ -99,12 +101,18 @@ def add_products(form: Form, items: Array, values: Array, out: Array) -> None:
         for side in range(2):
             _add_diagonal(part, items, values[side], out[side])
         return
+    if is_moved[0] and is_moved[1] and _is_grouped(form) and len(form.units) == 0:
+        sums = _sums_by_group(form.H, items, values[0]), _sums_by_group(form.H, items, values[1])
+        _add_two_by_group(form.H, sums, out)
+        for side in range(2):
+            _add_diagonal(form.H, items, values[side], out[side])
+        return
     for side in range(2):
         if is_moved[side]:
             add_product(form, items, values[side], out[side])
 
 
-@compiled
+@compiled_inside
 def _two_sums(matrix: Array, items: Array, values: Array) -> Array:
     """Return the sums of some rows of a matrix with two weights each."""
     result = np.zeros((2, matrix.shape[1]))
@@ -143,7 +151,7 @@ def _add_one_product(matrix: Array, inner: Array, out: Array) -> None:
         out[i] += one
 
 
-@compiled
+@compiled_inside
 def _add_diagonal(part: Part, items: Array, values: Array, out: Array) -> None:
     if len(part.added):
         for k in range(len(items)):
@@ -165,12 +173,14 @@ def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
         _add_paired(part, items, values, out)
     elif part.kind == SPARSE:
         _add_sparse_rows(part.rows, items, values, out)
+    elif part.kind == GROUPED:
+        _add_by_group(part, _sums_by_group(part, items, values), out)
     else:
         _add_sparse_factored(part, items, values, out)
     _add_diagonal(part, items, values, out)
 
 
-@compiled
+@compiled_inside
 def _add_rows(matrix: Array, items: Array, values: Array, out: Array) -> None:
     for k in range(len(items)):
         row, value = matrix[items[k]], values[k]
@@ -178,14 +188,14 @@ def _add_rows(matrix: Array, items: Array, values: Array, out: Array) -> None:
             out[j] += value * row[j]
 
 
-@compiled
+@compiled_inside
 def _add_sparse_rows(rows: Rows, items: Array, values: Array, out: Array) -> None:
     for k in range(len(items)):
         for e in range(rows.indptr[items[k]], rows.indptr[items[k] + 1]):
             out[rows.indices[e]] += values[k] * rows.data[e]
 
 
-@compiled
+@compiled_inside
 def _add_paired(part: Part, items: Array, values: Array, out: Array) -> None:
     """Weigh objects by their pairs, multiply by K, and take differences."""
     K, first, second = part.left, part.first, part.second
@@ -199,7 +209,7 @@ def _add_paired(part: Part, items: Array, values: Array, out: Array) -> None:
         out[i] += scores[first[i]] - scores[second[i]]
 
 
-@compiled
+@compiled_inside
 def _add_sparse_factored(part: Part, items: Array, values: Array, out: Array) -> None:
     inner, rows = np.zeros(len(part.weights)), part.rows
     _add_sparse_rows(rows, items, values, inner)
@@ -209,7 +219,54 @@ def _add_sparse_factored(part: Part, items: Array, values: Array, out: Array) ->
             out[i] += rows.data[e] * inner[rows.indices[e]]
 
 
-@compiled
+@compiled_inside
+def _is_grouped(form: Form) -> bool:
+    """Tell whether all of M is one grouped part, but for units."""
+    is_one = form.G.kind == NOTHING and len(form.B[0]) == 0 and len(form.sparse[0].indptr) == 1
+    return is_one and form.H.kind == GROUPED
+
+
+@compiled_inside
+def _sums_by_group(part: Part, items: Array, values: Array) -> Array:
+    """Return for every group what its items are multiplied by: sums of shared columns, then of its own."""
+    L, group, shared = part.left, part.first, part.shared
+    result, total = np.zeros((len(part.second), L.shape[1])), np.zeros(shared)
+    for k in range(len(items)):
+        row, own, value = L[items[k]], result[group[items[k]]], values[k]
+        for j in range(shared):
+            total[j] += value * row[j]
+        for j in range(shared, len(row)):
+            own[j] += value * row[j]
+    for own in result:
+        own[:shared] = total
+    return result
+
+
+@summed_in_any_order
+def _add_by_group(part: Part, sums: Array, out: Array) -> None:
+    """Add rows times the sums of their group to a vector."""
+    for i in range(len(out)):
+        row, inner, one = part.left[i], sums[part.first[i]], 0.0
+        for j in range(len(row)):
+            one += row[j] * inner[j]
+        out[i] += one
+
+
+@summed_in_any_order
+def _add_two_by_group(part: Part, sums: tuple[Array, Array], out: Array) -> None:
+    """Add rows times two sums of their group to two vectors."""
+    out_first, out_second = out[0], out[1]
+    for i in range(out.shape[1]):
+        row, first, second = part.left[i], sums[0][part.first[i]], sums[1][part.first[i]]
+        one, other = 0.0, 0.0
+        for j in range(len(row)):
+            one += row[j] * first[j]
+            other += row[j] * second[j]
+        out_first[i] += one
+        out_second[i] += other
+
+
+@compiled_inside
 def _add_coupled(dense: Array, rows: Rows, items: Array, values: Array, out: Array) -> None:
     """Add rows of B, or of its transpose, times values."""
     if len(dense):
@@ -222,8 +279,11 @@ def _add_coupled(dense: Array, rows: Rows, items: Array, values: Array, out: Arr
 def column_of(form: Form, items: Array, item: int) -> Array:
     """Return M[items, item]."""
     n, result = form.size, np.empty(len(items))
+    is_grouped = _is_grouped(form)
+    if is_grouped:
+        _write_grouped_column(form.H, items, item, result)
     entries = _coupled_entries(form, item)
-    for k in range(len(items)):
+    for k in range(0 if is_grouped else len(items)):
         i = items[k]
         if i < n and item < n:
             result[k] = _entry(form.H, i, item)
@@ -236,7 +296,7 @@ def column_of(form: Form, items: Array, item: int) -> Array:
     return result
 
 
-@compiled
+@compiled_inside
 def _coupled_entries(form: Form, item: int) -> Array:
     """Return the column of B that belongs to a variable, or the row that belongs to a row, in full."""
     n = form.size
@@ -253,7 +313,7 @@ def _coupled_entries(form: Form, item: int) -> Array:
     return result
 
 
-@compiled
+@compiled_inside
 def _entry(part: Part, i: int, j: int) -> float:
     """Return one entry of a symmetric part."""
     result = part.added[i] if len(part.added) and i == j else 0.0
@@ -270,10 +330,30 @@ def _entry(part: Part, i: int, j: int) -> float:
             result += part.rows.data[e] if part.rows.indices[e] == j else 0.0
     elif part.kind == SPARSE_FACTORED:
         result += _sparse_entry(part, i, j)
+    elif part.kind == GROUPED:
+        result += _grouped_entry(part, i, j)
     return result
 
 
-@compiled
+@summed_in_any_order
+def _grouped_entry(part: Part, i: int, j: int) -> float:
+    """Return the product of two rows: of shared columns, and of all others within a group."""
+    one, other, result = part.left[i], part.left[j], 0.0
+    for k in range(len(one) if part.first[i] == part.first[j] else part.shared):
+        result += one[k] * other[k]
+    return result
+
+
+@compiled_inside
+def _write_grouped_column(part: Part, items: Array, item: int, out: Array) -> None:
+    """Write entries of a column of a grouped part."""
+    for k in range(len(items)):
+        out[k] = _grouped_entry(part, items[k], item)
+        if len(part.added) and items[k] == item:
+            out[k] += part.added[item]
+
+
+@compiled_inside
 def _sparse_entry(part: Part, i: int, j: int) -> float:
     """Return the product of two sparse rows, both in the order of their columns."""
     rows, result = part.rows, 0.0

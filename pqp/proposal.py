@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import REFINED, Array
-from pqp.forms import Form, compiled, frozen
+from pqp.forms import Form, compiled, compiled_inside, frozen
 from pqp.kernels import add_product
 from pqp.stairs import Limits
 from pqp.system import System
@@ -117,7 +117,7 @@ def _descend(form: Form, box: Box, v: Array, g: Array, most: int) -> None:
             _put(v, g, j, _moved(box, v, j, -1.0, by), _column(form, j, size))
 
 
-@compiled
+@compiled_inside
 def _column(form: Form, item: int, size: int) -> Array:
     """Return one column of M."""
     result = np.zeros(size)
@@ -125,7 +125,7 @@ def _column(form: Form, item: int, size: int) -> Array:
     return result
 
 
-@compiled
+@compiled_inside
 def _put(v: Array, g: Array, item: int, value: float, column: Array) -> None:
     """Put an item at a value, and let g follow."""
     by = value - v[item]
@@ -134,14 +134,14 @@ def _put(v: Array, g: Array, item: int, value: float, column: Array) -> None:
     v[item] = value
 
 
-@compiled
+@compiled_inside
 def _room(box: Box, v: Array, item: int, sense: float) -> float:
     """Return how far an item can raise the value of the equality, or lower it."""
     limit = box.high[item] if box.row[item] * sense > 0.0 else box.low[item]
     return (limit - v[item]) * box.row[item] * sense
 
 
-@compiled
+@compiled_inside
 def _moved(box: Box, v: Array, item: int, sense: float, by: float) -> float:
     """Return the v with which an item raises the value of the equality, or lowers it, as far as it can."""
     if by < _room(box, v, item, sense):
@@ -149,7 +149,7 @@ def _moved(box: Box, v: Array, item: int, sense: float, by: float) -> float:
     return box.high[item] if box.row[item] * sense > 0.0 else box.low[item]
 
 
-@compiled
+@compiled_inside
 def _keenest(box: Box, v: Array, g: Array, sense: float) -> int:
     """Return the item that gains most by raising the value of the equality a little, or lowering it."""
     low, high, row, best, least = box.low, box.high, box.row, -1, np.inf
@@ -161,7 +161,7 @@ def _keenest(box: Box, v: Array, g: Array, sense: float) -> int:
     return best
 
 
-@compiled
+@compiled_inside
 def _best_alone(box: Box, v: Array, g: Array) -> tuple[int, float, float]:
     """Return the item that gains most by a move of its own, how much, and the hardest pull of all."""
     low, high, curvature, row = box
@@ -178,7 +178,7 @@ def _best_alone(box: Box, v: Array, g: Array) -> tuple[int, float, float]:
     return best, most, hardest
 
 
-@compiled
+@compiled_inside
 def _best_partner(box: Box, v: Array, g: Array, first: int, column: Array) -> tuple[int, float, float]:
     """Return the item that gains most together with the first one, how much, and the hardest pull of all."""
     low, high, curvature, row = box
@@ -196,7 +196,7 @@ def _best_partner(box: Box, v: Array, g: Array, first: int, column: Array) -> tu
     return best, most, hardest
 
 
-@compiled
+@compiled_inside
 def _length(box: Box, v: Array, g: Array, i: int, j: int, column: Array) -> float:
     """Return how far a pair moves: to where it gains most, or to the first limit."""
     row, curvature = box.row, box.curvature

@@ -7,7 +7,7 @@ May touch: `field`, `forms`, `kernels`, `inverse`, `scanning`, `tracks`.
 import numpy as np
 
 from pqp.field import REFINED, ROUNDING, TIE, Array
-from pqp.forms import Form, compiled
+from pqp.forms import Form, compiled, compiled_inside
 from pqp.inverse import solve
 from pqp.kernels import add_products, column_of
 from pqp.scanning import Lines, terms_of
@@ -48,7 +48,7 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
     _refine(form, tables, track, moved, by, terms)
 
 
-@compiled
+@compiled_inside
 def _stand_still(lines: Lines, by: Array) -> None:
     """Make all slopes 0, which they are where no datum moves: what was computed is round-off of earlier ones.
 
@@ -57,7 +57,7 @@ def _stand_still(lines: Lines, by: Array) -> None:
     lines.v[1], lines.g[1], by[1] = 0.0, 0.0, 0.0
 
 
-@compiled
+@compiled_inside
 def _refine(form: Form, tables: Tables, track: Track, moved: Array, by: Array, terms: Array) -> None:
     """Correct values and slopes until no more than round-off of their terms is left over.
 
@@ -86,7 +86,7 @@ def _refine(form: Form, tables: Tables, track: Track, moved: Array, by: Array, t
             track.numbers[TURBULENCE] = np.inf
 
 
-@compiled
+@compiled_inside
 def _share(tables: Tables, track: Track, rest: Array, terms: Array) -> float:
     """Return what is left over on R, beside the terms of its kind."""
     share = 0.0
@@ -97,7 +97,7 @@ def _share(tables: Tables, track: Track, rest: Array, terms: Array) -> float:
     return share
 
 
-@compiled
+@compiled_inside
 def _left_over(track: Track, part: int) -> Array:
     """Return by how much the values, or the slopes, of g miss what is held on R."""
     lines, core = track.lines, track.core
@@ -109,7 +109,7 @@ def _left_over(track: Track, part: int) -> Array:
     return rest
 
 
-@compiled
+@compiled_inside
 def _find_step(
     form: Form,
     tables: Tables,
@@ -139,7 +139,7 @@ def _find_step(
     return True
 
 
-@compiled
+@compiled_inside
 def _top(values: Array) -> float:
     top = 0.0
     for value in values:

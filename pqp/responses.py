@@ -19,6 +19,11 @@ class Responses:
 
     walk: Walk
 
+    @property
+    def count(self) -> int:
+        """|R|: how many numbers a response is solved for with."""
+        return self.walk.inverse.count
+
     def response(self, item: int) -> float:
         """Return Λ_ii: how what depends at an item follows what is held there; 0 if it does not."""
         inverse, p = self.walk.inverse, self.walk.inverse.place[item]
@@ -45,14 +50,15 @@ class Responses:
         That is a share of the terms they are made of and, for what was solved for, of the inverse too.
         """
         inverse, system = self.walk.inverse, self.walk.setting.system
-        K = inverse.values * self.walk.signs[inverse.items]
-        across, back = system.block(inverse.items, others), system.block(others, inverse.items)
+        K = inverse.columns(inside) * self.walk.signs[inverse.items[inside]]
+        across, signs = system.block(inverse.items, others), self.walk.signs
+        back = signs[others, None] * across.T * signs[inverse.items]  # J M is symmetric
         solved, corner = self.walk.refined(across), system.block(others, others)
-        height, width = _largest(K[inside], 1), _largest(solved, 0)
+        height, width = _largest(K, 0), _largest(solved, 0)
         count, size = len(inside), len(inside) + len(others)
         Lambda, noise = np.empty((size, size)), np.empty((size, size))
-        Lambda[:count, :count], Lambda[:count, count:] = K[inside[:, None], inside], -solved[inside]
-        Lambda[count:, :count], Lambda[count:, count:] = back @ K[:, inside], corner - back @ solved
+        Lambda[:count, :count], Lambda[:count, count:] = K[inside], -solved[inside]
+        Lambda[count:, :count], Lambda[count:, count:] = back @ K, corner - back @ solved
         singular, solving = self.walk.singular, ROUNDING * np.multiply.outer(height, _largest(across, 0))
         noise[:count, :count] = singular * np.minimum.outer(height, height)
         noise[:count, count:] = singular * width + solving
@@ -66,10 +72,10 @@ class Responses:
         p = inverse.place[item]
         alone = np.array([item])
         if p >= 0:
-            step = inverse.values[:, p] * self.walk.signs[item]
+            step = inverse.column(item) * self.walk.signs[item]
             change = self._product(R, step)
         else:
-            step = -inverse.values @ (self.walk.signs[R] * system.block(R, alone)[:, 0])
+            step = -inverse.times(self.walk.signs[R, None] * system.block(R, alone))[:, 0]
             change = self._product(np.append(R, item), np.append(step, 1.0))
         change[R] = step
         return change

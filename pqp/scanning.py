@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import TIE, Array
-from pqp.forms import compiled, compiled_in_any_order
+from pqp.forms import compiled, compiled_in_any_order, compiled_inside
 
 # Items asked about together: many enough to pay, few enough to look at one by one where the answer is yes.
 STRETCH = 128
@@ -47,7 +47,7 @@ def first_end(lines: Lines, place: Array, mu: float, direction: float, flat: flo
     return best, which
 
 
-@compiled
+@compiled_inside
 def _is_any_nearer(
     lines: Lines, place: Array, ends: tuple[int, int], mu: float, direction: float, flat: float, best: float
 ) -> bool:
@@ -76,7 +76,7 @@ def _is_any_nearer(
     return hits > 0
 
 
-@compiled
+@compiled_inside
 def _nearest(
     lines: Lines,
     place: Array,
@@ -165,7 +165,7 @@ def reached_ends(
     return count
 
 
-@compiled
+@compiled_inside
 def _is_any_reached(
     lines: Lines, place: Array, ends: tuple[int, int], allowed: tuple[float, float], mu: float
 ) -> bool:
@@ -183,7 +183,7 @@ def _is_any_reached(
     return hits > 0
 
 
-@compiled
+@compiled_inside
 def _write_reached(
     lines: Lines,
     place: Array,

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.field import FLAT, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
-from pqp.forms import Form, compiled
-from pqp.inverse import Core, enter, leave, solve
+from pqp.forms import Form, compiled, compiled_inside
+from pqp.inverse import Core, column, enter, leave, solve
 from pqp.kernels import column_of
 from pqp.refinement import correct
 from pqp.scanning import advance, fall_of, first_end, heights, reached_ends, terms_of
@@ -116,14 +116,14 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
             return UNDECIDED
 
 
-@compiled
+@compiled_inside
 def _move(track: Track, mu: float) -> None:
     if mu != track.numbers[MU]:
         advance(track.lines, mu - track.numbers[MU])
         track.numbers[MU] = mu
 
 
-@compiled
+@compiled_inside
 def _record(track: Track, records: Records, end: float) -> bool:
     """Write the line from the centre to an end, and what has changed since the last one; tell if it fits."""
     counts, core, used = track.counts, track.core, records.used
@@ -152,7 +152,7 @@ def _record(track: Track, records: Records, end: float) -> bool:
     return True
 
 
-@compiled
+@compiled_inside
 def _turn(form: Form, tables: Tables, track: Track, course: Course) -> bool:
     """Let tied items step over their ends until none falls; tell whether that could be done here.
 
@@ -174,7 +174,7 @@ def _turn(form: Form, tables: Tables, track: Track, course: Course) -> bool:
     return count == 1 or _least_falling(track, count, course.direction, flat) < 0
 
 
-@compiled
+@compiled_inside
 def _least_falling(track: Track, count: int, direction: float, flat: float) -> int:
     """Return which of the ends found closes and has the least item, -1 if none closes."""
     least, size = -1, len(track.states)
@@ -185,7 +185,7 @@ def _least_falling(track: Track, count: int, direction: float, flat: float) -> i
     return least
 
 
-@compiled
+@compiled_inside
 def _is_any_pinched(track: Track, count: int) -> bool:
     """Tell whether some of the items found are at both their ends."""
     settled, size = track.lines.settled, len(track.states)
@@ -215,7 +215,7 @@ def find_tied(tables: Tables, track: Track) -> int:
     return count
 
 
-@compiled
+@compiled_inside
 def _cross(form: Form, tables: Tables, track: Track, end: int) -> bool:
     """Let one item step over its end if its pivot can be trusted; tell whether it did."""
     core, item = track.core, end % len(track.states)
@@ -231,37 +231,35 @@ def _cross(form: Form, tables: Tables, track: Track, end: int) -> bool:
     return True
 
 
-@compiled
+@compiled_inside
 def _left(tables: Tables, core: Core, item: int) -> bool:
     """Let an item leave R if its pivot can be trusted."""
-    p, count, size = core.place[item], core.used[0], 0.0
-    for i in range(count):
-        size = max(size, abs(core.values[i, p]))
-    if not core.values[p, p] * tables.signs[item] > TRUSTED_PIVOT * size:
+    found, size = column(core, item), 0.0
+    for value in found:
+        size = max(size, abs(value))
+    if not found[core.place[item]] * tables.signs[item] > TRUSTED_PIVOT * size:
         return False
-    leave(core, item)
-    return True
+    return leave(core, item)
 
 
-@compiled
+@compiled_inside
 def _entered(form: Form, tables: Tables, core: Core, item: int) -> bool:
     """Let an item enter R if its pivot can be trusted and there is room."""
     R, sign = core.items[: core.used[0]], tables.signs[item]
     if len(R) == len(core.items):
         return False
-    column = tables.signs[R] * column_of(form, R, item)
-    solved, top, width = solve(core, column), 0.0, 0.0
+    right = tables.signs[R] * column_of(form, R, item)
+    solved, top, width = solve(core, right), 0.0, 0.0
     schur = tables.corners[item]
     for k in range(len(R)):
-        schur -= column[k] * solved[k]
-        top, width = max(top, abs(column[k])), max(width, abs(solved[k]))
+        schur -= right[k] * solved[k]
+        top, width = max(top, abs(right[k])), max(width, abs(solved[k]))
     if not schur * sign > TRUSTED_PIVOT * (abs(tables.corners[item]) + top * width):
         return False
-    enter(core, item, solved, schur)
-    return True
+    return enter(core, item, solved, schur)
 
 
-@compiled
+@compiled_inside
 def _step_over(tables: Tables, track: Track, item: int, at_hi: bool) -> None:
     """Put an item on the step beyond an end, note it, and bind the verdict where the new step begins."""
     new, begins = beyond(tables, track.states[item], item, at_hi)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pqp.checking import Packed, miss_beside, outside, range_miss
 from pqp.field import ACCURATE, Array
-from pqp.forms import Part, compiled, compiled_in_any_order
+from pqp.forms import Part, compiled, compiled_in_any_order, compiled_inside
 from pqp.stairs import PINNED
 from pqp.thin import add_row, row_product, tile_products
 from pqp.tracks import Tables
@@ -86,7 +86,7 @@ def first_points(points: Points, count: int) -> Points:
     )
 
 
-@compiled
+@compiled_inside
 def _stand_on(tables: Tables, item: int, step: int, lines: Array) -> None:
     """Write what is held and the range of an item on a step; nothing and no range if it is in R."""
     if PINNED[step] == tables.is_row[item]:
@@ -119,7 +119,7 @@ def fill_points(
     return number, count
 
 
-@compiled
+@compiled_inside
 def _continues(tables: Tables, packed: Packed, number: int, stand: Stand) -> bool:
     """Tell whether a line begins where the one before ended, looking only at what may differ."""
     mu, gap, height = packed.starts[number], 0.0, 0.0
@@ -136,7 +136,7 @@ def _continues(tables: Tables, packed: Packed, number: int, stand: Stand) -> boo
     return gap <= ACCURATE * height
 
 
-@compiled
+@compiled_inside
 def _before(tables: Tables, stand: Stand, item: int) -> float:
     """Return v of an item at the end of the line before."""
     step, value = stand.steps[item], stand.solved[item]
@@ -144,7 +144,7 @@ def _before(tables: Tables, stand: Stand, item: int) -> float:
     return value if is_solved else tables.held[step, item, 0] + stand.end[0] * tables.held[step, item, 1]
 
 
-@compiled
+@compiled_inside
 def _advance(part: Part, tables: Tables, packed: Packed, number: int, stand: Stand) -> None:
     """Bring steps and Rᵀ times what is held from one line to the next."""
     for k in range(packed.change_ends[number], packed.change_ends[number + 1]):
@@ -157,7 +157,7 @@ def _advance(part: Part, tables: Tables, packed: Packed, number: int, stand: Sta
         stand.steps[item] = step
 
 
-@compiled
+@compiled_inside
 def _write(
     part: Part, tables: Tables, packed: Packed, number: int, stand: Stand, points: Points, at: int
 ) -> None:
@@ -178,7 +178,7 @@ def _write(
         inner[:] = np.nan
 
 
-@compiled
+@compiled_inside
 def _remember(packed: Packed, number: int, stand: Stand, points: Points) -> None:
     """Note what was solved for at the end of a line and on which steps, and forget the line before."""
     if number:
@@ -214,7 +214,7 @@ def swept_misses(
     return result
 
 
-@compiled
+@compiled_inside
 def _raise_heights(tables: Tables, packed: Packed, tile: Array, begin: int, points: Points) -> None:
     """Raise the largest number of every point to what is held on a tile."""
     number = points.numbers[0] - 1
@@ -232,7 +232,7 @@ def _top_held(constant: Array, slope: Array, mu: float) -> float:
     return top
 
 
-@compiled
+@compiled_inside
 def _replay(tables: Tables, packed: Packed, number: int, goal: int, begin: int, tile: Array) -> int:
     """Bring the standing lines of a tile from one packed line to another; return the latter's number."""
     for k in range(packed.change_ends[number + 1], packed.change_ends[goal + 1]):
@@ -242,7 +242,7 @@ def _replay(tables: Tables, packed: Packed, number: int, goal: int, begin: int, 
     return goal
 
 
-@compiled
+@compiled_inside
 def _missed_on_R(part: Part, tables: Tables, q: Array, packed: Packed, points: Points, p: int) -> float:
     """Return by how much a point misses the conditions on R: g is held, and v in its range."""
     number, mu, height, worst = points.numbers[p], points.mus[p], points.heights[p], 0.0
@@ -258,7 +258,7 @@ def _missed_on_R(part: Part, tables: Tables, q: Array, packed: Packed, points: P
     return worst
 
 
-@compiled
+@compiled_inside
 def _sweep(
     part: Part,
     tables: Tables,
@@ -282,7 +282,7 @@ def _sweep(
             result[p] = max(result[p], _missed_ranges(g, q, tile, mu, points.heights[p]))
 
 
-@compiled
+@compiled_inside
 def _is_any_outside(products: Array, q: Array, tile: Array, mu: float) -> bool:
     """Tell whether any g of a tile is not in its range; what is no number is not."""
     q_0, q_1, lo_0, lo_1, hi_0, hi_1 = q[0], q[1], tile[LO], tile[LO + 1], tile[HI], tile[HI + 1]
@@ -293,7 +293,7 @@ def _is_any_outside(products: Array, q: Array, tile: Array, mu: float) -> bool:
     return not inside
 
 
-@compiled
+@compiled_inside
 def _missed_ranges(products: Array, q: Array, tile: Array, mu: float, height: float) -> float:
     worst = 0.0
     for i in range(len(products)):

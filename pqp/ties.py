@@ -29,7 +29,8 @@ from pqp.responses import Responses
 JOIN_AT_ONCE = 4
 # Of larger ties only the part that the falling items touch is looked at, as long as that has a solution and
 # few others join: where many do, as over kernels singular in float64, one look at all of them costs less.
-MANY, JOINS = 256, 4
+# Large are ties whose columns have more than `MANY` numbers on R, a small R counting as `SMALL`.
+MANY, SMALL, JOINS = 2**14, 64, 4
 # A local dictionary with signs that no positive semidefinite matrix has is full of round-off, and is read
 # more coarsely then, up to this: what counts as zero is raised by `MORE_CAREFUL` each time.
 COARSEST = 1e-5
@@ -121,7 +122,7 @@ def settle(
     """
     if len(tie.items) == 1:
         return _settle_alone(responses, tie.items[0])
-    if len(tie.items) > MANY:
+    if len(tie.items) * max(responses.count, SMALL) > MANY:
         verdict = yield from _settle_part(responses, tie, names)
         if verdict is not None:
             return verdict

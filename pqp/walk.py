@@ -7,8 +7,8 @@ slopes alone, but for round-off and jumps, so that values stay as good as they w
 step of iterative refinement, and everything is computed anew after `REBUILD_EVERY` changes.
 
 Room: states in; lines, gaps and the local dictionary out. Decides no step.
-May touch: `errors`, `field`, `stairs`, `forms`, `kernels`, `scanning`, `inverse`, `system`, `tracks`,
-`refinement`.
+May touch: `errors`, `field`, `stairs`, `forms`, `kernels`, `scanning`, `blocks`, `inverse`, `system`,
+`tracks`, `refinement`.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pqp.blocks import blocks_of
 from pqp.errors import NumericalTroubleError
 from pqp.field import (
     HOPELESS,
@@ -30,7 +31,7 @@ from pqp.field import (
 )
 from pqp.forms import NO_PART, Form, frozen, is_thin
 from pqp.inverse import Inverse
-from pqp.kernels import column_of
+from pqp.kernels import column_of, system_product
 from pqp.refinement import correct, start_afresh
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs
@@ -92,7 +93,7 @@ class Walk:
         self.setting = setting
         size = setting.system.size
         self.states = np.array(states, dtype=np.int8)
-        self.inverse = Inverse(size)
+        self.inverse = Inverse(size, blocks=blocks_of(setting.form, size))
         self.signs = setting.system.signs
         self.singular = SINGULAR
         self._track = new_track(self.states, self.inverse.core, mu)
@@ -177,7 +178,7 @@ class Walk:
 
     def _compute_g(self) -> None:
         lines, system, form = self._track.lines, self.setting.system, self.setting.form
-        if is_thin(form, system.size):
+        if is_thin(form, system.size) or self.inverse.has_blocks:
             start_afresh(form, self.setting.q, self.track)
         else:
             for part, q in enumerate(self._centred(self.setting.q).T):
@@ -219,7 +220,7 @@ class Walk:
         target = self._centred(self.held[R]) - self._centred(self.setting.q[R])
         for _ in range(2):
             rest = (target - M @ self.v[moving].astype(np.longdouble)).astype(float)
-            self.v[R] += self.inverse.values @ (self.signs[R, None] * rest)
+            self.v[R] += self.inverse.times(self.signs[R, None] * rest)
         self._compute_g()
 
     def _require_accuracy(self) -> None:
@@ -239,9 +240,14 @@ class Walk:
 
     def _rebuild(self, R: Array) -> None:
         """Compute the inverse anew."""
-        block = self.symmetric_block(R)
-        self.inverse.rebuild(R, block)
-        if not _size(block) * _size(self.inverse.values) <= HOPELESS:
+        if self.inverse.has_blocks:
+            self.inverse.rebuild_by_blocks(R)
+            size = _size(self.setting.tables.corners[R])  # S is semidefinite
+        else:
+            block = self.symmetric_block(R)
+            self.inverse.rebuild(R, block)
+            size = _size(block)
+        if not size * self.inverse.top() <= HOPELESS:
             raise self._singular()
 
     def _singular(self) -> NumericalTroubleError:
@@ -310,13 +316,11 @@ class Walk:
             column = inverse.column(item)
             if abs(column[inverse.place[item]]) <= TRUSTED_PIVOT * np.abs(column).max():
                 return False
-            inverse.leave(item)
-            return True
+            return inverse.leave(item)
         solved, schur, size = self.reach(item)
         if abs(schur) <= TRUSTED_PIVOT * size:
             return False
-        inverse.enter(item, solved, schur)
-        return True
+        return inverse.enter(item, solved, schur)
 
     def reach(self, item: int) -> tuple[Array, float, float]:
         """Return what entering takes, and the size of the terms the pivot is the difference of."""
@@ -335,10 +339,16 @@ class Walk:
 
         What depends linearly on R is then recognised however ill-conditioned M_RR is.
         """
-        R = self.inverse.items
-        signs, S = self.signs[R, None], self.symmetric_block(R)
-        solved = self.inverse.values @ (signs * right)
-        return np.asarray(solved + self.inverse.values @ (signs * right - S @ solved))
+        signs = self.signs[self.inverse.items, None]
+        solved = self.inverse.times(signs * right)
+        return np.asarray(solved + self.inverse.times(signs * (right - self._product(solved))))
+
+    def _product(self, block: Array) -> Array:
+        """Return M_RR times a block."""
+        R, setting = self.inverse.items, self.setting
+        if self.inverse.has_blocks:
+            return system_product(setting.form, setting.system.size, R, block)[R]
+        return setting.system.block(R, R) @ block
 
 
 def _size(values: Array) -> float:

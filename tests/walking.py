@@ -42,6 +42,21 @@ def mixed(n: int, m: int, seed: int, sparse: bool = False, lower_block: bool = T
     return Mixed(Matrix(positive(random, n)), csr_array(B) if sparse else B, G)
 
 
+def pool(X: Any, owner: Any, diagonal: Any = None, share: float = 0.5) -> pqp.Gram:
+    """Rows that all have some columns in common, and others with the rows of their owner."""
+    X, owner = np.asarray(X), np.asarray(owner)
+    own = (owner[:, None] == np.arange(owner.max() + 1))[:, :, None] * X[:, None, :]
+    rows = np.hstack([share * X, own.reshape(len(X), -1)])
+    return pqp.Gram(csr_array(rows), diagonal)
+
+
+def nine_groups(seed: int, diagonal: Any = None) -> pqp.Gram:
+    """Nine groups of two independent rows each."""
+    random = np.random.default_rng(seed)
+    X = np.concatenate([[[1, random.integers(-2, 3)], [0, 1]] for _ in range(9)])
+    return pool(X, np.repeat(np.arange(9), 2), diagonal)
+
+
 # Every structure a system can have, of five or more items.
 SYSTEMS: dict[str, Callable[[int], System]] = {
     "variables only": lambda seed: Pure(Matrix(positive(np.random.default_rng(seed), 5))),
@@ -51,6 +66,11 @@ SYSTEMS: dict[str, Callable[[int], System]] = {
     ),
     "a sparse factor": lambda seed: Pure(
         pqp.Gram(csr_array(np.random.default_rng(seed).integers(-1, 2, (6, 3))), np.ones(6))
+    ),
+    "groups": lambda seed: Pure(nine_groups(seed)),
+    "groups and a diagonal": lambda seed: Pure(nine_groups(seed, np.ones(18))),
+    "groups, scaled": lambda seed: Scaled(
+        Pure(nine_groups(seed)), 2.0 ** np.random.default_rng(seed).integers(-3, 4, 18)
     ),
     "a factor": lambda seed: Pure(pqp.Gram(np.random.default_rng(seed).integers(-2, 3, (6, 2)), np.ones(6))),
     "dense": lambda seed: mixed(3, 2, seed),

@@ -19,6 +19,7 @@ class Local:
 
     def __init__(self, Lambda):
         self.Lambda = Lambda
+        self.count = len(Lambda)
 
     def dictionary(self, items):
         return self.Lambda[np.ix_(items, items)]
