@@ -19,7 +19,6 @@ from pqp.field import (
     RATIONAL,
     Array,
     exact_array,
-    exact_product,
     from_flint_matrix,
     infinite,
     to_flint_matrix,
@@ -157,10 +156,7 @@ def exact_block(P: Hessian, rows: Array, columns: Array) -> Array:
     if isinstance(P, Matrix):
         return exact_matrix(P.values[rows][:, columns])
     if isinstance(P, Gram):
-        product = exact_product(exact_matrix(P.F[rows]), exact_matrix(P.F[columns]).T)
-        if P.d is None:
-            return product
-        return product + np.where(np.equal.outer(rows, columns), exact_array(P.d)[columns], exact_array(0))
+        return P.exact_block(rows, columns)
     first, second = (exact_matrix(P.K[P.pairs[rows, 0]]), exact_matrix(P.K[P.pairs[rows, 1]]))
     difference = first - second
     return difference[:, P.pairs[columns, 0]] - difference[:, P.pairs[columns, 1]]

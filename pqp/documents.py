@@ -117,8 +117,9 @@ def _write_npz(document: Document, stream: Any) -> None:
 
 def _encode_hessian(P: Hessian) -> Any:
     if isinstance(P, Gram):
-        shift = {} if P.d is None else {"diagonal": encode_array(P.d)}
-        return {"gram": _encode_matrix(P.F), **shift}
+        vectors = {"diagonal": P.d, "weights": P.w}
+        given = {key: encode_array(vector) for key, vector in vectors.items() if vector is not None}
+        return {"gram": _encode_matrix(P.F), **given}
     if isinstance(P, PairGram):
         return {"pair_gram": {"K": _encode_matrix(P.K), "pairs": P.pairs.tolist()}}
     return _encode_matrix(P.values)

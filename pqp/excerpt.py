@@ -113,7 +113,7 @@ def _block(P: Hessian, variables: Array) -> Hessian | MatrixData:
     if isinstance(P, Matrix):
         return P.values[variables][:, variables]
     if isinstance(P, Gram):
-        return Gram(P.F[variables], diagonal=None if P.d is None else P.d[variables])
+        return Gram(P.F[variables], None if P.d is None else P.d[variables], P.w)
     return PairGram(P.K, P.pairs[variables])
 
 

@@ -30,9 +30,10 @@ from pqp.matrices import (
 
 @dataclass(frozen=True, eq=False, init=False)
 class Gram:
-    """The matrix F Fᵀ, or F Fᵀ + diag(d) with d ≥ 0, exactly positive semidefinite whatever its rank.
+    """The matrix F Fᵀ, or F diag(w) Fᵀ + diag(d) with w, d ≥ 0, exactly positive semidefinite in any rank.
 
-    F may be sparse. A wide dense F is multiplied out once in float64: the product is the smaller one.
+    F may be sparse. A wide dense F is multiplied out once in float64: the product is the smaller one. Weights
+    w of columns say exactly what a factor with their roots could not: of 1/3, or of 2.
 
     >>> from pqp.field import RATIONAL
     >>> Gram([[1], [2]]).matrix(RATIONAL).astype(int)
@@ -40,17 +41,21 @@ class Gram:
            [2, 4]])
     >>> Gram([[1], [2]], diagonal=[0, 5]).diagonal()
     array([1., 9.])
+    >>> Gram([[1, 1], [2, 0]], weights=[3, 2]).matrix(RATIONAL).astype(int)
+    array([[ 5,  6],
+           [ 6, 12]])
     """
 
     F: MatrixData
     d: Array | None
+    w: Array | None
 
-    def __init__(self, F: Any, diagonal: Any = None) -> None:
+    def __init__(self, F: Any, diagonal: Any = None, weights: Any = None) -> None:
         factor = as_matrix(F, "F")
+        rows, columns = factor.shape
         object.__setattr__(self, "F", factor)
-        object.__setattr__(
-            self, "d", None if diagonal is None else _valid_diagonal(diagonal, factor.shape[0])
-        )
+        object.__setattr__(self, "d", _nonnegative(diagonal, rows, "diagonal", "rows"))
+        object.__setattr__(self, "w", _nonnegative(weights, columns, "weights", "columns"))
 
     @property
     def size(self) -> int:
@@ -59,7 +64,12 @@ class Gram:
 
     @cached_property
     def _factor(self) -> MatrixData:
-        return float_matrix(self.F)
+        """A factor of P less its diagonal part in float64, its columns multiplied by roots of weights."""
+        F = float_matrix(self.F)
+        if self.w is None:
+            return F
+        roots = np.sqrt(float_array(self.w))
+        return F.multiply(roots).tocsr() if is_sparse(F) else F * roots
 
     @cached_property
     def _transposed(self) -> MatrixData:
@@ -115,9 +125,16 @@ class Gram:
         """Return the entries in the given arithmetic."""
         if field is FLOAT:
             return dense_matrix(self._factor @ self._factor.T) + np.diag(self._added)
-        F = exact_matrix(self.F)
-        product = exact_product(F, F.T)
-        return product if self.d is None else product + np.diag(exact_array(self.d))
+        everything = np.arange(self.size)
+        return self.exact_block(everything, everything)
+
+    def exact_block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in rationals."""
+        left, right = exact_matrix(self.F[rows]), exact_matrix(self.F[columns])
+        product = exact_product(left if self.w is None else left * exact_array(self.w), right.T)
+        if self.d is None:
+            return product
+        return product + np.where(np.equal.outer(rows, columns), exact_array(self.d)[columns], exact_array(0))
 
     def require_exact_convexity(self) -> None:
         """A Gram matrix is convex: nothing to check."""
@@ -199,13 +216,16 @@ class PairGram:
             require_convex(self.K, "K", exactly=True)
 
 
-def _valid_diagonal(diagonal: Any, size: int) -> Array:
-    array = as_numbers(diagonal, "diagonal")
+def _nonnegative(given: Any, size: int, name: str, sides: str) -> Array | None:
+    """Return numbers that keep a Gram matrix convex, one for each row or column of F."""
+    if given is None:
+        return None
+    array = as_numbers(given, name)
     if array.shape not in ((), (size,)):
-        raise ProblemError(f"diagonal must have {size} entries to match F, got shape {array.shape}")
+        raise ProblemError(f"{name} must have {size} entries, as many as F has {sides}, got {array.shape}")
     array = np.broadcast_to(array, (size,))
     for i in np.flatnonzero((array < 0) | infinite(array))[:1]:
-        raise ProblemError(f"diagonal[{i}] is {array[i]}: F Fᵀ + diag(d) needs finite entries d ≥ 0")
+        raise ProblemError(f"{name}[{i}] is {array[i]}: F diag(w) Fᵀ + diag(d) needs finite numbers w, d ≥ 0")
     return array
 
 

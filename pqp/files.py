@@ -40,6 +40,8 @@ from pqp.solving import METHODS, extend
 File = str | PathLike[str]
 AFFINE = ("row_lower", "row_upper", "lower", "upper", "penalty")
 LABELS = ("names", "row_names")
+# What goes with the factor of a Gram matrix.
+VECTORS = ("diagonal", "weights")
 FRAME = ("format", "version")
 PATH_KEYS = ("problem", "interval", "asked", "method", "rule", "arithmetic", "stopped", "segments")
 # How the zip archive that an npz file is begins.
@@ -175,14 +177,14 @@ def _read_problem(document: Any, place: str) -> ParametricQP:
 def _read_hessian(value: Any, place: str) -> Any:
     if not isinstance(value, dict) or "sparse" in value:
         return read_matrix(value, place)
-    kinds = read_object(value, place, required=(), optional=("gram", "diagonal", "pair_gram"))
-    if ("gram" in kinds) == ("pair_gram" in kinds) or ("diagonal" in kinds and "pair_gram" in kinds):
-        wanted = '"sparse", "gram" and "pair_gram"; "diagonal" goes with "gram"'
+    kinds = read_object(value, place, required=(), optional=("gram", *VECTORS, "pair_gram"))
+    others = [key for key in VECTORS if key in kinds]
+    if ("gram" in kinds) == ("pair_gram" in kinds) or (others and "pair_gram" in kinds):
+        wanted = '"sparse", "gram" and "pair_gram"; "diagonal" and "weights" go with "gram"'
         raise FileFormatError(f"{place} must have one of the keys {wanted}, got {', '.join(kinds) or 'none'}")
     if "gram" in kinds:
         F = read_matrix(kinds["gram"], f"{place}.gram")
-        shift = {key: read_vector(kinds[key], f"{place}.{key}") for key in kinds if key == "diagonal"}
-        return Gram(F, **shift)
+        return Gram(F, **{key: read_vector(kinds[key], f"{place}.{key}") for key in others})
     parts = read_object(kinds["pair_gram"], f"{place}.pair_gram", required=("K", "pairs"))
     K = read_matrix(parts["K"], f"{place}.pair_gram.K")
     return PairGram(K, read_matrix(parts["pairs"], f"{place}.pair_gram.pairs", columns=2))

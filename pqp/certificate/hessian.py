@@ -17,7 +17,7 @@ from flint import fmpq, fmpz_mat
 from pqp.certificate.convexity import require_convex
 from pqp.certificate.lines import ZERO, Line, Vector
 from pqp.certificate.reading import approximate, entry, index, items, numbers, shown
-from pqp.certificate.tables import Floats, Sparse, Table, read_table
+from pqp.certificate.tables import Floats, Sparse, Table, diagonal_table, read_table
 from pqp.errors import CertificateError
 
 
@@ -159,14 +159,16 @@ class Product:
 
 
 def read_hessian(value: Any, size: int, place: str) -> Hessian:
-    """Return P from its entries, {"gram": F, "diagonal": d} or {"pair_gram": {"K": K, "pairs": pairs}}."""
+    """Return P from its entries, its factor, or its pairs.
+
+    A factor is {"gram": F, "diagonal": d, "weights": w}, without d and w if these are 0 and 1; pairs are
+    {"pair_gram": {"K": K, "pairs": pairs}}.
+    """
     if isinstance(value, Mapping) and "gram" in value:
         left = read_table(value["gram"], (size, None), f"{place}.gram")
-        diagonal = numbers(value["diagonal"], size, f"{place}.diagonal") if "diagonal" in value else None
-        for j, added in enumerate(diagonal or ()):
-            if added < 0:
-                raise CertificateError(f"{place}.diagonal[{j}] must not be negative, got {shown(added)}")
-        return Hessian(size, left=left, diagonal=diagonal)
+        diagonal = _nonnegative(value, "diagonal", size, place)
+        weights = _nonnegative(value, "weights", left.shape[1], place)
+        return Hessian(size, left, None if weights is None else diagonal_table(weights), diagonal)
     if isinstance(value, Mapping) and "sparse" not in value:
         return _read_pair_gram(entry(value, "pair_gram", place), size, f"{place}.pair_gram")
     core = read_table(value, (size, size), place)
@@ -174,6 +176,17 @@ def read_hessian(value: Any, size: int, place: str) -> Hessian:
     if core.is_diagonal:
         return Hessian(size, diagonal=[core.row(j).get(j, fmpq(0)) for j in range(size)])
     return Hessian(size, core=core)
+
+
+def _nonnegative(value: Mapping[str, Any], key: str, size: int, place: str) -> Sequence[fmpq] | None:
+    """Return the numbers under a key, none of them negative; None without the key."""
+    if key not in value:
+        return None
+    found = numbers(value[key], size, f"{place}.{key}")
+    for j, entered in enumerate(found):
+        if entered < 0:
+            raise CertificateError(f"{place}.{key}[{j}] must not be negative, got {shown(entered)}")
+    return found
 
 
 def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:

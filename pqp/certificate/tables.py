@@ -156,6 +156,11 @@ def read_table(value: Any, shape: tuple[int | None, int | None], place: str) -> 
     return _table(entries, (len(rows), width))
 
 
+def diagonal_table(values: Sequence[fmpq]) -> Table:
+    """Return the diagonal matrix of some numbers."""
+    return _table([(j, j, value) for j, value in enumerate(values) if value], (len(values), len(values)))
+
+
 def _table(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, int]) -> Table:
     rows, columns = (np.array([e[k] for e in entries], dtype=np.int64) for k in (0, 1))
     return Table(shape, rows, columns, [value for _, _, value in entries])

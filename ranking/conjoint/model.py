@@ -18,7 +18,7 @@ from ranking.conjoint.orders import Orders, order_rows
 from ranking.conjoint.pooled import CLOSED, solve_pooled
 from ranking.conjoint.rows import choice_rows
 from ranking.conjoint.study import ConjointStudy
-from ranking.conjoint.tracing import trace, w_at
+from ranking.conjoint.tracing import trace, z_at
 from ranking.errors import ContradictionError, DataError
 
 
@@ -130,10 +130,10 @@ def solve_program(program: Program, C: float) -> Array:
 
 
 def solution_of(program: Program, C: float) -> Array:
-    """Return w at one C, which is infinite if choices are hard."""
+    """Return z at one C, which is infinite if choices are hard."""
     if np.isinf(C):
         return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float)
-    return w_at(program, trace(program, C), C)
+    return z_at(program, trace(program, C), C)
 
 
 def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
@@ -142,13 +142,14 @@ def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
     Where there are orders, or the gap does not close, the path from C = 0 is followed, and no gap told.
     """
     assert program.shrinkage is not None
+    g = program.shrinkage
     if not len(program.orders) and np.isfinite(C):
-        found = solve_pooled(program.rows, program.shrinkage, C)
+        found = solve_pooled(program.rows, g, C)
         if found.gap <= CLOSED:
-            w = np.concatenate([found.common, found.own.ravel()])
-            return program.part_worths(w), program.common(w), found.gap
-    w = solution_of(program, C)
-    return program.part_worths(w), program.common(w), None
+            z = np.concatenate([np.sqrt(g) * found.common, np.sqrt(1 - g) * found.own.ravel()])
+            return program.part_worths(z), program.common(z), found.gap
+    z = solution_of(program, C)
+    return program.part_worths(z), program.common(z), None
 
 
 def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | None) -> None:

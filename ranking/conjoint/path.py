@@ -24,7 +24,7 @@ from ranking.conjoint.hits import HitSteps, Tally, add_up
 from ranking.conjoint.model import ConjointSVM, programs_of
 from ranking.conjoint.orders import Orders
 from ranking.conjoint.study import ConjointStudy
-from ranking.conjoint.tracing import readout, trace, w_at, worth_lines
+from ranking.conjoint.tracing import readout, trace, worth_lines, z_at
 from ranking.conjoint.tracks import Tracks
 from ranking.crossings import ScoreLines
 from ranking.errors import DataError
@@ -206,7 +206,7 @@ class ConjointPath(ConjointModel):
         """Return the part-worths at one C, one row a respondent."""
         at = self._checked(C)
         found = [
-            program.part_worths(w_at(program, path, at))
+            program.part_worths(z_at(program, path, at))
             for program, path in zip(self.programs_, self.paths_, strict=True)
         ]
         worths = np.vstack(found)
@@ -215,7 +215,7 @@ class ConjointPath(ConjointModel):
     def _common_at(self, C: float) -> Array:
         if self.pooling != "individual":
             program = self.programs_[0]
-            return program.common(w_at(program, self.paths_[0], self._checked(C)))
+            return program.common(z_at(program, self.paths_[0], self._checked(C)))
         return np.asarray(np.average(self._worths_at(C), axis=0, weights=self.weights_))
 
     def _worths(self) -> Array:
@@ -242,13 +242,12 @@ def _certified(path: pqp.Path) -> Any:
     return path.certify()
 
 
-def _utilities(program: Program, w: Array, design: Array, code: Integers) -> Array:
+def _utilities(program: Program, z: Array, design: Array, code: Integers) -> Array:
     """Return the utilities of alternatives for the respondents who saw them, one row a piece."""
     if program.shrinkage is None:
-        return np.asarray(w @ design.T)
-    d, g = program.d, program.shrinkage
-    own = w[:, d:].reshape(len(w), program.rows.n_owners, d)
+        return np.asarray(z @ design.T)
+    d = program.d
+    own = z[:, d:].reshape(len(z), program.rows.n_owners, d)
     # strangers are themselves v_0
-    padded = np.concatenate([own, np.zeros((len(w), 1, d))], axis=1)
-    result = np.sqrt(g) * (w[:, :d] @ design.T)
-    return np.asarray(result + np.sqrt(1 - g) * np.einsum("pad,ad->pa", padded[:, code], design))
+    padded = np.concatenate([own, np.zeros((len(z), 1, d))], axis=1)
+    return np.asarray(z[:, :d] @ design.T + np.einsum("pad,ad->pa", padded[:, code], design))

@@ -1,17 +1,17 @@
-"""Tracing: the path of a program in C, and how w is read from its solutions.
+"""Tracing: the path of a program in C, and how z is read from its solutions.
 
-The dual has bounds only, so that lines of w come at once for all pieces. Where float64 loses its way on the
+The dual has bounds only, so that lines of z come at once for all pieces. Where float64 loses its way on the
 dual, which is singular as soon as more choices than part-worths are at their margin, the program itself is
-traced: it has the same w.
+traced: it has the same z.
 
-Room: a program and an interval of C in; a `pqp` path, w along it, and part-worths as lines in C, out.
+Room: a program and an interval of C in; a `pqp` path, z along it, and part-worths as lines in C, out.
 May touch: `arrays`, `lines`, `cbc`, and `pqp`; scipy.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import eye_array
 
 import pqp
 from ranking.arrays import Array
@@ -28,13 +28,13 @@ def trace(program: Program, C_max: float, time_limit: float | None = None) -> pq
 
 
 def readout(program: Program, path: pqp.Path) -> Any:
-    """Return the sparse matrix B of w = B x, x being what the path has: w itself, or dual variables."""
+    """Return the sparse matrix B of z = B x, x being what the path has: z itself, or dual variables."""
     is_dual = path.problem.m == 0
-    return csr_array(program.A.T, dtype=float) if is_dual else eye_array(path.problem.n, format="csr")
+    return program.readout if is_dual else eye_array(path.problem.n, format="csr")
 
 
-def w_at(program: Program, path: pqp.Path, C: float) -> Array:
-    """Return w at one C."""
+def z_at(program: Program, path: pqp.Path, C: float) -> Array:
+    """Return z at one C."""
     return np.asarray(readout(program, path) @ np.asarray(path.x(C), dtype=float))
 
 

@@ -87,6 +87,13 @@ def gram_budget() -> Document:
     return document
 
 
+def weighted_budget() -> Document:
+    """The budget with P = F diag(w) Fᵀ: 2 I is ⅓ + 5⁄3 of one unit vector, and 2 of the other."""
+    document = budget()
+    document["problem"]["P"] = {"gram": [[1, 1, 0], [0, 0, 1]], "weights": ["1/3", "5/3", 2]}
+    return document
+
+
 def pair_budget() -> Document:
     """The budget with P = D K Dᵀ: for K = I, (e0 − e1)ᵀ(e0 − e1) = 2 and (e0 − e1)ᵀ(e2 − e3) = 0."""
     document = budget()
@@ -270,7 +277,7 @@ def slot() -> Document:
     )
 
 
-BUDGETS = (budget, gram_budget, pair_budget)
+BUDGETS = (budget, gram_budget, weighted_budget, pair_budget)
 OTHERS = (falling, closing, threshold, whole_line, hinge, single_point, shared, jump, slot)
 EXAMPLES: dict[str, Callable[[], Document]] = {make.__name__: make for make in BUDGETS + OTHERS}
 

@@ -25,7 +25,7 @@ from tests.pqp.documents import affine
 
 SMALL = st.integers(-2, 2)
 # What stands for the same P: dense entries, and a way to state them.
-SHAPES = ("dense", "sparse", "diagonal", "gram", "gram and diagonal", "pair gram")
+SHAPES = ("dense", "sparse", "diagonal", "gram", "gram and diagonal", "weighted gram", "pair gram")
 
 
 def sparse(matrix):
@@ -51,6 +51,9 @@ def hessians(draw, n):
         return np.diag(d).tolist(), np.diag(d)
     if shape == "gram and diagonal":
         return {"gram": F.tolist(), "diagonal": d.tolist()}, F @ F.T + np.diag(d)
+    if shape == "weighted gram":
+        w = np.arange(F.shape[1])
+        return {"gram": F.tolist(), "weights": w.tolist(), "diagonal": d.tolist()}, F * w @ F.T + np.diag(d)
     if shape == "pair gram":
         K = F @ F.T
         pairs = draw(

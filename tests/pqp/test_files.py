@@ -32,6 +32,9 @@ PROBLEMS = {
         np.zeros((2, 2)), 0, lower=[Fraction(2**60 + 1), -math.inf], upper=[math.inf, 3 - mu]
     ),
     "Gram": lambda: pqp.ParametricQP(pqp.Gram([[0.1], [0.2], [0.3]]), mu * [1, 2, 3]),
+    "weighted Gram": lambda: pqp.ParametricQP(
+        pqp.Gram([[1, 2], [0, 1]], diagonal=[0, 1], weights=[Fraction(1, 3), 2]), mu * [1, 2]
+    ),
     "Gram of rank 0": lambda: pqp.ParametricQP(pqp.Gram(np.zeros((2, 0))), 1, lower=0),
     "PairGram": lambda: pqp.ParametricQP(
         pqp.PairGram([[2, 1], [1, 2]], [(0, 1), (1, 0)]), -1, lower=0, upper=mu

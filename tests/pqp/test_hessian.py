@@ -8,7 +8,7 @@ import scipy.sparse
 
 from pqp.convexity import negative_direction
 from pqp.errors import NotConvexError, ProblemError
-from pqp.field import FIELDS
+from pqp.field import FIELDS, FLOAT, RATIONAL
 from pqp.hessian import Gram, HessianProduct, Matrix, PairGram, as_hessian
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
@@ -126,9 +126,9 @@ class TestStructure:
     @pytest.mark.parametrize(
         ("diagonal", "message"),
         [
-            ([1, -1], r"diagonal\[1\] is -1: .* needs finite entries d ≥ 0"),
+            ([1, -1], r"diagonal\[1\] is -1: .* needs finite numbers w, d ≥ 0"),
             ([np.inf, 0], r"diagonal\[0\] is inf"),
-            ([1], r"diagonal must have 2 entries to match F, got shape \(1,\)"),
+            ([1], r"diagonal must have 2 entries, as many as F has rows, got \(1,\)"),
             ([1, np.nan], r"diagonal\[1\] is NaN"),
         ],
         ids=str,
@@ -136,6 +136,28 @@ class TestStructure:
     def test_bad_diagonal_is_named(self, diagonal, message):
         with pytest.raises(ProblemError, match=message):
             Gram([[1], [2]], diagonal=diagonal)
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [
+            ([-1], r"weights\[0\] is -1: .* needs finite numbers w, d ≥ 0"),
+            ([1, 2], r"weights must have 1 entries, as many as F has columns"),
+        ],
+        ids=str,
+    )
+    def test_bad_weights_are_named(self, weights, message):
+        with pytest.raises(ProblemError, match=message):
+            Gram([[1], [2]], weights=weights)
+
+    @pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_array], ids=["dense", "sparse"])
+    def test_weights_of_columns_are_exact(self, form):
+        F, w = np.array([[1, 2, 0], [0, 1, -1], [3, 0, 1]]), [Fraction(1, 3), 2, 0]
+        P = Gram(form(F), diagonal=[0, 1, 0], weights=w)
+        wanted = F.astype(object) @ np.diag(w) @ F.T + np.diag([0, 1, 0])
+        assert (P.matrix(RATIONAL) == wanted).all()
+        np.testing.assert_allclose(P.matrix(FLOAT), wanted.astype(float), rtol=1e-15)
+        np.testing.assert_allclose(P.times(np.eye(3)), wanted.astype(float), rtol=1e-15)
+        np.testing.assert_allclose(P.diagonal(), np.diag(wanted.astype(float)), rtol=1e-15)
 
     def test_single_diagonal_number_stands_for_every_entry(self):
         exact = Gram([[1], [2]], diagonal=Fraction(1, 3)).matrix(FIELDS["exact"])
