@@ -33,6 +33,8 @@ PRODUCTS = (
     "theirs,Brio,medium,large,9\n"
     "cheap,Cima,light,small,9\n"
 )
+# Remarks on a study that the terminal shows.
+MOST_REMARKS = 5
 TRY = (
     "Now try: ranking conjoint coffee.csv --none empty --weight weight --holdout holdout "
     "--scenario packs.csv --report coffee.html"
@@ -120,6 +122,10 @@ def _write(report: Path, page: str, tables: dict[str, pd.DataFrame]) -> list[Pat
 
 def _texts(survey: Survey, tables: dict[str, pd.DataFrame]) -> Iterator[str]:
     """Yield the tables one looks at first."""
+    if survey.remarks:
+        told = [f"- {remark}" for remark in survey.remarks[:MOST_REMARKS]]
+        more = len(survey.remarks) - MOST_REMARKS
+        yield "\n".join(["Look at this", *told, *([f"- and {more} more in the report"] if more > 0 else [])])
     forms = {"estimate": one_decimal}
     yield estimates_text(tables["importances"].set_index("attribute"), "Importances in per cent", forms)
     worths = tables["part_worths"].set_index(["attribute", "level"])

@@ -153,9 +153,9 @@ class Fitting:
     refits: Annotated[
         int | None,
         typer.Option(
-            min=2,
-            help="Draws of respondents that the model is fitted to anew, for intervals; 100 with --pooling "
-            "aggregate, else estimated part-worths are drawn.",
+            min=0,
+            help="Draws of respondents that the model is fitted to anew, for intervals; 100 unless everyone "
+            "is alone. 0 is quick, but intervals are much too short where respondents are pooled.",
             show_default=False,
         ),
     ] = None

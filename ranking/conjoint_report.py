@@ -60,6 +60,7 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
     gamma = f", γ = {shown(survey.shrinkage)}" if survey.shrinkage is not None else ""
     lines = {
         "study": f"{_sizes(survey)}, from {survey.source}",
+        "attributes": _attributes(survey),
         "chosen": f"C = {survey.C:.4g}{gamma} ({survey.plan.pooling}), on {survey.how_chosen}",
         "folds": f"{survey.metric} {survey.search.best_score_:.3f}",
         "calibration": str(survey.calibration),
@@ -77,7 +78,7 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
     lines["stability"] = "; ".join(
         f"{name}: {words}" for name, words in stable.items() if name != "order of importances"
     )
-    return lines | {"seconds": f"{survey.seconds:.3g}"}
+    return lines | {"estimated in": f"{survey.seconds:.3g} seconds"}
 
 
 def _result(draft: Draft) -> Iterator[str]:
@@ -92,7 +93,12 @@ def findings(draft: Draft) -> Iterator[str]:
     found = draft.tables["importances"].sort_values("estimate", ascending=False, kind="stable")
     first, *others = [f"{name} {_interval(row)}" for name, row in found.set_index("attribute").iterrows()]
     rest = f", then {', '.join(others)}" if others else ""
-    yield f"What moves choices most is {first}{rest}: importances over the levels shown."
+    if not survey.is_better_than_chance:
+        yield (
+            "Do not use what follows: in tasks it had not learnt from, the model predicts no better than "
+            f"chance ({survey.calibration})."
+        )
+    yield f"What moves choices most is {first}{rest}: importances over the levels shown.{_not_apart(found)}"
     best = draft.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
     liked = best.loc[best.groupby("attribute", sort=False)["estimate"].idxmax()]
     levels = [f"{a} {b}" for a, b in zip(liked["attribute"], liked["level"], strict=True) if b != "per unit"]
@@ -118,8 +124,27 @@ def _market_findings(draft: Draft) -> Iterator[str]:
     yield f"In the simulated market shares would be {', '.join(told)}, by {market.rule.replace('_', ' ')}."
     if "price_curve" in draft.tables:
         curve = draft.tables["price_curve"].set_index(str(draft.survey.price))
-        best = float(curve["revenue"].idxmax())
-        yield f"The revenue of {market.product} would be largest at {draft.survey.price} {best:g}."
+        where = f"{draft.survey.price} {float(curve['revenue'].idxmax()):g}{_flat(curve)}"
+        yield f"The revenue of {market.product} would be largest at {where}."
+
+
+def _flat(curve: pd.DataFrame) -> str:
+    """Return what is to be said if the largest revenue is not told apart from that of today, 100."""
+    best = curve.iloc[int(curve["revenue"].argmax())]
+    if best["revenue_lo"] > 100:
+        return ""
+    return (
+        f", but that is {best['revenue'] - 100:.1f} % more than at its price now, and not told apart from it"
+    )
+
+
+def _not_apart(found: pd.DataFrame) -> str:
+    """Return which attributes could be the most important as well, from the largest importance on."""
+    reach = found["lo"].iloc[0]
+    others = found["attribute"][1:][found["hi"].iloc[1:] >= reach].tolist()
+    if not others:
+        return ""
+    return f" By their intervals, {', '.join(map(str, others))} could be first as well."
 
 
 def _sizes(survey: Survey) -> str:
@@ -127,6 +152,14 @@ def _sizes(survey: Survey) -> str:
     kept = f", and {counted(len(held.choices), 'task')} held out" if held is not None else ""
     respondents = counted(len(study.respondents), "respondent")
     return f"{respondents}, {counted(len(train.choices), 'task')} to learn from{kept}"
+
+
+def _attributes(survey: Survey) -> str:
+    coded = survey.parts.study.attributes.items()
+    return ", ".join(
+        f"{name} (linear)" if attribute.is_linear else f"{name} ({len(attribute.labels)} levels)"
+        for name, attribute in coded
+    )
 
 
 def _estimates(tables: Mapping[str, pd.DataFrame]) -> "pd.Series[Any]":

@@ -62,13 +62,24 @@ class Draft:
             return ""
         return frame_table(frame, TITLES[name], most) + left_out(len(frame) - most, "row")
 
+    def near(self, name: str, C: float) -> str:
+        """Return the rows of a table over C that are nearest to one C."""
+        frame = self.tables[name]
+        place = int((frame["C_from"] <= C).sum()) - 1
+        first = max(0, min(place - MOST_FEW // 2, len(frame) - MOST_FEW))
+        rows = frame.iloc[first : first + MOST_FEW]
+        return frame_table(rows, f"{TITLES[name]}, around {shown(C)}") + left_out(
+            len(frame) - len(rows), "row"
+        )
+
 
 def study_section(draft: Draft) -> Iterator[str]:
     """Yield the card of the study."""
-    parts = draft.survey.parts
-    yield paragraph("All tasks, those held out included.", "note")
-    for remark in parts.study.card().remarks:
+    yield paragraph("All tasks, those held out included; counts are without weights.", "note")
+    remarks = draft.survey.remarks
+    for remark in remarks[:MOST_FEW]:
         yield paragraph(f"Look at this: {remark}{'' if remark.endswith('?') else '.'}")
+    yield left_out(len(remarks) - MOST_FEW, "remark")
     for name in ("counts", "levels", "numbers", "overlap", "positions"):
         if name in draft.tables:
             yield draft.table(name)
@@ -88,13 +99,22 @@ def model_section(draft: Draft) -> Iterator[str]:
     yield from selection_section(survey)
 
 
+def _how_alike(survey: Survey) -> str:
+    """Return what the chosen γ means, in words."""
+    g = survey.shrinkage
+    if g is None:
+        return ""
+    much = "much" if g >= 0.7 else "little" if g <= 0.3 else "as much as from their own choices"
+    return f" γ = {shown(g)}: respondents learn {much} from one another."
+
+
 def _how_chosen(survey: Survey) -> str:
     chosen = "C and γ were" if survey.shrinkage is not None else "C was"
     folds = f"{chosen} chosen by the {survey.metric} in {survey.how_chosen}, {EVALUATED[survey.plan.metric]}."
     if not survey.is_grouped:
-        return folds
+        return folds + _how_alike(survey)
     return (
-        f"{folds} Paths of large pools are long, so they were chosen in pools of at most "
+        f"{folds}{_how_alike(survey)} Paths of large pools are long, so they were chosen in pools of at most "
         f"{survey.plan.group_size} respondents; the part-worths are those of everybody together."
     )
 
@@ -153,7 +173,7 @@ def willingness_section(draft: Draft) -> Iterator[str]:
         "difference of their part-worths divided by the worth of one unit of money."
     )
     wrong = 100 * worth.wrong_respondents
-    yield paragraph(f"A higher price is not disliked by {wrong:.0f} % of the respondents.", "note")
+    yield paragraph(f"{wrong:.0f} % of the respondents like a higher price as well, or better.", "note")
     if worth.remark:
         yield paragraph(f"There are {worth.remark}.")
     yield draft.table("willingness_to_pay")
@@ -231,10 +251,14 @@ def stability_section(draft: Draft) -> Iterator[str]:
     survey, found = draft.survey, draft.survey.stability
     C = survey.C
     yield paragraph(f"{_whose_path(survey)} The chosen C is {shown(C)}.")
+    yield paragraph(
+        "C weighs choices against simplicity, and nobody knows the right one. A conclusion that holds on a "
+        "wide interval around the chosen C does not hang on it; one that ends nearby is not to be relied on."
+    )
     yield facts(found.words_at(C), "Conclusions at the chosen C, and the C on which they are the same")
     axes = plot_stability(found.importances, found.leaders, C)
     yield picture(axes, f"Importances over C; {found.words_at(C)['most important']}.", "Importances over C.")
-    yield draft.table("importance_orders", MOST_FEW)
+    yield draft.near("importance_orders", C)
     if found.shares is not None and found.winners is not None:
         words = found.words_at(C)["largest share of first choice"]
         yield picture(
@@ -242,7 +266,7 @@ def stability_section(draft: Draft) -> Iterator[str]:
             f"Shares of first choice over C; largest: {words}.",
             "Shares of first choice, exact at every C.",
         )
-        yield draft.table("winners_over_C", MOST_FEW)
+        yield draft.near("winners_over_C", C)
 
 
 def _whose_path(survey: Survey) -> str:
@@ -253,8 +277,8 @@ def _whose_path(survey: Survey) -> str:
     if not survey.is_grouped:
         return "All part-worths are followed over C along the path of the whole pool, exactly."
     return (
-        f"The path of {counted(len(survey.parts.train.respondents), 'respondent')} in one pool would take "
-        f"minutes, so part-worths are followed over C along the exact paths of {survey.stability.pools} "
+        f"The path of {counted(len(survey.parts.train.respondents), 'respondent')} in one pool would be "
+        f"long, so part-worths are followed over C along the exact paths of {survey.stability.pools} "
         f"pools of at most {survey.plan.group_size}, those in which C was chosen."
     )
 
@@ -272,7 +296,7 @@ def intervals(survey: Survey) -> str:
         return (
             f"Intervals hold 95 % of {len(samples)} draws of respondents that the model was fitted to anew."
         )
-    return (
-        "Intervals hold 95 % of 1000 draws of respondents; part-worths stay as they were estimated, so that "
-        "intervals are a little short where respondents borrow from one another (--refits fits anew)."
-    )
+    told = "Intervals hold 95 % of 1000 draws of respondents, whose part-worths stay as they were estimated."
+    if survey.plan.pooling == "individual":
+        return told
+    return f"{told} Respondents learn from one another, so these are much too short; --refits 100 fits anew."

@@ -38,8 +38,9 @@ from ranking.errors import DataError
 from ranking.selection import SelectionCurve
 from ranking.study import Plan, Watch
 
-# Draws that the model is fitted to anew where all respondents share their part-worths.
-AGGREGATE_REFITS = 100
+# Draws that a model is fitted to anew where respondents learn from one another. Part-worths that are only
+# drawn, as they were estimated, would not scatter as they do: see docs/conjoint-evidence.md.
+REFITS = 100
 
 
 class Parts(NamedTuple):
@@ -54,7 +55,8 @@ class Parts(NamedTuple):
 class SurveyPlan(Plan):
     """How part-worths are estimated; `shrinkage` are the γ to compare, `group_size` pools while choosing.
 
-    `refits` is how many draws of respondents the model is fitted to anew for intervals, None for the usual.
+    `refits` is how many draws of respondents the model is fitted to anew for intervals: 0 draws part-worths
+    as they were estimated, which is what belongs to everyone alone; None is the usual.
     """
 
     metric: str = "hit_rate"
@@ -143,6 +145,17 @@ class Survey:
         return pooling == "shrinkage" and size is not None and size < len(self.parts.train.respondents)
 
     @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a look at the study should not miss."""
+        return self.parts.study.card().remarks
+
+    @property
+    def is_better_than_chance(self) -> bool:
+        """Whether utilities say anything of choices they were not learnt from."""
+        found = self.calibration
+        return found.verdict != "zero" and found.root_likelihood > found.chance
+
+    @cached_property
     def part_worths(self) -> pd.DataFrame:
         """The part-worths, one row a respondent."""
         return self.search.individual_part_worths_
@@ -222,7 +235,8 @@ def choose(train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None) -
 
 def drawn(search: ConjointPathCV, train: ConjointStudy, plan: SurveyPlan) -> Bootstrap:
     """Return how the part-worths scatter: drawn as they are, or estimated anew from draws of respondents."""
-    refits = plan.refits or (AGGREGATE_REFITS if plan.pooling == "aggregate" else 0)
+    usual = 0 if plan.pooling == "individual" else REFITS
+    refits = usual if plan.refits is None else plan.refits
     if not refits:
         return respondent_bootstrap(search.individual_part_worths_, train, random_state=plan.seed)
     alone = clone(search.best_estimator_).set_params(n_jobs=None)

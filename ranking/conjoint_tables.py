@@ -94,12 +94,12 @@ def settings(survey: Survey) -> dict[str, Any]:
         "scale of utilities": scale,
         f"{survey.metric} in the folds": survey.search.best_score_,
         "largest C": float(plan.C_max),
-        "orders kept": "; ".join(f"{name}: {order}" for name, order in plan.orders.items()) or "none",
+        "orders kept": "; ".join(f"{name}: {order}" for name, order in plan.orders.items()) or "no order",
         "folds of tasks": plan.folds,
         "rule of choice": plan.choice,
         "respondents a pool while choosing": plan.group_size if survey.is_grouped else "all",
         "seed": plan.seed,
-        "seconds": round(survey.seconds, 1),
+        "seconds of estimation": round(survey.seconds, 1),
     }
 
 
@@ -218,9 +218,11 @@ def _path_tables(survey: Survey) -> dict[str, pd.DataFrame]:
 
 def _individual_tables(survey: Survey) -> dict[str, pd.DataFrame]:
     train, worths = survey.parts.train, survey.part_worths
+    names = flat_names(train.columns)
     tables = {
-        "individual_part_worths": worths.set_axis(flat_names(train.columns), axis=1),
-        "individual_diffs": zero_centred_diffs(worths, train).set_axis(flat_names(train.columns), axis=1),
+        "individual_part_worths": worths.set_axis(names, axis=1),
+        # other names, so that they cannot be taken for part-worths to simulate with
+        "individual_diffs": zero_centred_diffs(worths, train).set_axis(names, axis=1).add_prefix("diff of "),
         "individual_importances": importances(worths, train),
     }
     return {name: _with_weights(table, train) for name, table in tables.items()}

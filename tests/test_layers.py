@@ -34,10 +34,10 @@ ORDINAL_LAYERS = """
 ORDINAL = ORDINAL_LAYERS.split()
 CONJOINT_LAYERS = """
     labels problems attributes marks roles choices sheet keys cells validation weights reading coding
-    splitting straightlining balance card wide study example estimation space worths rules utilities holdouts
-    calibration bootstrap scaling orders reversals willingness scenario noise simulator sensitivity lines
-    tracks stability rows cbc tracing pool interior pooled conflicts fitted hits model path likelihoods
-    search
+    splitting straightlining balance confounding remarks card wide study example estimation space worths
+    rules utilities holdouts calibration bootstrap scaling orders reversals willingness scenario noise
+    simulator sensitivity lines tracks stability rows cbc tracing pool interior pooled conflicts fitted hits
+    model path likelihoods search
 """
 CONJOINT = CONJOINT_LAYERS.split()
 SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}

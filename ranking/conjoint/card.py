@@ -1,7 +1,7 @@
 """The study card: what one looks at before any model, as tables and as a page of text.
 
 Room: a sheet in, one record of tables out that can be printed.
-May touch: `errors`, `labels`, `sheet`, `balance`, `straightlining`.
+May touch: `errors`, `labels`, `sheet`, `balance`, `straightlining`, `remarks`.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,13 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.balance import duplicates, level_balance, number_summary, overlap, positions
-from ranking.conjoint.labels import counted, quoted
+from ranking.conjoint.remarks import remarks
 from ranking.conjoint.sheet import Sheet
 from ranking.conjoint.straightlining import straight_liners
 from ranking.errors import DataError
 
 # The share of tasks that counts as nearly all.
 NEARLY_ALL = 0.9
-# A level shown less often than this share of what even balance gives it is worth a remark.
-RARE = 0.2
-# Straight-lining less probable than this by chance is worth a remark.
-UNLIKELY = 0.01
 # Respondents and tasks that are printed; the tables hold all of them.
 MOST_ROWS = 10
 # Numbers from here on are printed without decimals.
@@ -75,7 +71,7 @@ def study_card(sheet: Sheet, straight: float = NEARLY_ALL) -> StudyCard:
         "straight_liners": straight_liners(sheet, straight),
         "duplicates": duplicates(sheet),
     }
-    return StudyCard(counts=_counts(sheet), **tables, remarks=tuple(_remarks(sheet, tables)))
+    return StudyCard(counts=_counts(sheet), **tables, remarks=tuple(remarks(sheet, tables)))
 
 
 def _counts(sheet: Sheet) -> "pd.Series[Any]":
@@ -98,47 +94,6 @@ def _counts(sheet: Sheet) -> "pd.Series[Any]":
         "choices of none": int(sheet.is_none[choices.chosen_rows].sum()),
     }
     return pd.Series(counts, name="count")
-
-
-def _remarks(sheet: Sheet, tables: dict[str, pd.DataFrame]) -> list[str]:
-    remarks = [_about_level(name, level, row) for (name, level), row in _rare(sheet, tables["levels"])]
-    for name, share in tables["overlap"]["all"].items():
-        if share == 1:
-            remarks.append(
-                f"{name} is the same for all alternatives of every task: nothing can be learnt on it"
-            )
-    straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
-    if straight:
-        who = f"{straight} of {counted(len(sheet.respondents), 'respondent')}"
-        remarks.append(f"{who} chose the same alternative more often than chance explains: do they belong?")
-    if double:
-        remarks.append(
-            f"{counted(double, 'task')} with two equal alternatives: choosing between them says nothing"
-        )
-    idle = len(sheet.respondents) - len(np.unique(sheet.choices.respondent))
-    if idle:
-        remarks.append(f"{counted(idle, 'respondent')} without tasks")
-    return remarks
-
-
-def _rare(sheet: Sheet, levels: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """Return the levels that were hardly shown or never chosen."""
-    labelled = zip(levels.index.tolist(), levels.to_dict("records"), strict=True)
-    rows = [(label, row) for label, row in labelled if label[0] in sheet.attributes]
-    return [
-        (label, row)
-        for label, row in rows
-        if row["share"] * len(sheet.attributes[label[0]].labels) < RARE or not row["chosen"]
-    ]
-
-
-def _about_level(name: str, level: Any, row: Any) -> str:
-    times = counted(int(row["shown"]), "time")
-    if not row["shown"]:
-        return f"{name}: level {quoted(level)} was never shown"
-    if not row["chosen"]:
-        return f"{name}: level {quoted(level)} was shown {times} and never chosen"
-    return f"{name}: level {quoted(level)} was shown only {times}; is it meant?"
 
 
 def _shown(number: float) -> str:

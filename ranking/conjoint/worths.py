@@ -21,12 +21,16 @@ from ranking.errors import DataError
 def read_part_worths(part_worths: Any, study: HasSpace) -> pd.DataFrame:
     """Return part-worths with the columns of a study in their order, one row a respondent.
 
-    A series, or a table of one row, holds the part-worths of all respondents together.
+    A series, or a table of one row, holds the part-worths of all respondents together; a fitted model has
+    those of its respondents.
     """
     columns = space_of(study).columns
+    part_worths = getattr(part_worths, "individual_part_worths_", part_worths)
     table = part_worths.to_frame().T if isinstance(part_worths, pd.Series) else part_worths
     if not isinstance(table, pd.DataFrame):
-        raise DataError(f"part_worths must be a DataFrame or a Series, got {type(part_worths).__name__}")
+        raise DataError(
+            f"part_worths must be a DataFrame, a Series or a fitted model, got {type(part_worths).__name__}"
+        )
     if not table.columns.equals(columns):
         _require_columns(table, columns)
         table = table[columns.tolist()]

@@ -11,7 +11,7 @@ from tests.ranking.market import COFFEE, PACKS
 
 # So few that a survey takes a second.
 FEW = range(1, 7)
-PLAN = SurveyPlan(shrinkage=(0.3, 0.7), C_max=0.2, folds=2)
+PLAN = SurveyPlan(shrinkage=(0.3, 0.7), C_max=0.2, folds=2, refits=5)
 OPTIONS = "--none empty --weight weight --holdout holdout --shrinkage 0.3,0.7 --c-max 0.2 --folds 2"
 LEVELS = "--levels roast=light,medium,dark --levels size=small,large"
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from scipy.stats import binom
 
-from ranking import DataError
+from ranking import ConjointStudy, DataError
+from ranking.conjoint.confounding import confounded
 from ranking.conjoint.straightlining import tail
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study, table
 
@@ -129,7 +130,7 @@ class TestText:
         remarks = (
             study(attributes={"colour": ["red", "blue", "green", "black"], "price": "levels"}).card().remarks
         )
-        assert 'colour: level "black" was never shown' in remarks
+        assert 'colour: level "black" was never shown, so its part-worth says nothing' in remarks
         assert "price: level 20 was shown 4 times and never chosen" in remarks
 
     def test_an_attribute_that_never_varies_is_remarked(self):
@@ -139,3 +140,71 @@ class TestText:
         frame = pd.concat([TestPositions().rows([0] * 5).assign(who=who) for who in range(12)])
         text = str(study(frame, ["price"]).card())
         assert "... and 2 more" in text
+
+
+class TestConfounding:
+    """Attributes are told apart if and only if differences within tasks have full rank on them."""
+
+    @staticmethod
+    def design(prices, colours=("red", "blue", "green"), seed=0, tasks=30, **roles):
+        """A study in which the price of a colour is given, or any of some."""
+        chance = np.random.default_rng(seed)
+        shown = [str(colour) for _ in range(tasks) for colour in chance.choice(colours, 2, replace=False)]
+        frame = pd.DataFrame({"who": 1, "task": np.repeat(np.arange(tasks), 2), "colour": shown})
+        frame["price"] = [prices(colour, chance) for colour in shown]
+        frame["size"] = chance.choice(["S", "L"], size=len(frame))
+        frame["chosen"] = np.tile([1, 0], tasks)
+        attributes = {"colour": "levels", "price": "levels", "size": "levels"} | roles
+        return ConjointStudy.from_frame(
+            frame, respondent="who", task="task", chosen="chosen", attributes=attributes
+        )
+
+    def test_a_price_that_follows_from_the_colour_is_confounded_with_it(self):
+        given = {"red": 10, "blue": 20, "green": 40}
+        study = self.design(lambda colour, chance: given[colour])
+        assert confounded(study.sheet) == ["colour", "price"]
+        assert any(
+            "do not tell the worths of colour, price apart" in remark for remark in study.card().remarks
+        )
+
+    def test_a_linear_price_that_follows_from_the_colour_is_confounded_with_it(self):
+        given = {"red": 1000, "blue": 2000, "green": 4000}
+        study = self.design(lambda colour, chance: given[colour], price="linear")
+        assert confounded(study.sheet) == ["colour", "price"]
+
+    @pytest.mark.parametrize("coding", ["levels", "linear"])
+    def test_a_price_that_varies_is_told_apart(self, coding):
+        study = self.design(lambda colour, chance: int(chance.choice([10, 20, 40])), price=coding)
+        assert confounded(study.sheet) == []
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_it_is_so_for_few_tasks_by_rank_alone(self, seed):
+        study = self.design(lambda colour, chance: int(chance.choice([10, 20, 40])), seed=seed, tasks=4)
+        D = np.array(study.differences().rows, dtype=float)
+        needed = sum(len(entry.labels) - 1 for entry in study.attributes.values())
+        is_deficient = np.linalg.matrix_rank(D) < needed
+        assert bool(confounded(study.sheet)) == is_deficient
+
+
+class TestDoubts:
+    def test_a_none_option_of_zeros_is_asked_about(self):
+        frame = pd.DataFrame(
+            {"who": 1, "task": [1, 1, 1, 2, 2, 2], "size": [1, 2, 0, 2, 1, 0], "price": [5, 9, 0, 5, 9, 0]}
+        ).assign(chosen=[1, 0, 0, 0, 0, 1])
+        roles = {"respondent": "who", "task": "task", "chosen": "chosen", "attributes": ["size", "price"]}
+        for none, is_asked in ((None, True), (0, False)):
+            found = ConjointStudy.from_frame(frame, **roles, none=none).card().remarks
+            assert any("is it the none option" in remark for remark in found) == is_asked
+
+    @pytest.mark.parametrize(("factor", "is_told"), [(1, False), (1e-4, True), (1e4, True)])
+    def test_units_that_shrink_a_linear_attribute_too_much_or_hardly_are_told(self, factor, is_told):
+        frame = table()
+        frame["price"] = frame["price"] * factor
+        found = study(frame, attributes={"colour": "levels", "price": "linear"}).card().remarks
+        assert any("results hang on the unit" in remark for remark in found) == is_told
+
+    def test_many_odd_levels_of_one_attribute_are_one_remark(self):
+        frame = table()
+        frame["stamp"] = np.arange(len(frame))
+        found = study(frame, attributes=["colour", "price", "stamp"]).card().remarks
+        assert sum(remark.startswith("stamp") for remark in found) <= 1

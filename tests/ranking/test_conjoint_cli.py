@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ranking import cli, conjoint_command
-from ranking.conjoint import Simulator, price_curve
+from ranking.conjoint import ConjointSVM, Simulator, price_curve, refit_bootstrap
 from ranking.conjoint import simulate as simulated
 from ranking.conjoint_opening import open_part_worths, open_scenario, open_study
 from ranking.conjoint_options import Reading
@@ -19,8 +19,9 @@ from tests.ranking.market import PACKS
 from tests.ranking.surveys import LEVELS, OPTIONS, coffee_rows, survey
 
 ROLES = "--none empty --weight weight --holdout holdout"
-COMMAND = f"conjoint coffee.csv {OPTIONS} {LEVELS}"
-SIMULATE = f"simulate coffee.csv packs.csv {OPTIONS} {LEVELS}"
+ALONE = f"conjoint coffee.csv {OPTIONS} {LEVELS} --pooling individual"
+COMMAND = f"conjoint coffee.csv {OPTIONS} {LEVELS} --refits 5"
+SIMULATE = f"simulate coffee.csv packs.csv {OPTIONS} {LEVELS} --refits 5"
 READING = Reading(
     none="empty",
     weight="weight",
@@ -92,7 +93,7 @@ class TestConjoint:
 
     def test_without_a_report_nothing_is_written(self, run, here):
         before = sorted(here.iterdir())
-        code, out, _ = run(f"{COMMAND} --pooling individual")
+        code, out, _ = run(ALONE)
         assert code == 0
         assert "(individual)" in out
         assert sorted(here.iterdir()) == before
@@ -127,7 +128,7 @@ class TestConjoint:
         assert "--group-size" in out
 
     def test_command_is_part_of_the_typer_application(self):
-        result = CliRunner().invoke(cli.app, f"{COMMAND} --pooling individual".split())
+        result = CliRunner().invoke(cli.app, ALONE.split())
         assert result.exit_code == 0
         assert "importances" in result.output
 
@@ -197,8 +198,9 @@ class TestSimulate:
     def test_shares_are_those_of_simulate(self, run, found):
         code, out, err = run(f"{SIMULATE} --out shares.csv --plot shares.png")
         assert (code, err) == (0, "")
-        scale = found.calibration.scale
-        wanted = simulated(found.part_worths, found.parts.train, PACKS, scale=scale)
+        model = ConjointSVM(found.C, pooling="shrinkage", shrinkage=found.shrinkage)
+        drawn, scale = refit_bootstrap(model, found.parts.train, 5), found.calibration.scale
+        wanted = simulated(drawn, found.parts.train, PACKS, scale=scale)
         pd.testing.assert_frame_equal(read("shares.csv").set_index("product"), wanted)
         for name, row in wanted.iterrows():
             assert re.search(rf"{name}\s+{100 * row['share']:.1f} %\s+{100 * row['lo']:.1f} %", out)
@@ -412,7 +414,7 @@ def test_all_problems_of_a_study_are_told_each_in_a_line(run):
 
 
 def test_levels_and_orders_made_of_numbers_are_numbers(run):
-    words = f"{COMMAND} --levels price=9,12,15 --order price=15,12,9 --order size=rises --pooling individual"
+    words = f"{ALONE} --levels price=9,12,15 --order price=15,12,9 --order size=rises"
     code, _, err = run(f"{words} --report out.html")
     assert (code, err) == (0, "")
     rows = read("out-tables/order_reversals.csv")

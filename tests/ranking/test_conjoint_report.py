@@ -3,20 +3,21 @@
 import io
 import re
 
+import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
 
 from ranking.conjoint import Attribute, ConjointStudy
-from ranking.conjoint_report import survey_report_html, survey_summary
+from ranking.conjoint_report import findings, survey_report_html, survey_summary
 from ranking.conjoint_sections import Draft, intervals, with_interval
 from ranking.conjoint_survey import Parts, SurveyPlan
 from ranking.conjoint_tables import TITLES, survey_tables
 from ranking.conjoint_workbook import WIDEST, table_files, workbook_bytes
 from ranking.page import rounded, shown
-from tests.ranking.market import PACKS, mixed_study
+from tests.ranking.market import COFFEE, PACKS, mixed_study
 from tests.ranking.pages import Page
-from tests.ranking.surveys import parts, survey
+from tests.ranking.surveys import FEW, PLAN, parts, survey
 
 SECTIONS = ["Result", "The study", "The model", "Importances", "Part-worths", "Order reversals"]
 SECTIONS += ["Willingness to pay", "Simulated market", "Holdout tasks", "Contradictions", "Stability over C"]
@@ -154,7 +155,12 @@ class TestPage:
     def test_how_intervals_came_about_is_said(self, found):
         refitted = survey(SurveyPlan(pooling="aggregate", C_max=0.1, folds=2, refits=2), None)
         assert "2 draws of respondents that the model was fitted to anew" in intervals(refitted)
-        assert "1000 draws" in intervals(found)
+        assert "5 draws" in intervals(found)
+        drawn = survey(SurveyPlan(shrinkage=(0.5,), C_max=0.1, folds=2, refits=0), None)
+        assert "much too short" in intervals(drawn)
+        alone = survey(SurveyPlan(pooling="individual", C_max=0.1, folds=2), None)
+        assert "1000 draws" in intervals(alone)
+        assert "too short" not in intervals(alone)
 
 
 class TestSummary:
@@ -201,3 +207,32 @@ class TestWorkbook:
 
 def test_empty_tables_are_left_out_of_a_page(found, tables):
     assert Draft(found, {**tables, "duplicates": tables["duplicates"].iloc[:0]}).table("duplicates") == ""
+
+
+class TestFindings:
+    @staticmethod
+    def sentences(found):
+        return " ".join(findings(Draft(found, survey_tables(found))))
+
+    def test_a_model_no_better_than_chance_is_said_first(self):
+        frame = COFFEE.only(respondents=FEW).to_frame()
+        chance = np.random.default_rng(5)
+        taken = chance.integers(1, 5, size=frame.groupby(["respondent", "task"]).ngroups)
+        frame["chosen"] = (frame["alternative"].to_numpy() == np.repeat(taken, 4)).astype(int)
+        study = ConjointStudy.from_frame(frame, **COFFEE.arguments)
+        found = survey(PLAN, None, given=parts(study))
+        assert found.is_better_than_chance == (found.calibration.root_likelihood > found.calibration.chance)
+        assert self.sentences(found).startswith("Do not use") != found.is_better_than_chance
+
+    def test_attributes_whose_intervals_overlap_are_not_ranked(self, found, tables):
+        rows = tables["importances"].sort_values("estimate", ascending=False)
+        reach = rows["lo"].iloc[0]
+        others = [name for name, hi in zip(rows["attribute"][1:], rows["hi"][1:], strict=True) if hi >= reach]
+        told = f"By their intervals, {', '.join(others)} could be first as well."
+        assert (told in self.sentences(found)) == bool(others)
+        assert others
+
+    def test_a_best_price_is_told_with_what_it_is_worth(self, found, tables):
+        best = tables["price_curve"].loc[tables["price_curve"]["revenue"].idxmax()]
+        is_told_apart = best["revenue_lo"] > 100
+        assert ("not told apart from it" in self.sentences(found)) != is_told_apart

@@ -153,7 +153,7 @@ class TestPartWorths:
             (lambda v: v * np.nan, "brand Alba of respondent 1 is nan"),
             (lambda v: v.set_axis([5, 5, 6]), "two rows for respondent 5; keep one"),
             (lambda v: v.iloc[:0], "no row"),
-            (lambda v: v.to_numpy(), "must be a DataFrame or a Series, got ndarray"),
+            (lambda v: v.to_numpy(), "must be a DataFrame, a Series or a fitted model, got ndarray"),
         ],
     )
     def test_wrong_tables_are_told_in_words(self, change, message):
