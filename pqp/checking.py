@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pqp.columns import column_of
 from pqp.field import ACCURATE, ROUNDING, Array
 from pqp.forms import Form, compiled, compiled_inside
-from pqp.kernels import add_product, column_of
+from pqp.kernels import add_product
 from pqp.scanning import first_row, top_of
 from pqp.stairs import PINNED
 from pqp.tracks import Tables

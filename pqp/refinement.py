@@ -6,10 +6,11 @@ May touch: `field`, `forms`, `kernels`, `inverse`, `scanning`, `tracks`.
 
 import numpy as np
 
+from pqp.columns import column_of
 from pqp.field import REFINED, ROUNDING, TIE, Array
 from pqp.forms import Form, compiled, compiled_inside
 from pqp.inverse import solve
-from pqp.kernels import add_products, column_of
+from pqp.kernels import add_products
 from pqp.scanning import Lines, terms_of
 from pqp.tracks import HEIGHT, MU, TURBULENCE, Tables, Track, top_slope
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pqp.columns import column_of
 from pqp.field import FLAT, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
 from pqp.forms import Form, compiled, compiled_inside
 from pqp.inverse import Core, column, enter, leave, solve
-from pqp.kernels import column_of
 from pqp.refinement import correct
 from pqp.scanning import advance, fall_of, first_end, heights, reached_ends, terms_of
 from pqp.tracks import (

@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from pqp.blocks import blocks_of
+from pqp.columns import column_of
 from pqp.errors import NumericalTroubleError
 from pqp.field import (
     HOPELESS,
@@ -31,7 +32,7 @@ from pqp.field import (
 )
 from pqp.forms import NO_PART, Form, frozen, is_thin
 from pqp.inverse import Inverse
-from pqp.kernels import column_of, system_product
+from pqp.kernels import system_product
 from pqp.refinement import correct, start_afresh
 from pqp.scanning import advance
 from pqp.stairs import PINNED, Stairs

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqp.kernels import column_of, system_product
+from pqp.columns import column_of
+from pqp.kernels import system_product
 from tests.walking import FEW, SEEDS, SYSTEMS, dense
 
 EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)
