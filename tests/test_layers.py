@@ -9,11 +9,12 @@ ROOT = Path(__file__).parent.parent
 LAYERS = """
     errors field table matrices forms grouping kernels columns affine arguments formula convexity factors
     hessian problem catalog terms model lcp place dictionary log crisscross proofs confirmation
-    complementarity residuals accuracy uniqueness compact segment compilation reading tableau stretches stairs thin blocks
-    inverse scanning system tracks refinement stepping walk responses ties revised elimination reduction
-    translation equilibration instance proposal starting deadends widths journey collecting checking sweeping
-    verification rescue excerpt repair ways packing documents certificate images tallies queries plot path
-    limits runs tableau_runs revised_runs solving decoding restoring files report terminal demo cli
+    complementarity residuals accuracy uniqueness compact segment compilation reading tableau stretches
+    stairs thin blocks inverse scanning system tracks refinement stepping walk responses ties revised
+    elimination reduction translation equilibration instance proposal starting deadends widths journey
+    collecting checking sweeping verification rescue excerpt repair ways packing documents certificate
+    images tallies queries plot path limits runs tableau_runs revised_runs solving decoding restoring
+    files report terminal demo cli
 """
 ORDER = LAYERS.split()
 RANKING_LAYERS = """
