@@ -94,7 +94,7 @@ def _with_levels(
         found.add(
             f"level {attribute.name}",
             f"{attribute.name} has {len(levels)} different numbers, many for levels; make it linear, "
-            f"attributes={{{attribute.name!r}: 'linear', ...}}, or list its levels",
+            "say 'linear' in attributes=, or list its levels",
         )
     _require_no_twins(attribute.name, [text(cell) for cell in cells], found)
     return attribute.with_levels(levels)

@@ -74,8 +74,9 @@ def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
     try:
         header = pd.read_csv(path, **{**given, "header": None, "nrows": 1, "dtype": str, "na_values": None})
         table = pd.read_csv(path, **given)
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text; pass its encoding, often encoding='latin-1'") from None
+    except UnicodeError:
+        found = str(given["encoding"]).removesuffix("-sig").upper()
+        raise DataError(f"{path} is not {found} text; pass its encoding, often encoding='latin-1'") from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
         raise DataError(f"{path} is not a CSV file: {error}") from None
     names = header.iloc[0].tolist()

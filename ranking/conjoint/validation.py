@@ -15,6 +15,9 @@ from ranking.conjoint.marks import Booleans, read_marks
 from ranking.conjoint.problems import Problems
 from ranking.conjoint.roles import Roles
 
+# What to do about tasks without a choice, said with the first of them.
+NOTHING_TAKEN = "; mark one, or if nothing was taken, add the none option as an alternative"
+
 
 def read_chosen(column: "pd.Series[Any]", keys: Keys, found: Problems) -> Booleans:
     """Return which rows were chosen, one in every task."""
@@ -47,13 +50,15 @@ def check_choices(keys: Keys, chosen: Booleans, column: str, found: Problems) ->
     known = keys.group >= 0
     sizes = np.bincount(keys.group[known])
     marks = np.bincount(keys.group[known], weights=chosen[known])
+    remedy = NOTHING_TAKEN
     for row in keys.first_rows().tolist():
         group = keys.group[row]
         where = keys.place_of_task(row)
         if sizes[group] == 1:
             found.add("size", f"{where} has one alternative; a choice needs at least two rows")
         if marks[group] == 0:
-            found.add("choice", f"{where} has no choice in column {column!r}")
+            found.add("choice", f"{where} has no choice in column {column!r}{remedy}")
+            remedy = ""
         if marks[group] > 1:
             rows = np.flatnonzero((keys.group == group) & chosen)
             names = rows + 1 if keys.alternative is None else keys.alternative[rows]
@@ -107,7 +112,7 @@ def read_none(
         marked = np.logical_and.reduce([_holds(frame[name], roles.none) for name in attributes])
     if not isinstance(roles.none, str) and not marked.any():
         wanted = "empty" if roles.none is True else quoted(roles.none)
-        found.add("none", f"none={roles.none!r}, but no row has all attributes {wanted}; leave none= out")
+        found.add("none", f"no row has all attributes {wanted}; leave none= out")
     rows = np.flatnonzero(marked & (keys.group >= 0))
     for row in rows[pd.Index(keys.group[rows]).duplicated()].tolist():
         found.add("none", f"{keys.place_of_task(row)} has more than one none option, again in row {row + 1}")

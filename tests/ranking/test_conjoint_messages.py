@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from ranking import DataError, StudyError
+from ranking.conjoint.validation import NOTHING_TAKEN
 from tests.ranking.choice_tables import study, table, with_cell
 
 LINEAR = {"colour": ("blue", "green", "red"), "price": "linear"}
@@ -22,7 +23,7 @@ def problems(frame, attributes=LINEAR, **roles):
 class TestChoices:
     def test_a_task_without_choice_is_named(self):
         frame = with_cell(4, "taken", 0)
-        assert problems(frame) == ["respondent 7, task 12 has no choice in column 'taken'"]
+        assert problems(frame) == [f"respondent 7, task 12 has no choice in column 'taken'{NOTHING_TAKEN}"]
 
     def test_two_choices_in_a_task_are_named(self):
         frame = with_cell(5, "taken", 1)
@@ -151,9 +152,7 @@ class TestNone:
 
     @pytest.mark.parametrize(("none", "word"), [(True, "empty"), (0, "0")])
     def test_a_none_option_that_never_occurs_is_a_problem(self, none, word):
-        assert problems(table(), none=none) == [
-            f"none={none}, but no row has all attributes {word}; leave none= out"
-        ]
+        assert problems(table(), none=none) == [f"no row has all attributes {word}; leave none= out"]
 
 
 class TestWeightsAndHoldouts:
@@ -236,7 +235,7 @@ class TestTogether:
             study(frame, LINEAR)
         assert str(caught.value).splitlines() == [
             "the data have 3 problems:",
-            "- respondent 7, task 11 has no choice in column 'taken'",
+            f"- respondent 7, task 11 has no choice in column 'taken'{NOTHING_TAKEN}",
             '- colour: level "red " is unknown (1 row, the first is respondent 7, task 12, alternative 2); '
             'did you mean "red"?',
             '- respondent 8, task 11, alternative 2: price is "dear", which is not a number',
