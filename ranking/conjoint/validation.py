@@ -100,9 +100,7 @@ def read_none(
     """Return which rows are the none option, of which a task may have one."""
     empty = np.logical_and.reduce([is_empty(frame[name]) for name in attributes])
     if not roles.has_none:
-        for row in np.flatnonzero(empty).tolist():
-            remedy = "if this is the none option, pass none=True"
-            found.add("none", f"{keys.place(row)}: all attributes are empty; {remedy}")
+        _note_nameless(np.flatnonzero(empty).tolist(), keys, found)
         return np.asarray(empty)
     if isinstance(roles.none, str):
         marked = read_marks(frame[roles.none], "none", keys.place, found)
@@ -117,6 +115,14 @@ def read_none(
     for row in rows[pd.Index(keys.group[rows]).duplicated()].tolist():
         found.add("none", f"{keys.place_of_task(row)} has more than one none option, again in row {row + 1}")
     return np.asarray(marked)
+
+
+def _note_nameless(rows: list[int], keys: Keys, found: Problems) -> None:
+    """Note rows that are most likely the none option, though nothing was said of one."""
+    if rows:
+        what = "all attributes are empty; if this is the none option, pass none=True"
+        together = f"{len(rows)} rows, the first is {keys.place(rows[0])}: {what}"
+        found.add_rows("none", rows, lambda row: f"{keys.place(row)}: {what}", together)
 
 
 def _holds(column: "pd.Series[Any]", value: Any) -> Booleans:

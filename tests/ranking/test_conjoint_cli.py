@@ -2,6 +2,7 @@
 
 import ast
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -459,6 +460,29 @@ def test_all_problems_of_a_study_are_told_each_in_a_line(run):
     assert len(problems) == 12
     assert problems[0].startswith("- respondent 1, task 1 has no choice in column 'chosen'; mark one, or")
     assert problems[1] == "- respondent 1, task 2 has no choice in column 'chosen'"
+
+
+def test_of_a_flood_of_problems_the_first_are_told_and_the_others_counted(run):
+    coffee_rows().assign(chosen=0).to_csv("coffee.csv", index=False)
+    code, _, err = run(COMMAND)
+    heading, *problems = err.splitlines()
+    count = int(re.search(r"the data have (\d+) problems:$", heading).group(1))
+    assert (code, len(problems)) == (2, 21)
+    assert problems[-1] == f"- and {count - 20} more"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), [("conjoint --folds x", "ranking conjoint"), ("--x", "ranking")]
+)
+def test_wrong_words_point_to_the_help_of_their_command(words, command, run):
+    assert run(words)[2].endswith(f"; try '{command} --help'\n")
+
+
+def test_interrupt_is_code_130_and_a_word(run, monkeypatch):
+    monkeypatch.setattr(
+        conjoint_command, "conduct_survey", lambda *_, **__: signal.raise_signal(signal.SIGINT)
+    )
+    assert run(COMMAND) == (130, "", "ranking: interrupted\n")
 
 
 def test_none_option_that_nobody_named_is_told_by_its_option(run):

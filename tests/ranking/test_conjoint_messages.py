@@ -99,6 +99,19 @@ class TestCells:
             'respondent 7, task 12, alternative 2: price is "cheap", which is not a number',
         ]
 
+    def test_many_rows_with_the_same_problem_are_told_in_one_sentence(self):
+        frame = table(price=["$15.99"] * 12)
+        assert problems(frame) == [
+            'price: 12 rows are not numbers, the first is "$15.99" (respondent 7, task 11, alternative 1); '
+            "write plain numbers"
+        ]
+        assert problems(table(price=["9,5"] * 12))[0].endswith(
+            "write a point for the comma, or read the file with decimal=','"
+        )
+        assert problems(table(price=[1.0] + [None] * 11)) == [
+            "price: 11 rows are empty, the first is respondent 7, task 11, alternative 2; fill them in"
+        ]
+
     def test_an_infinite_number_is_refused(self):
         assert problems(table(price=[np.inf] + [1] * 11)) == [
             "respondent 7, task 11, alternative 1: price is inf, which is not a number"
@@ -242,17 +255,17 @@ class TestTogether:
         ]
 
     def test_many_problems_are_cut_and_counted_and_no_kind_is_lost(self):
-        parts = [table(who=who, taken=0).iloc[:6] for who in range(10)]
+        parts = [table(who=who, taken=0).iloc[:6] for who in range(20)]
         frame = with_cell(3, "colour", "redd", pd.concat(parts, ignore_index=True))
         with pytest.raises(StudyError) as caught:
             study(frame, LINEAR)
         lines = str(caught.value).splitlines()
-        assert len(caught.value.problems) == 21
-        assert lines[0] == "the data have 21 problems:"
-        assert len(lines) == 12
-        assert sum("has no choice" in line for line in lines) == 9
+        assert len(caught.value.problems) == 41
+        assert lines[0] == "the data have 41 problems:"
+        assert len(lines) == 22
+        assert sum("has no choice" in line for line in lines) == 19
         assert sum('"redd"' in line for line in lines) == 1
-        assert lines[-1] == "- and 11 more (all of them: .problems of this error)"
+        assert lines[-1] == "- and 21 more (all of them: .problems of this error)"
 
     def test_the_error_keeps_its_problems_when_pickled(self):
         error = StudyError("two problems", ("one", "two"))

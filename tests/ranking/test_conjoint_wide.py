@@ -114,7 +114,8 @@ class TestMessages:
     def test_problems_of_choices_and_cells_are_told_together(self):
         frame = wide(taken=[None, 5], alt2_price=[None, 10])
         assert problems(frame) == [
-            "respondent 7, task 2: the choice is 5, but there are 1, 2; if none was taken, pass none_choice=5",
+            "respondent 7, task 2: the choice is 5, but there are 1, 2; if none was taken, "
+            "pass none_choice=5",
             f"respondent 7, task 1 has no choice in column 'taken'{NOTHING_TAKEN}",
             "respondent 7, task 1, alternative 2: price is empty; fill it in",
         ]
