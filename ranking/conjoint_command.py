@@ -68,7 +68,7 @@ def conjoint(
         _write_example(study)
         return
     if study is None:
-        raise DataError("STUDY is missing: name a .csv file; --example writes one to try")
+        raise DataError("STUDY is missing: name a .csv or .xlsx file; --example writes one to try")
     require_outputs(report, [file for file in (study, scenario) if file is not None])
     if product is not None and scenario is None:
         raise DataError("--product needs --scenario, the products it is one of")

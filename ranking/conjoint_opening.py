@@ -17,6 +17,7 @@ from ranking.arguments import values_shown
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
 from ranking.conjoint.orders import FALLS, RISES, order_rows
 from ranking.conjoint.reading import read_table
+from ranking.conjoint.wide import PATTERN
 from ranking.conjoint_options import Fitting, Reading
 from ranking.conjoint_survey import Parts, SurveyPlan
 from ranking.conjoint_tables import RESPONDENT, WEIGHT, flat_names
@@ -29,8 +30,10 @@ from ranking.conjoint_words import (
     read_parts,
     read_settings,
     read_value,
+    require_columns,
     require_known,
     require_same,
+    separator_hint,
     split_words,
 )
 from ranking.errors import DataError
@@ -39,7 +42,6 @@ from ranking.errors import DataError
 EMPTY = "empty"
 # Columns that may be something else than attributes: where they have no role, the user is asked.
 SUSPECTS = ("weight", "holdout", "none")
-SEPARATORS = (";", "\t", "|")
 
 
 def open_study(file: Path, reading: Reading) -> Parts:
@@ -64,7 +66,10 @@ def open_scenario(file: Path, option: str, study: ConjointStudy, reading: Readin
     with about(option, file):
         table = read_table(file, **dialect)
         if not len(table) or table.shape[1] < 2:
-            raise DataError("there must be a column of names, one for every attribute, and a row a product")
+            hint = separator_hint(list(map(str, table.columns)))
+            raise DataError(
+                f"there must be a column of names, one for every attribute, and a row a product{hint}"
+            )
         name = table.columns[0]
         for row, column in table.isna().stack()[lambda is_empty: is_empty].index[:1]:
             raise DataError(
@@ -138,10 +143,14 @@ def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
         alternative = "alternative"
     if reading.none_choice is not None:
         raise DataError("--none-choice is for --wide; say --none")
+    if reading.pattern != PATTERN:
+        raise DataError("--pattern is for --wide, one row a task; say --wide too, or leave it out")
     roles = _roles(reading, chosen) | ({} if alternative is None else {"--alternative": alternative})
     none = _none(reading.none, known)
     roles |= {"--none": none} if isinstance(none, str) else {}
-    _require_columns(known, roles)
+    is_wide = any(map(re.compile(_pattern(PATTERN)).fullmatch, known))
+    hint = "; are the alternatives of a task in columns? say --wide" if is_wide else ""
+    require_columns(known, roles, hint)
     return ConjointStudy.from_frame(
         table,
         respondent=reading.respondent,
@@ -161,7 +170,7 @@ def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
     known = [str(name) for name in table.columns]
     choice = reading.chosen or "choice"
     roles = _roles(reading, choice)
-    _require_columns(known, roles)
+    require_columns(known, roles)
     shown = _wide_attributes(known, reading.pattern)
     none = _none(reading.none, shown)
     marks = [none] if isinstance(none, str) else []
@@ -184,18 +193,6 @@ def _roles(reading: Reading, chosen: str) -> dict[str, str]:
     named = {"--respondent": reading.respondent, "--task": reading.task, "--chosen": chosen}
     optional = {"--weight": reading.weight, "--holdout": _column(reading.holdout)}
     return named | {option: column for option, column in optional.items() if column is not None}
-
-
-def _require_columns(known: list[str], roles: dict[str, str]) -> None:
-    for option, column in roles.items():
-        if column not in known:
-            hint = "".join(
-                f"; is it separated by {mark!r}? say --sep {mark!r}"
-                for mark in SEPARATORS
-                if len(known) == 1 and mark in known[0]
-            )
-            found = values_shown(known, most=10)
-            raise DataError(f"there is no column {column!r} ({option}); the columns are {found}{hint}")
 
 
 def _others(known: list[str], reading: Reading, used: Any) -> list[str]:
@@ -233,15 +230,20 @@ def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
 
 def _wide_attributes(known: list[str], pattern: str) -> list[str]:
     """Return the attributes in the names of columns such as alt1_brand."""
-    parts = re.split(r"(\{alternative\}|\{attribute\})", pattern)
-    fields = {"{alternative}": "(?:.+?)", "{attribute}": "(?P<attribute>.+)"}
-    like = re.compile("".join(fields.get(part, re.escape(part)) for part in parts))
-    if "{alternative}" not in parts or "{attribute}" not in parts:
+    if "{alternative}" not in pattern or "{attribute}" not in pattern:
         raise DataError(f"--pattern must hold {{alternative}} and {{attribute}}, got {pattern!r}")
+    like = re.compile(_pattern(pattern))
     found = [match["attribute"] for match in map(like.fullmatch, known) if match]
     if not found:
         raise DataError(f"no column is like --pattern {pattern}; there are {values_shown(known, most=10)}")
     return list(dict.fromkeys(found))
+
+
+def _pattern(pattern: str) -> str:
+    """Return the regular expression of a pattern of columns."""
+    fields = {"{alternative}": "(?:.+?)", "{attribute}": "(?P<attribute>.+)"}
+    parts = re.split(r"(\{alternative\}|\{attribute\})", pattern)
+    return "".join(fields.get(part, re.escape(part)) for part in parts)
 
 
 def _none(text: str | None, known: list[str]) -> Any:

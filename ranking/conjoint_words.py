@@ -13,6 +13,8 @@ from typing import Any
 from ranking.arguments import values_shown
 from ranking.errors import DataError, StudyError
 
+# What separates columns beside commas.
+SEPARATORS = (";", "\t", "|")
 # What messages of `ranking.conjoint` tell to do in Python, and what that is at the shell.
 AT_THE_SHELL = {
     "pass none=True": "say --none empty",
@@ -166,3 +168,18 @@ def require_same(kind: str, wanted: list[str], found: list[str]) -> None:
     for name in found:
         if name not in wanted or found.count(name) > 1:
             raise DataError(f"the {kind} {name!r} is not in the study, or there twice")
+
+
+def require_columns(known: list[str], roles: dict[str, str], hint: str = "") -> None:
+    """Raise unless the columns that options name are there; the hint ends the message."""
+    for option, column in roles.items():
+        if column not in known:
+            hint = separator_hint(known) or hint
+            found = values_shown(known, most=10)
+            raise DataError(f"there is no column {column!r} ({option}); the columns are {found}{hint}")
+
+
+def separator_hint(known: list[str]) -> str:
+    """Return what to say if the only column there is looks like several."""
+    marks = [mark for mark in SEPARATORS if len(known) == 1 and mark in known[0]]
+    return "".join(f"; is it separated by {mark!r}? say --sep {mark!r}" for mark in marks[:1])

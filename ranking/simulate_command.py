@@ -31,12 +31,15 @@ Products = Annotated[
     Path,
     typer.Argument(
         metavar="PRODUCTS",
-        help="The market, .csv: names of products, then a column an attribute.",
+        help="The market, .csv or .xlsx: names of products, then a column an attribute.",
         show_default=False,
     ),
 ]
 Study = Annotated[
-    Path, typer.Argument(metavar="STUDY", help="Choices, .csv; see `ranking conjoint`.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="STUDY", help="Choices, .csv or .xlsx; see `ranking conjoint`.", show_default=False
+    ),
 ]
 
 

@@ -186,6 +186,15 @@ class TestOpening:
         none = opened.study.sheet.is_none[opened.study.choices.chosen_rows].sum()
         assert none == (wide["choice"] == 0).sum()
 
+    def test_first_sheets_of_workbooks_are_read_like_text(self, found):
+        coffee_rows().to_excel("coffee.xlsx", index=False)
+        pd.read_csv("packs.csv").to_excel("packs.xlsx", index=False)
+        opened = open_study(Path("coffee.xlsx"), READING)
+        np.testing.assert_array_equal(opened.study.design, found.parts.study.design)
+        assert opened.study.columns.equals(found.parts.study.columns)
+        products = open_scenario(Path("packs.xlsx"), "PRODUCTS", found.parts.study, READING).products
+        assert products == PACKS
+
     def test_products_of_a_file_are_those_of_python(self, found):
         opened = open_scenario(Path("packs.csv"), "PRODUCTS", found.parts.study, READING)
         assert opened.products == PACKS
@@ -244,7 +253,7 @@ class TestSimulate:
 
 
 WRONG = {
-    "no study": ("conjoint", "STUDY is missing: name a .csv file; --example writes one to try"),
+    "no study": ("conjoint", "STUDY is missing: name a .csv or .xlsx file; --example writes one to try"),
     "file missing": ("conjoint none.csv", "STUDY none.csv: No such file"),
     "not a table": ("conjoint empty.csv", "STUDY empty.csv: is not a CSV file"),
     "no column": (
@@ -324,6 +333,29 @@ WRONG = {
     ),
     "text without its mark": (f"{COMMAND} --encoding utf-16", "STUDY coffee.csv: is not UTF-16 text"),
     "no jobs": (f"{COMMAND} --jobs 0", "--jobs must be a number of processes, or -1.*got 0"),
+    "pattern of long data": (
+        f"{COMMAND} --pattern p{{alternative}}_{{attribute}}",
+        "--pattern is for --wide",
+    ),
+    "wide data": ("conjoint wide.csv", "no column 'chosen'.*alternatives of a task in columns. say --wide"),
+    "products with another separator": (
+        f"{COMMAND} --scenario semi.csv",
+        "--scenario semi.csv: there must be a column of names.*is it separated by ';'. say --sep ';'",
+    ),
+    "price that no level is near": (
+        f"{COMMAND} --scenario far.csv",
+        'product "ours": price has no level 19; its levels are 9, 12, 15, say one or a number from 9 to 15$',
+    ),
+    "workbook of another kind": (
+        "conjoint old.xls",
+        "STUDY old.xls: is a workbook .*save it as .xlsx or as CSV",
+    ),
+    "no workbook": ("conjoint text.xlsx", "STUDY text.xlsx: is not a workbook: .*save it anew, or as CSV"),
+    "empty workbook": ("conjoint blank.xlsx", "STUDY blank.xlsx: there is no column 'respondent'"),
+    "column of a workbook twice": (
+        "conjoint twice.xlsx",
+        "STUDY twice.xlsx: the column 'task' is there twice",
+    ),
     "product called none": (f"{COMMAND} --scenario nix.csv", "'none'.*it is there if the study has one"),
     "number not shown": (
         f"{COMMAND} --linear price --scenario dear.csv",
@@ -420,6 +452,7 @@ def wrong_files(worths):
         "level.csv": "product,brand,roast,size,price\nours,Alma,dark,large,9\n",
         "nop.csv": "product,brand,roast,size\nours,Alba,dark,large\n",
         "nix.csv": "product,brand,roast,size,price\nnone,Alba,dark,large,9\n",
+        "far.csv": "product,brand,roast,size,price\nours,Alba,dark,large,19\n",
         "dear.csv": "product,brand,roast,size,price\nours,Alba,dark,large,99\n",
         "mute.csv": MUTE,
         "other.csv": "respondent,weight,colour: red\n1,1,0.5\n",
@@ -427,6 +460,10 @@ def wrong_files(worths):
     for name, text in contents.items():
         Path(name).write_text(text, encoding="utf-8")
     Path("latin.csv").write_bytes("respondent,task,chosen,café\n1,1,1,crème\n".encode("latin-1"))
+    for name in ("old.xls", "text.xlsx"):
+        Path(name).write_text("respondent,task\n", encoding="utf-8")
+    pd.DataFrame().to_excel("blank.xlsx", index=False)
+    pd.DataFrame([[1, 1]], columns=["task", "task"]).to_excel("twice.xlsx", index=False)
     coffee_rows().assign(holdout=0).to_csv("whole.csv", index=False)
     worths.iloc[:1].to_csv("few.csv", index=False)
     worths.assign(**{"size: small": worths["size: small"].where(worths["respondent"] > 1)}).to_csv(

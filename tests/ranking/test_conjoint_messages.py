@@ -112,6 +112,16 @@ class TestCells:
             "price: 11 rows are empty, the first is respondent 7, task 11, alternative 2; fill them in"
         ]
 
+    def test_numbers_are_not_guessed_by_their_digits(self):
+        levels = {"price": [9.99, 12.99, 15.99]}
+        told = problems(table(price=[19.99] + [9.99] * 11), levels)
+        assert told == [
+            "price: level 19.99 is unknown (1 row, the first is respondent 7, task 11, alternative 1); "
+            "the levels are 9.99, 12.99, 15.99"
+        ]
+        told = problems(table(price=["9.99 "] + [9.99] * 11), levels)
+        assert told[0].endswith("; did you mean 9.99?")
+
     def test_an_infinite_number_is_refused(self):
         assert problems(table(price=[np.inf] + [1] * 11)) == [
             "respondent 7, task 11, alternative 1: price is inf, which is not a number"
