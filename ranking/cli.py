@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 import pqp
 from ranking import options
 from ranking.conjoint_command import conjoint
+from ranking.conjoint_words import at_the_shell
 from ranking.delivery import FAILED, INTERRUPTED, WRONG_INPUT, announce, draw, leave_if_stopped
 from ranking.demo import mixture_items
 from ranking.errors import ConvergenceError, RankingError, StudyError
@@ -93,7 +94,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, ConvergenceError | pqp.NumericalTroubleError):
         return str(error), FAILED
     if isinstance(error, RankingError | pqp.PQPError) and not isinstance(error, pqp.InternalError):
-        return str(error), WRONG_INPUT
+        return at_the_shell(str(error)), WRONG_INPUT
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_INPUT
     return f"a bug in ranking, please report it: {type(error).__name__}: {error}", FAILED

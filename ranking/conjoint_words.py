@@ -31,6 +31,8 @@ AT_THE_SHELL = {
     "leave them out with .only(respondents=...)": "leave their rows out of the file",
     "say which: last=3, tasks=[...] or column='...'": "say how many, or mark some in a column",
     "last must be": "it must be",
+    "k must be a number of folds": "--folds must be a number",
+    ": (data[chosen] == data[alternative]).astype(int)": "",
     " (all of them: .problems of this error)": "",
 }
 

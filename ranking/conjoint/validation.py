@@ -22,11 +22,10 @@ NOTHING_TAKEN = "; mark one, or if nothing was taken, add the none option as an 
 def read_chosen(column: "pd.Series[Any]", keys: Keys, found: Problems) -> Booleans:
     """Return which rows were chosen, one in every task."""
     if _names_alternatives(column, keys):
-        marks = f"(data[{column.name!r}] == data[alternative column]).astype(int)"
         found.add(
             "chosen",
             f"column {column.name!r} (chosen) names the chosen alternative in every row of a task; "
-            f"mark the chosen row by 1 and the others by 0: {marks}",
+            "mark the chosen row by 1 and the others by 0: (data[chosen] == data[alternative]).astype(int)",
         )
         return np.zeros(len(column), dtype=bool)
     chosen = read_marks(column, "chosen", keys.place, found)

@@ -369,6 +369,10 @@ WRONG = {
         f"{COMMAND} --c-max inf --metric root_likelihood",
         "--c-max must be finite for --metric root_likelihood",
     ),
+    "more folds than tasks": (
+        f"{COMMAND} --folds 999",
+        r"--folds must be a number from 2 to the \d+ tasks, got 999",
+    ),
     "one fold": (f"{COMMAND} --folds 1", "'--folds'"),
     "price of words": (
         f"{COMMAND} --price-attribute brand",
@@ -520,6 +524,16 @@ def test_interrupt_is_code_130_and_a_word(run, monkeypatch):
         conjoint_command, "conduct_survey", lambda *_, **__: signal.raise_signal(signal.SIGINT)
     )
     assert run(COMMAND) == (130, "", "ranking: interrupted\n")
+
+
+def test_column_that_names_the_chosen_is_told_without_python(run):
+    rows = coffee_rows()
+    taken = rows[rows["chosen"] == 1].set_index(["respondent", "task"])["alternative"].rename("chosen")
+    rows.drop(columns="chosen").join(taken, on=["respondent", "task"]).to_csv("coffee.csv", index=False)
+    _, _, err = run(COMMAND)
+    assert err.endswith(
+        "names the chosen alternative in every row of a task; mark the chosen row by 1 and the others by 0\n"
+    )
 
 
 def test_none_option_that_nobody_named_is_told_by_its_option(run):

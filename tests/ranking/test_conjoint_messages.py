@@ -122,6 +122,17 @@ class TestCells:
         told = problems(table(price=["9.99 "] + [9.99] * 11), levels)
         assert told[0].endswith("; did you mean 9.99?")
 
+    def test_many_marks_that_are_none_are_told_in_one_sentence(self):
+        told = problems(table(taken=["maybe"] * 12))
+        assert told[0] == (
+            "column 'taken' (chosen) is neither 1 nor 0 in 12 rows, the first is \"maybe\" (respondent 7, "
+            "task 11, alternative 1); is it the right column?"
+        )
+        told = problems(table(taken=[0] + [None] * 11))
+        assert told[0].startswith(
+            "column 'taken' (chosen) is empty in 11 rows, the first is respondent 7, task"
+        )
+
     def test_an_infinite_number_is_refused(self):
         assert problems(table(price=[np.inf] + [1] * 11)) == [
             "respondent 7, task 11, alternative 1: price is inf, which is not a number"
