@@ -23,6 +23,7 @@ AT_THE_SHELL = {
     "pass none_choice=": "say --none-choice ",
     "give none= or none_choice=, not both": "say --none or --none-choice, not both",
     "with none_choice= a column": "with --none-choice a column",
+    "leave out weight=": "leave out --weight",
     "in a column, alternative=...,": "in a column, --alternative,",
     "say 'linear' in attributes=": "say --linear",
     "pass its encoding, often encoding='latin-1'": "say its encoding, often --encoding latin-1",
