@@ -88,8 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explained(error: Exception) -> tuple[str, int]:
     """Return what to say about an error and the exit code."""
     if hasattr(error, "format_message"):  # typer's own, about wrong usage
-        context = getattr(error, "ctx", None)
-        command = "ranking" if context is None else context.command_path
+        command = getattr(getattr(error, "ctx", None), "command_path", "ranking")
         return f"{error.format_message().rstrip('.')}; try '{command} --help'", WRONG_INPUT
     if isinstance(error, ConvergenceError | pqp.NumericalTroubleError):
         return str(error), FAILED

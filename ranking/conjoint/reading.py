@@ -46,7 +46,7 @@ def read_long(
     require_columns(frame, roles.columns, wanted)
     frame = frame.reset_index(drop=True)
     keys = read_keys(frame, roles, found)
-    chosen = read_chosen(frame[roles.chosen], keys, found)
+    chosen = read_chosen(frame, roles, keys, found)
     check_alternatives(frame, keys, found)
     is_none = read_none(frame, roles, list(wanted), keys, found)
     settled, profiles = _profiles(frame, wanted, is_none, keys, found)

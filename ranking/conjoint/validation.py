@@ -15,12 +15,13 @@ from ranking.conjoint.marks import Booleans, read_marks
 from ranking.conjoint.problems import Problems
 from ranking.conjoint.roles import Roles
 
-# What to do about tasks without a choice, said with the first of them.
+# What to do about tasks without a choice if there is no none option, said with the first of them.
 NOTHING_TAKEN = "; mark one, or if nothing was taken, add the none option as an alternative"
 
 
-def read_chosen(column: "pd.Series[Any]", keys: Keys, found: Problems) -> Booleans:
+def read_chosen(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems) -> Booleans:
     """Return which rows were chosen, one in every task."""
+    column = frame[roles.chosen]
     if _names_alternatives(column, keys):
         found.add(
             "chosen",
@@ -29,7 +30,7 @@ def read_chosen(column: "pd.Series[Any]", keys: Keys, found: Problems) -> Boolea
         )
         return np.zeros(len(column), dtype=bool)
     chosen = read_marks(column, "chosen", keys.place, found)
-    check_choices(keys, chosen, str(column.name), found)
+    check_choices(keys, chosen, roles, found)
     return chosen
 
 
@@ -44,19 +45,19 @@ def _names_alternatives(column: "pd.Series[Any]", keys: Keys) -> bool:
     return bool((cells.groupby("group")["named"].nunique() == 1).all() and (hits == 1).all())
 
 
-def check_choices(keys: Keys, chosen: Booleans, column: str, found: Problems) -> None:
+def check_choices(keys: Keys, chosen: Booleans, roles: Roles, found: Problems) -> None:
     """Note tasks without exactly one choice, and tasks that leave nothing to choose."""
     known = keys.group >= 0
     sizes = np.bincount(keys.group[known])
     marks = np.bincount(keys.group[known], weights=chosen[known])
-    remedy = NOTHING_TAKEN
+    remedy = "" if roles.has_none else NOTHING_TAKEN
     for row in keys.first_rows().tolist():
         group = keys.group[row]
         where = keys.place_of_task(row)
         if sizes[group] == 1:
             found.add("size", f"{where} has one alternative; a choice needs at least two rows")
         if marks[group] == 0:
-            found.add("choice", f"{where} has no choice in column {column!r}{remedy}")
+            found.add("choice", f"{where} has no choice in column {roles.chosen!r}{remedy}")
             remedy = ""
         if marks[group] > 1:
             rows = np.flatnonzero((keys.group == group) & chosen)
