@@ -9,13 +9,15 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import pqp
 from ranking import options
 from ranking.conjoint_command import conjoint
+from ranking.conjoint_words import at_the_shell
 from ranking.delivery import FAILED, INTERRUPTED, WRONG_INPUT, announce, draw, leave_if_stopped
 from ranking.demo import mixture_items
 from ranking.errors import ConvergenceError, RankingError, StudyError
@@ -46,7 +48,19 @@ CODES = (
     "what follows from the finished part is printed and written; 130 interrupted."
 )
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+class Commands(TyperGroup):
+    """The commands, of which Ctrl-C ends each with a word; typer alone leaves without one."""
+
+    def invoke(self, context: typer.Context) -> Any:  # type: ignore[override]
+        """Return what a command returns."""
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            raise typer.Exit(complain("interrupted", INTERRUPTED)) from None
+
+
+app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (ordinal, conjoint, simulate):
     app.command()(command)
 
@@ -65,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
     except StudyError as error:
-        return complain(str(error).splitlines()[0], WRONG_INPUT, error.problems)
+        heading, *problems = str(error).splitlines()
+        return complain(heading, WRONG_INPUT, [line.removeprefix("- ") for line in problems])
     except Exception as error:
         return complain(*_explained(error))
 
@@ -73,11 +88,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explained(error: Exception) -> tuple[str, int]:
     """Return what to say about an error and the exit code."""
     if hasattr(error, "format_message"):  # typer's own, about wrong usage
-        return f"{error.format_message().rstrip('.')}; try 'ranking --help'", WRONG_INPUT
+        command = getattr(getattr(error, "ctx", None), "command_path", "ranking")
+        return f"{error.format_message().rstrip('.')}; try '{command} --help'", WRONG_INPUT
     if isinstance(error, ConvergenceError | pqp.NumericalTroubleError):
         return str(error), FAILED
     if isinstance(error, RankingError | pqp.PQPError) and not isinstance(error, pqp.InternalError):
-        return str(error), WRONG_INPUT
+        return at_the_shell(str(error)), WRONG_INPUT
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_INPUT
     return f"a bug in ranking, please report it: {type(error).__name__}: {error}", FAILED

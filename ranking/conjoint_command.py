@@ -17,7 +17,7 @@ from ranking.conjoint_options import Fitting, Reading, spread
 from ranking.conjoint_report import survey_report_html, survey_summary
 from ranking.conjoint_survey import Market, Survey, conduct_survey
 from ranking.conjoint_tables import TITLES, survey_tables
-from ranking.conjoint_workbook import table_files, workbook_bytes
+from ranking.conjoint_workbook import is_our_workbook, table_files, workbook_bytes
 from ranking.delivery import announce
 from ranking.errors import DataError
 from ranking.estimates import estimates_text, one_decimal, percent
@@ -70,7 +70,7 @@ def conjoint(
         _write_example(study)
         return
     if study is None:
-        raise DataError("STUDY is missing: name a .csv file; --example writes one to try")
+        raise DataError("STUDY is missing: name a .csv or .xlsx file; --example writes one to try")
     require_outputs(report, [file for file in (study, scenario) if file is not None])
     if product is not None and scenario is None:
         raise DataError("--product needs --scenario, the products it is one of")
@@ -94,6 +94,11 @@ def require_outputs(report: Path | None, inputs: list[Path]) -> None:
         return
     require_output(report, PAGES, "--report", inputs)
     require_output(report.with_suffix(".xlsx"), (".xlsx",), "--report", inputs)
+    workbook = report.with_suffix(".xlsx")
+    if workbook.exists() and not is_our_workbook(workbook):
+        raise DataError(
+            f"--report {report}: {workbook} is there, and not of an earlier report; move it, or rename one"
+        )
     folder = _folder(report)
     if folder.exists() and not folder.is_dir():
         raise DataError(f"--report {report}: tables go into the folder {folder}, but that is a file")

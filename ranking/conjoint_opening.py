@@ -6,8 +6,7 @@ May touch: `errors`, `arguments`, `conjoint`, `conjoint_survey`, `conjoint_table
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -16,48 +15,61 @@ import pandas as pd
 
 from ranking.arguments import values_shown
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
+from ranking.conjoint.orders import FALLS, RISES, order_rows
 from ranking.conjoint.reading import read_table
+from ranking.conjoint.wide import PATTERN
 from ranking.conjoint_options import Fitting, Reading
 from ranking.conjoint_survey import Parts, SurveyPlan
 from ranking.conjoint_tables import RESPONDENT, WEIGHT, flat_names
 from ranking.conjoint_words import (
+    about,
+    at_the_shell,
     read_count,
+    read_dialect,
     read_number,
-    read_setting,
+    read_parts,
+    read_settings,
     read_value,
+    require_columns,
     require_known,
     require_same,
+    separator_hint,
     split_words,
 )
-from ranking.errors import DataError, StudyError
+from ranking.errors import DataError
 
 # What --none says of a none option whose attributes are empty.
 EMPTY = "empty"
 # Columns that may be something else than attributes: where they have no role, the user is asked.
 SUSPECTS = ("weight", "holdout", "none")
-SEPARATORS = (";", "\t", "|")
 
 
 def open_study(file: Path, reading: Reading) -> Parts:
     """Return the study of a file, the part to learn from and the part held out, if any is."""
+    dialect = _dialect(reading)
     with about("STUDY", file):
-        table = read_table(file, **_dialect(reading))
+        table = read_table(file, **dialect)
         study = _wide_study(table, reading) if reading.wide else _long_study(table, reading)
     if reading.holdout is None:
         return Parts(study, study, None)
+    last = read_count(reading.holdout)
     try:
-        last = read_count(reading.holdout)
         return Parts(study, *(study.split_holdout() if last is None else study.split_holdout(last=last)))
     except DataError as error:
-        raise DataError(f"--holdout {reading.holdout}: {error}") from None
+        told = at_the_shell(str(error).removeprefix(f"last={last}, but "))
+        raise DataError(f"--holdout {reading.holdout}: {told}") from None
 
 
 def open_scenario(file: Path, option: str, study: ConjointStudy, reading: Reading) -> Scenario:
     """Return the products of a file: the first column is their names, the others are attributes."""
+    dialect = _dialect(reading)
     with about(option, file):
-        table = read_table(file, **_dialect(reading))
+        table = read_table(file, **dialect)
         if not len(table) or table.shape[1] < 2:
-            raise DataError("there must be a column of names, one for every attribute, and a row a product")
+            hint = separator_hint(list(map(str, table.columns)))
+            raise DataError(
+                f"there must be a column of names, one for every attribute, and a row a product{hint}"
+            )
         name = table.columns[0]
         for row, column in table.isna().stack()[lambda is_empty: is_empty].index[:1]:
             raise DataError(
@@ -84,13 +96,19 @@ def plan_of(fitting: Fitting, study: ConjointStudy) -> SurveyPlan:
     """Return how part-worths are estimated, from the words of options."""
     if fitting.pooling == "individual" and fitting.refits is not None:
         raise DataError("--refits is for pooled part-worths: everyone alone is the same in every draw")
+    if not fitting.jobs:
+        raise DataError("--jobs must be a number of processes, or -1 for one a processor, got 0")
+    if not fitting.c_max > 0:
+        raise DataError(f"--c-max must be a positive number, got {fitting.c_max:g}")
+    if fitting.metric == "root_likelihood" and not isfinite(fitting.c_max):
+        raise DataError(f"--c-max must be finite for --metric {fitting.metric}, got {fitting.c_max:g}")
     return SurveyPlan(
         metric=fitting.metric,
         choice=fitting.choice,
         folds=fitting.folds,
         seed=fitting.seed,
         pooling=fitting.pooling,
-        shrinkage=_numbers_between(fitting.shrinkage),
+        shrinkage=read_parts(fitting.shrinkage, "--shrinkage"),
         orders=_orders(fitting.order or (), study),
         C_max=fitting.c_max,
         group_size=fitting.group_size or None,
@@ -110,22 +128,8 @@ def price_of(wanted: str | None, study: ConjointStudy) -> str | None:
     return wanted
 
 
-@contextmanager
-def about(option: str, file: Path) -> Iterator[None]:
-    """Put the argument that names a file in front of what is wrong with it."""
-    prefix = f"{option} {file}"
-    try:
-        yield
-    except StudyError as error:
-        raise StudyError(f"{prefix}: {error}", error.problems) from None
-    except DataError as error:
-        raise DataError(f"{prefix}: {str(error).removeprefix(str(file)).lstrip(': ')}") from None
-    except OSError as error:
-        raise DataError(f"{prefix}: {error.strerror or error}") from None
-
-
-def _dialect(reading: Reading) -> dict[str, Any]:
-    return {"sep": reading.sep, "decimal": reading.decimal, "encoding": reading.encoding}
+def _dialect(reading: Reading) -> dict[str, str]:
+    return read_dialect(reading.sep, reading.decimal, reading.encoding)
 
 
 def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
@@ -139,10 +143,14 @@ def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
         alternative = "alternative"
     if reading.none_choice is not None:
         raise DataError("--none-choice is for --wide; say --none")
+    if reading.pattern != PATTERN:
+        raise DataError("--pattern is for --wide, one row a task; say --wide too, or leave it out")
     roles = _roles(reading, chosen) | ({} if alternative is None else {"--alternative": alternative})
     none = _none(reading.none, known)
     roles |= {"--none": none} if isinstance(none, str) else {}
-    _require_columns(known, roles)
+    is_wide = any(map(re.compile(_pattern(PATTERN)).fullmatch, known))
+    hint = "; are the alternatives of a task in columns? say --wide" if is_wide else ""
+    require_columns(known, roles, hint)
     return ConjointStudy.from_frame(
         table,
         respondent=reading.respondent,
@@ -162,7 +170,7 @@ def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
     known = [str(name) for name in table.columns]
     choice = reading.chosen or "choice"
     roles = _roles(reading, choice)
-    _require_columns(known, roles)
+    require_columns(known, roles)
     shown = _wide_attributes(known, reading.pattern)
     none = _none(reading.none, shown)
     marks = [none] if isinstance(none, str) else []
@@ -187,18 +195,6 @@ def _roles(reading: Reading, chosen: str) -> dict[str, str]:
     return named | {option: column for option, column in optional.items() if column is not None}
 
 
-def _require_columns(known: list[str], roles: dict[str, str]) -> None:
-    for option, column in roles.items():
-        if column not in known:
-            hint = "".join(
-                f"; is it separated by {mark!r}? say --sep {mark!r}"
-                for mark in SEPARATORS
-                if len(known) == 1 and mark in known[0]
-            )
-            found = values_shown(known, most=10)
-            raise DataError(f"there is no column {column!r} ({option}); the columns are {found}{hint}")
-
-
 def _others(known: list[str], reading: Reading, used: Any) -> list[str]:
     """Return the columns of attributes: those named, or all without a role, if it is plain what they are."""
     taken, left_out = set(used), reading.ignore or []
@@ -221,7 +217,7 @@ def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
     """Return how every attribute is coded."""
     linear = [word.partition("/") for word in split_words(reading.linear)]
     require_known([name for name, _, _ in linear], names, "--linear", "attribute")
-    levels = dict(read_setting(words, "--levels", "size=small,large") for words in reading.levels or ())
+    levels = read_settings(reading.levels or (), "--levels", "size=small,large")
     require_known(list(levels), names, "--levels", "attribute")
     coded: dict[str, Any] = dict.fromkeys(names, "levels")
     coded |= {name: [read_value(word) for word in split_words(text)] for name, text in levels.items()}
@@ -234,15 +230,20 @@ def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
 
 def _wide_attributes(known: list[str], pattern: str) -> list[str]:
     """Return the attributes in the names of columns such as alt1_brand."""
-    parts = re.split(r"(\{alternative\}|\{attribute\})", pattern)
-    fields = {"{alternative}": "(?:.+?)", "{attribute}": "(?P<attribute>.+)"}
-    like = re.compile("".join(fields.get(part, re.escape(part)) for part in parts))
-    if "{alternative}" not in parts or "{attribute}" not in parts:
+    if "{alternative}" not in pattern or "{attribute}" not in pattern:
         raise DataError(f"--pattern must hold {{alternative}} and {{attribute}}, got {pattern!r}")
+    like = re.compile(_pattern(pattern))
     found = [match["attribute"] for match in map(like.fullmatch, known) if match]
     if not found:
         raise DataError(f"no column is like --pattern {pattern}; there are {values_shown(known, most=10)}")
     return list(dict.fromkeys(found))
+
+
+def _pattern(pattern: str) -> str:
+    """Return the regular expression of a pattern of columns."""
+    fields = {"{alternative}": "(?:.+?)", "{attribute}": "(?P<attribute>.+)"}
+    parts = re.split(r"(\{alternative\}|\{attribute\})", pattern)
+    return "".join(fields.get(part, re.escape(part)) for part in parts)
 
 
 def _none(text: str | None, known: list[str]) -> Any:
@@ -260,19 +261,21 @@ def _none(text: str | None, known: list[str]) -> Any:
 
 
 def _orders(given: Sequence[str], study: ConjointStudy) -> dict[str, Any]:
-    settings = dict(read_setting(words, "--order", "price=falls") for words in given)
+    settings = read_settings(given, "--order", "price=falls")
     require_known(list(settings), list(study.attributes), "--order", "attribute")
-    return {
-        name: text if text in ("rises", "falls") else [read_value(word) for word in split_words(text)]
-        for name, text in settings.items()
-    }
+    return {name: _order(name, text, study) for name, text in settings.items()}
 
 
-def _numbers_between(text: str) -> tuple[float, ...]:
-    found = tuple(read_number(word, "--shrinkage") for word in split_words(text))
-    if not found or not all(0 < value < 1 for value in found):
-        raise DataError(f"--shrinkage must be numbers between 0 and 1, with commas, got {text!r}")
-    return found
+def _order(name: str, text: str, study: ConjointStudy) -> str | list[Any]:
+    """Return the order of an attribute, one that its levels can have."""
+    order = text if text in (RISES, FALLS) else [read_value(word) for word in split_words(text)]
+    try:
+        order_rows(study, {name: order})
+    except DataError as error:
+        told = str(error).removeprefix(f"orders[{name!r}] ")
+        remedy = f"; or say {name}={RISES} or {name}={FALLS}" if isinstance(order, list) else ""
+        raise DataError(f"--order {name}={text} {told}{remedy}") from None
+    return order
 
 
 def _column(holdout: str | None) -> str | None:

@@ -26,7 +26,7 @@ StudyFile = Annotated[
     Path | None,
     typer.Argument(
         metavar="STUDY",
-        help="Choices, .csv: one row an alternative, or with --wide one row a task.",
+        help="Choices, .csv or .xlsx: one row an alternative, or with --wide one row a task.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,8 @@ Report = Annotated[
     ),
 ]
 Scenario = Annotated[
-    Path | None, typer.Option(help="Products to simulate, .csv: their names, then a column an attribute.")
+    Path | None,
+    typer.Option(help="Products to simulate, .csv or .xlsx: their names, then a column an attribute."),
 ]
 Product = Annotated[
     str | None, typer.Option(help="The product to vary; the first one if not given.", show_default=False)

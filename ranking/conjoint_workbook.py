@@ -7,8 +7,11 @@ May touch: nothing; pandas writes sheets through openpyxl.
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from zipfile import BadZipFile
 
 import pandas as pd
+from openpyxl import load_workbook
+from openpyxl.utils.exceptions import InvalidFileException
 
 # A sheet of contents stands first; Excel allows names of so many letters.
 CONTENTS, LONGEST_NAME = "contents", 31
@@ -35,6 +38,14 @@ def workbook_bytes(tables: Mapping[str, pd.DataFrame], titles: Mapping[str, str]
                 cell = writer.sheets[sheet].cell(row=1, column=number + 1)
                 writer.sheets[sheet].column_dimensions[cell.column_letter].width = width
     return stream.getvalue()
+
+
+def is_our_workbook(file: Path) -> bool:
+    """Tell whether a file is a workbook that begins with a list of contents."""
+    try:
+        return str(load_workbook(file, read_only=True).sheetnames[0]) == CONTENTS
+    except (BadZipFile, InvalidFileException, KeyError, OSError):
+        return False
 
 
 def table_files(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[Path, bytes]:

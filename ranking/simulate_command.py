@@ -25,18 +25,26 @@ from ranking.errors import DataError
 from ranking.estimates import estimates_text, one_decimal, percent
 from ranking.files import write_whole
 from ranking.opening import PICTURES, require_output
-from ranking.terminal import progress_line
+from ranking.terminal import progress_line, say
 
+# What intervals of part-worths that were read back are worth.
+DRAWN = (
+    "Part-worths are drawn as they are, so that intervals are much too short if respondents were pooled; "
+    "without --part-worths the model is fitted to every draw anew."
+)
 Products = Annotated[
     Path,
     typer.Argument(
         metavar="PRODUCTS",
-        help="The market, .csv: names of products, then a column an attribute.",
+        help="The market, .csv or .xlsx: names of products, then a column an attribute.",
         show_default=False,
     ),
 ]
 Study = Annotated[
-    Path, typer.Argument(metavar="STUDY", help="Choices, .csv; see `ranking conjoint`.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="STUDY", help="Choices, .csv or .xlsx; see `ranking conjoint`.", show_default=False
+    ),
 ]
 
 
@@ -76,6 +84,7 @@ def simulate(
     if part_worths is not None:
         table = open_part_worths(part_worths, "--part-worths", parts.study)
         simulator = _simulator(respondent_bootstrap(table, parts.train), parts, rule, scale)
+        say(DRAWN)
     else:
         simulator = _fitted(parts, plan, rule)
     _deliver(simulator, scenario, price, out, plot)

@@ -18,6 +18,7 @@ from ranking.conjoint.problems import Problems
 
 # More numbers than this are hardly levels; whoever means it lists them.
 MOST_NUMBERS = 30
+WITHOUT_COMMA = "write a point for the comma, or read the file with decimal=','"
 DECIMAL_COMMA = re.compile(r"\s*-?\d+,\d+\s*")
 
 
@@ -37,8 +38,7 @@ def read_cells(
     if not used.any():
         found.add(f"empty {attribute.name}", f"{attribute.name}: the whole column is empty")
         return attribute, column
-    for row in np.flatnonzero(~used & ~is_none).tolist():
-        found.add(f"empty {attribute.name}", f"{place(row)}: {attribute.name} is empty; fill it in")
+    _note_empty(attribute.name, np.flatnonzero(~used & ~is_none).tolist(), place, found)
     if attribute.is_linear:
         return attribute, _numbers(attribute, column, used, place, found)
     settled = attribute if attribute.levels else _with_levels(attribute, column, used, place, found)
@@ -50,15 +50,32 @@ def _numbers(
 ) -> "pd.Series[Any]":
     """Return a column as numbers, NaN where it is not used."""
     values = pd.to_numeric(column.where(used).astype(object), errors="coerce").astype(float)
-    for row in np.flatnonzero(used & ~np.isfinite(values.to_numpy())).tolist():
+    rows = np.flatnonzero(used & ~np.isfinite(values.to_numpy())).tolist()
+
+    def single(row: int) -> str:
         cell = column.iloc[row]
-        has_comma = isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell)
-        remedy = "; write a point for the comma, or read the file with decimal=','" if has_comma else ""
-        found.add(
-            f"number {attribute.name}",
-            f"{place(row)}: {attribute.name} is {quoted(cell)}, which is not a number{remedy}",
-        )
+        remedy = f"; {WITHOUT_COMMA}" if _has_comma(cell) else ""
+        return f"{place(row)}: {attribute.name} is {quoted(cell)}, which is not a number{remedy}"
+
+    if rows:
+        cell = column.iloc[rows[0]]
+        first = f"the first is {quoted(cell)} ({place(rows[0])})"
+        remedy = WITHOUT_COMMA if _has_comma(cell) else "write plain numbers"
+        together = f"{attribute.name}: {len(rows)} rows are not numbers, {first}; {remedy}"
+        found.add_rows(f"number {attribute.name}", rows, single, together)
     return values
+
+
+def _has_comma(cell: Any) -> bool:
+    return isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+def _note_empty(name: str, rows: list[int], place: Place, found: Problems) -> None:
+    if rows:
+        together = f"{name}: {len(rows)} rows are empty, the first is {place(rows[0])}; fill them in"
+        found.add_rows(
+            f"empty {name}", rows, lambda row: f"{place(row)}: {name} is empty; fill it in", together
+        )
 
 
 def _levels(
@@ -94,7 +111,7 @@ def _with_levels(
         found.add(
             f"level {attribute.name}",
             f"{attribute.name} has {len(levels)} different numbers, many for levels; make it linear, "
-            f"attributes={{{attribute.name!r}: 'linear', ...}}, or list its levels",
+            "say 'linear' in attributes=, or list its levels",
         )
     _require_no_twins(attribute.name, [text(cell) for cell in cells], found)
     return attribute.with_levels(levels)

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 DIGITS = re.compile(r"(\d+)")
+NUMBER = re.compile(r"[-+]?[\d.,]+")
 # How alike two words must be (difflib's ratio) to be taken for one another in a guess.
 ALIKE = 0.6
 
@@ -104,9 +105,13 @@ def is_empty(column: Any) -> NDArray[np.bool_]:
 def guess(wrong: Any, known: Iterable[Any]) -> str:
     """Return '; did you mean ...?' with the most similar label, or nothing if none is similar.
 
+    Numbers that are written alike are not meant alike: 19.99 is no slip of 9.99.
+
     >>> guess("red ", ["blue", "red"]), guess("Blau", ["blue", "red"]), guess("green", ["blue", "red"])
     ('; did you mean "red"?', '; did you mean "blue"?', '')
     """
     by_text = {text(label).strip().casefold(): label for label in known}
-    close = difflib.get_close_matches(text(wrong).strip().casefold(), by_text, n=1, cutoff=ALIKE)
+    word = text(wrong).strip().casefold()
+    cutoff = 1.0 if NUMBER.fullmatch(word) else ALIKE
+    close = difflib.get_close_matches(word, by_text, n=1, cutoff=cutoff)
     return f"; did you mean {quoted(by_text[close[0]])}?" if close else ""

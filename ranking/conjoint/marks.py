@@ -34,10 +34,25 @@ def read_marks(column: "pd.Series[Any]", role: str, place: Place, found: Problem
     words = pd.Series([text(cell).strip().casefold() for cell in column], dtype=object)
     empty = is_empty(column)
     yes, no = (words.isin(accepted).to_numpy(dtype=bool) & ~empty for accepted in (YES, NO))
-    wrong = ~(yes | no | empty)
-    for row in np.flatnonzero(wrong).tolist():
-        cell = quoted(column.iloc[row])
-        found.add(role, f"{place(row)}: column {column.name!r} ({role}) is {cell}, neither 1 nor 0")
-    for row in np.flatnonzero(empty & no.any()).tolist():
-        found.add(role, f"{place(row)}: column {column.name!r} ({role}) is empty; write 1 or 0")
+    name = f"column {column.name!r} ({role})"
+    _note_wrong(np.flatnonzero(~(yes | no | empty)).tolist(), column, name, role, place, found)
+    gaps = np.flatnonzero(empty & no.any()).tolist()
+    if gaps:
+        together = f"{name} is empty in {len(gaps)} rows, the first is {place(gaps[0])}; write 1 or 0"
+        found.add_rows(role, gaps, lambda row: f"{place(row)}: {name} is empty; write 1 or 0", together)
     return np.asarray(yes)
+
+
+def _note_wrong(
+    rows: list[int], column: "pd.Series[Any]", name: str, role: str, place: Place, found: Problems
+) -> None:
+    """Note cells that say neither yes nor no."""
+    if rows:
+        first = f"the first is {quoted(column.iloc[rows[0]])} ({place(rows[0])})"
+        together = f"{name} is neither 1 nor 0 in {len(rows)} rows, {first}; is it the right column?"
+        found.add_rows(
+            role,
+            rows,
+            lambda row: f"{place(row)}: {name} is {quoted(column.iloc[row])}, neither 1 nor 0",
+            together,
+        )

@@ -4,13 +4,16 @@ Room: sentences by kind in, one `StudyError` out. Knows no data.
 May touch: `errors`, `labels`.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ranking.conjoint.labels import counted
 from ranking.errors import StudyError
 
 # How many problems a message tells; all of them are in the list that the exception carries.
-MOST_TOLD = 10
+MOST_TOLD = 20
+# More rows than this with the same problem are told together.
+FEW = 3
 
 
 @dataclass
@@ -28,6 +31,11 @@ class Problems:
     def add(self, kind: str, sentence: str) -> None:
         """Note a problem."""
         self.by_kind.setdefault(kind, []).append(sentence)
+
+    def add_rows(self, kind: str, rows: Sequence[int], single: Callable[[int], str], together: str) -> None:
+        """Note rows with the same problem: each in a sentence if they are few, else all in one."""
+        for sentence in map(single, rows) if len(rows) <= FEW else [together]:
+            self.add(kind, sentence)
 
     def __len__(self) -> int:
         return sum(map(len, self.by_kind.values()))

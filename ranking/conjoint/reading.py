@@ -1,13 +1,15 @@
 """Reading: long data, one row an alternative, checked as a whole and sorted into a sheet.
 
-Room: a table or a CSV file and the roles of its columns in, a `Sheet` out, or one error with all problems.
+Room: a table or a file and the roles of its columns in, a `Sheet` out, or one error with all problems.
 May touch: everything to its left.
 """
 
 import zlib
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,11 @@ from ranking.conjoint.weights import read_weights
 from ranking.errors import DataError
 
 WEIGHT = "weight"
+WORKBOOKS, OTHER_WORKBOOKS = (".xlsx", ".xlsm"), (".xls", ".xlsb", ".ods", ".numbers")
+# What pandas is told: which cells are missing, how to see a header as it is written, what only text has.
+ONLY_EMPTY: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+HEADER: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "na_values": None}
+OF_TEXT = ("sep", "decimal", "encoding")
 
 
 def read_long(
@@ -39,7 +46,7 @@ def read_long(
     require_columns(frame, roles.columns, wanted)
     frame = frame.reset_index(drop=True)
     keys = read_keys(frame, roles, found)
-    chosen = read_chosen(frame[roles.chosen], keys, found)
+    chosen = read_chosen(frame, roles, keys, found)
     check_alternatives(frame, keys, found)
     is_none = read_none(frame, roles, list(wanted), keys, found)
     settled, profiles = _profiles(frame, wanted, is_none, keys, found)
@@ -66,23 +73,42 @@ def read_long(
 
 
 def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
-    """Return a CSV file as a table in which only empty cells are missing: "None" or "NA" may be levels.
+    """Return a CSV file, or the first sheet of an Excel workbook, as a table.
 
-    Options go to `pandas.read_csv`, for example `sep=";"`, `decimal=","` or `encoding="latin-1"`.
+    Only empty cells are missing: "None" or "NA" may be levels. Options go to `pandas.read_csv`, for example
+    `sep=";"`, `decimal=","` or `encoding="latin-1"`; of a workbook these three mean nothing.
     """
-    given = {"keep_default_na": False, "na_values": [""], "encoding": "utf-8-sig", **options}
-    try:
-        header = pd.read_csv(path, **{**given, "header": None, "nrows": 1, "dtype": str, "na_values": None})
-        table = pd.read_csv(path, **given)
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not UTF-8 text; pass its encoding, often encoding='latin-1'") from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a CSV file: {error}") from None
-    names = header.iloc[0].tolist()
+    suffix = Path(path).suffix.lower()
+    if suffix in OTHER_WORKBOOKS:
+        raise DataError(f"{path} is a workbook of a kind that is not read; save it as .xlsx or as CSV")
+    header, table = _sheet(path, options) if suffix in WORKBOOKS else _text(path, options)
+    names = [name for row in header.head(1).to_numpy().tolist() for name in row]
     for k, name in enumerate(names):
         if name and name in names[:k]:
             raise DataError(f"{path}: the column {name!r} is there twice; rename one")
     return table
+
+
+def _text(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the header of a CSV file, as it is written, and its table."""
+    given = {**ONLY_EMPTY, "encoding": "utf-8-sig", **options}
+    try:
+        return pd.read_csv(path, **{**given, **HEADER}), pd.read_csv(path, **given)
+    except UnicodeError:
+        found = str(given["encoding"]).removesuffix("-sig").upper()
+        raise DataError(f"{path} is not {found} text; pass its encoding, often encoding='latin-1'") from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} is not a CSV file: {error}") from None
+
+
+def _sheet(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the header of the first sheet of a workbook, and its table."""
+    kept = {name: value for name, value in options.items() if name not in OF_TEXT}
+    given = {**ONLY_EMPTY, "engine": "openpyxl", **kept}
+    try:
+        return pd.read_excel(path, **{**given, **HEADER}), pd.read_excel(path, **given)
+    except (BadZipFile, KeyError, ValueError) as error:
+        raise DataError(f"{path} is not a workbook: {error}; save it anew, or as CSV") from None
 
 
 def _profiles(

@@ -149,7 +149,8 @@ def _mixture(attribute: Attribute, value: Any, place: str) -> Array:
         return np.eye(len(labels))[texts.index(text(value))]
     is_number = isinstance(value, Real) and all(isinstance(label, Real) for label in labels)
     if not is_number or not min(labels) < value < max(labels):
-        remedy = guess(value, labels) or f"; its levels are {listing(labels)}"
+        between = f", say one or a number from {min(labels)} to {max(labels)}" if is_number else ""
+        remedy = guess(value, labels) or f"; its levels are {listing(labels)}{between}"
         raise DataError(f"{place} has no level {quoted(value)}{remedy}")
     order = np.argsort(np.array(labels, dtype=float))
     mixed = [

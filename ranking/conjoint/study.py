@@ -107,10 +107,11 @@ class ConjointStudy:
         holdout: str | None = None,
         **options: Any,
     ) -> "ConjointStudy":
-        """Return the study of a CSV file of long data, plain or gzip; see `from_frame`.
+        """Return the study of a CSV file of long data, plain or gzip, or of a workbook; see `from_frame`.
 
         Other options go to `pandas.read_csv`, for example `sep=";"`, `decimal=","`, `encoding="latin-1"`.
-        Only empty cells are missing: "None" and "NA" may be levels.
+        Only empty cells are missing: "None" and "NA" may be levels. Of a workbook, .xlsx, the first sheet is
+        read.
         """
         roles = Roles(respondent, task, chosen, alternative, none, weight, holdout)
         return cls(read_long(read_table(path, **options), roles, attributes))

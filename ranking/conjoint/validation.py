@@ -15,19 +15,22 @@ from ranking.conjoint.marks import Booleans, read_marks
 from ranking.conjoint.problems import Problems
 from ranking.conjoint.roles import Roles
 
+# What to do about tasks without a choice if there is no none option, said with the first of them.
+NOTHING_TAKEN = "; mark one, or if nothing was taken, add the none option as an alternative"
 
-def read_chosen(column: "pd.Series[Any]", keys: Keys, found: Problems) -> Booleans:
+
+def read_chosen(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems) -> Booleans:
     """Return which rows were chosen, one in every task."""
+    column = frame[roles.chosen]
     if _names_alternatives(column, keys):
-        marks = f"(data[{column.name!r}] == data[alternative column]).astype(int)"
         found.add(
             "chosen",
             f"column {column.name!r} (chosen) names the chosen alternative in every row of a task; "
-            f"mark the chosen row by 1 and the others by 0: {marks}",
+            "mark the chosen row by 1 and the others by 0: (data[chosen] == data[alternative]).astype(int)",
         )
         return np.zeros(len(column), dtype=bool)
     chosen = read_marks(column, "chosen", keys.place, found)
-    check_choices(keys, chosen, str(column.name), found)
+    check_choices(keys, chosen, roles, found)
     return chosen
 
 
@@ -42,18 +45,20 @@ def _names_alternatives(column: "pd.Series[Any]", keys: Keys) -> bool:
     return bool((cells.groupby("group")["named"].nunique() == 1).all() and (hits == 1).all())
 
 
-def check_choices(keys: Keys, chosen: Booleans, column: str, found: Problems) -> None:
+def check_choices(keys: Keys, chosen: Booleans, roles: Roles, found: Problems) -> None:
     """Note tasks without exactly one choice, and tasks that leave nothing to choose."""
     known = keys.group >= 0
     sizes = np.bincount(keys.group[known])
     marks = np.bincount(keys.group[known], weights=chosen[known])
+    remedy = "" if roles.has_none else NOTHING_TAKEN
     for row in keys.first_rows().tolist():
         group = keys.group[row]
         where = keys.place_of_task(row)
         if sizes[group] == 1:
             found.add("size", f"{where} has one alternative; a choice needs at least two rows")
         if marks[group] == 0:
-            found.add("choice", f"{where} has no choice in column {column!r}")
+            found.add("choice", f"{where} has no choice in column {roles.chosen!r}{remedy}")
+            remedy = ""
         if marks[group] > 1:
             rows = np.flatnonzero((keys.group == group) & chosen)
             names = rows + 1 if keys.alternative is None else keys.alternative[rows]
@@ -95,9 +100,7 @@ def read_none(
     """Return which rows are the none option, of which a task may have one."""
     empty = np.logical_and.reduce([is_empty(frame[name]) for name in attributes])
     if not roles.has_none:
-        for row in np.flatnonzero(empty).tolist():
-            remedy = "if this is the none option, pass none=True"
-            found.add("none", f"{keys.place(row)}: all attributes are empty; {remedy}")
+        _note_nameless(np.flatnonzero(empty).tolist(), keys, found)
         return np.asarray(empty)
     if isinstance(roles.none, str):
         marked = read_marks(frame[roles.none], "none", keys.place, found)
@@ -107,11 +110,19 @@ def read_none(
         marked = np.logical_and.reduce([_holds(frame[name], roles.none) for name in attributes])
     if not isinstance(roles.none, str) and not marked.any():
         wanted = "empty" if roles.none is True else quoted(roles.none)
-        found.add("none", f"none={roles.none!r}, but no row has all attributes {wanted}; leave none= out")
+        found.add("none", f"no row has all attributes {wanted}; leave none= out")
     rows = np.flatnonzero(marked & (keys.group >= 0))
     for row in rows[pd.Index(keys.group[rows]).duplicated()].tolist():
         found.add("none", f"{keys.place_of_task(row)} has more than one none option, again in row {row + 1}")
     return np.asarray(marked)
+
+
+def _note_nameless(rows: list[int], keys: Keys, found: Problems) -> None:
+    """Note rows that are most likely the none option, though nothing was said of one."""
+    if rows:
+        what = "all attributes are empty; if this is the none option, pass none=True"
+        together = f"{len(rows)} rows, the first is {keys.place(rows[0])}: {what}"
+        found.add_rows("none", rows, lambda row: f"{keys.place(row)}: {what}", together)
 
 
 def _holds(column: "pd.Series[Any]", value: Any) -> Booleans:

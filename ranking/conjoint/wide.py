@@ -14,7 +14,7 @@ import pandas as pd
 
 from ranking.conjoint.attributes import NONE
 from ranking.conjoint.keys import labels_of
-from ranking.conjoint.labels import in_order, is_empty, listing, quoted, text
+from ranking.conjoint.labels import in_order, is_empty, listing, plain, quoted, text
 from ranking.conjoint.problems import Problems
 from ranking.conjoint.roles import ALTERNATIVE, Roles, require_columns, require_table
 from ranking.conjoint.sheet import Sheet
@@ -178,7 +178,10 @@ def _with_none_column(roles: Roles, base: pd.DataFrame) -> Roles:
 
 
 def _mark_choices(long: pd.DataFrame, roles: Roles, found: Problems) -> None:
-    """Replace the choice, the name of an alternative, by marks; note choices that name none of the task."""
+    """Replace the choice, the name of an alternative, by marks; note choices that name none of the task.
+
+    Without a none option, each of these may stand for it.
+    """
     choice, names = long[roles.chosen], long[ALTERNATIVE]
     empty = is_empty(choice)
     pairs = zip(choice, names, strict=True)
@@ -188,7 +191,9 @@ def _mark_choices(long: pd.DataFrame, roles: Roles, found: Problems) -> None:
     for row in np.flatnonzero(~hits & ~empty & first).tolist():
         where = f"respondent {long[roles.respondent].iloc[row]}, task {long[roles.task].iloc[row]}"
         offered = listing(names[long["wide row"] == long["wide row"].iloc[row]].tolist())
-        found.add("choice", f"{where}: the choice is {quoted(choice.iloc[row])}, but there are {offered}")
+        cell = plain(choice.iloc[row])
+        remedy = "" if roles.has_none else f"; if none was taken, pass none_choice={cell!r}"
+        found.add("choice", f"{where}: the choice is {quoted(cell)}, but there are {offered}{remedy}")
         # said already: a mark anywhere keeps it from being said again
         marked[row] = True
     long[roles.chosen] = marked.astype(np.int64)

@@ -1,6 +1,8 @@
 """ranking conjoint and ranking simulate: studies at the shell; what is wrong is said on stderr."""
 
+import ast
 import re
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from ranking import cli, conjoint_command
+from ranking import conjoint as conjoint_package
 from ranking.conjoint import ConjointSVM, Simulator, price_curve, refit_bootstrap
 from ranking.conjoint import simulate as simulated
 from ranking.conjoint_opening import open_part_worths, open_scenario, open_study
 from ranking.conjoint_options import Reading
 from ranking.conjoint_tables import survey_tables
+from ranking.conjoint_words import AT_THE_SHELL
 from tests.ranking.market import PACKS
 from tests.ranking.surveys import LEVELS, OPTIONS, coffee_rows, survey
 
@@ -81,6 +85,14 @@ class TestConjoint:
         _, out, _ = run(f"{COMMAND} --metric root_likelihood --report out.html")
         assert "folds           root likelihood" in out
         assert "evaluated at" in Path("out.html").read_text(encoding="utf-8")
+
+    def test_a_workbook_of_somebody_else_is_not_replaced(self, run, here):
+        pd.DataFrame({"mine": [1]}).to_excel("out.xlsx", index=False)
+        before = (here / "out.xlsx").read_bytes()
+        code, _, err = run(f"{COMMAND} --report out.html")
+        assert code == 2
+        assert "out.xlsx is there, and not of an earlier report" in err
+        assert (here / "out.xlsx").read_bytes() == before
 
     def test_tables_of_an_earlier_report_do_not_stay(self, run, here):
         (here / "out-tables").mkdir()
@@ -183,6 +195,15 @@ class TestOpening:
         none = opened.study.sheet.is_none[opened.study.choices.chosen_rows].sum()
         assert none == (wide["choice"] == 0).sum()
 
+    def test_first_sheets_of_workbooks_are_read_like_text(self, found):
+        coffee_rows().to_excel("coffee.xlsx", index=False)
+        pd.read_csv("packs.csv").to_excel("packs.xlsx", index=False)
+        opened = open_study(Path("coffee.xlsx"), READING)
+        np.testing.assert_array_equal(opened.study.design, found.parts.study.design)
+        assert opened.study.columns.equals(found.parts.study.columns)
+        products = open_scenario(Path("packs.xlsx"), "PRODUCTS", found.parts.study, READING).products
+        assert products == PACKS
+
     def test_products_of_a_file_are_those_of_python(self, found):
         opened = open_scenario(Path("packs.csv"), "PRODUCTS", found.parts.study, READING)
         assert opened.products == PACKS
@@ -242,7 +263,7 @@ class TestSimulate:
 
 
 WRONG = {
-    "no study": ("conjoint", "STUDY is missing: name a .csv file; --example writes one to try"),
+    "no study": ("conjoint", "STUDY is missing: name a .csv or .xlsx file; --example writes one to try"),
     "file missing": ("conjoint none.csv", "STUDY none.csv: No such file"),
     "not a table": ("conjoint empty.csv", "STUDY empty.csv: is not a CSV file"),
     "no column": (
@@ -282,17 +303,86 @@ WRONG = {
     ),
     "too many holdouts": (
         "conjoint coffee.csv --none empty --weight weight --ignore holdout --holdout 10",
-        "--holdout 10: last=10, but respondent 1 has only 10 tasks",
+        "--holdout 10: respondent 1 has only 10 tasks .*leave their rows out of the file",
     ),
-    "negative holdout": (f"{COMMAND} --ignore holdout --holdout -1", "--holdout -1: last must be a positive"),
+    "negative holdout": (f"{COMMAND} --ignore holdout --holdout -1", "--holdout -1: it must be a positive"),
+    "nothing held out": (
+        "conjoint whole.csv --none empty --weight weight --holdout holdout",
+        "--holdout holdout: no task is held out; say how many, or mark some in a column",
+    ),
     "shrinkage out of range": (f"{COMMAND} --shrinkage 0,0.5", "--shrinkage must be numbers between 0 and 1"),
     "shrinkage a word": (f"{COMMAND} --shrinkage much", "--shrinkage must be a number, got 'much'"),
     "order without sense": (f"{COMMAND} --order price", "--order must be like price=falls, got 'price'"),
     "order of nothing": (f"{COMMAND} --order cost=falls", "--order names 'cost', which is no attribute"),
-    "order of unknown levels": (f"{COMMAND} --order size=tiny,large", "tiny.*no level"),
+    "order of unknown levels": (
+        f"{COMMAND} --order size=tiny,large",
+        '--order size=tiny,large names "tiny", which is no level',
+    ),
+    "order of another word": (
+        f"{COMMAND} --order price=up",
+        '--order price=up names "up", which is no level; .*; or say price=rises or price=falls',
+    ),
+    "order of a number by levels": (
+        f"{COMMAND} --linear price --order price=9,12",
+        "--order price=9,12 is of a linear attribute.*say price=rises or price=falls",
+    ),
+    "two orders": (
+        f"{COMMAND} --order price=falls --order price=rises",
+        "--order price is there twice, falls and rises; leave one out",
+    ),
+    "levels twice": (f"{COMMAND} --levels size=large,small", "--levels size is there twice"),
+    "no separator": (f"{COMMAND} --sep=", "--sep must be one sign, such as , or ;.*got ''"),
+    "word as separator": (f"{COMMAND} --sep semicolon", "--sep must be one sign.*got 'semicolon'"),
+    "decimal point of two signs": (f"{COMMAND} --decimal xx", "--decimal must be . or , got 'xx'"),
+    "decimal comma and separator": (f"{COMMAND} --decimal ,", "--decimal , separates columns too.*--sep"),
+    "encoding unknown": (f"{COMMAND} --encoding foo", "--encoding names 'foo', which is not known; say"),
+    "encoding of bytes": (f"{COMMAND} --encoding hex", "--encoding names 'hex', which is not known"),
+    "other encoding": (
+        "conjoint latin.csv",
+        "STUDY latin.csv: is not UTF-8 text; say its encoding, often --encoding latin-1",
+    ),
+    "text without its mark": (f"{COMMAND} --encoding utf-16", "STUDY coffee.csv: is not UTF-16 text"),
+    "no jobs": (f"{COMMAND} --jobs 0", "--jobs must be a number of processes, or -1.*got 0"),
+    "pattern of long data": (
+        f"{COMMAND} --pattern p{{alternative}}_{{attribute}}",
+        "--pattern is for --wide",
+    ),
+    "wide data": ("conjoint wide.csv", "no column 'chosen'.*alternatives of a task in columns. say --wide"),
+    "products with another separator": (
+        f"{COMMAND} --scenario semi.csv",
+        "--scenario semi.csv: there must be a column of names.*is it separated by ';'. say --sep ';'",
+    ),
+    "price that no level is near": (
+        f"{COMMAND} --scenario far.csv",
+        'product "ours": price has no level 19; its levels are 9, 12, 15, say one or a number from 9 to 15$',
+    ),
+    "workbook of another kind": (
+        "conjoint old.xls",
+        "STUDY old.xls: is a workbook .*save it as .xlsx or as CSV",
+    ),
+    "no workbook": ("conjoint text.xlsx", "STUDY text.xlsx: is not a workbook: .*save it anew, or as CSV"),
+    "empty workbook": ("conjoint blank.xlsx", "STUDY blank.xlsx: there is no column 'respondent'"),
+    "column of a workbook twice": (
+        "conjoint twice.xlsx",
+        "STUDY twice.xlsx: the column 'task' is there twice",
+    ),
+    "product called none": (f"{COMMAND} --scenario nix.csv", "'none'.*it is there if the study has one"),
+    "number not shown": (
+        f"{COMMAND} --linear price --scenario dear.csv",
+        "price is 99, but 9 to 15 was shown; nothing is known beyond",
+    ),
     "refits of everyone alone": (f"{COMMAND} --pooling individual --refits 5", "--refits is for pooled"),
     "pooling unknown": (f"{COMMAND} --pooling some", "'--pooling'"),
-    "C_max negative": (f"{COMMAND} --c-max -1", "C_max must be a positive number"),
+    "C_max negative": (f"{COMMAND} --c-max -1", "--c-max must be a positive number, got -1"),
+    "C_max zero": (f"{COMMAND} --c-max 0", "--c-max must be a positive number, got 0"),
+    "C_max infinite for likelihoods": (
+        f"{COMMAND} --c-max inf --metric root_likelihood",
+        "--c-max must be finite for --metric root_likelihood",
+    ),
+    "more folds than tasks": (
+        f"{COMMAND} --folds 999",
+        r"--folds must be a number from 2 to the \d+ tasks, got 999",
+    ),
     "one fold": (f"{COMMAND} --folds 1", "'--folds'"),
     "price of words": (
         f"{COMMAND} --price-attribute brand",
@@ -375,11 +465,20 @@ def wrong_files(worths):
         "one.csv": "product\nours\n",
         "level.csv": "product,brand,roast,size,price\nours,Alma,dark,large,9\n",
         "nop.csv": "product,brand,roast,size\nours,Alba,dark,large\n",
+        "nix.csv": "product,brand,roast,size,price\nnone,Alba,dark,large,9\n",
+        "far.csv": "product,brand,roast,size,price\nours,Alba,dark,large,19\n",
+        "dear.csv": "product,brand,roast,size,price\nours,Alba,dark,large,99\n",
         "mute.csv": MUTE,
         "other.csv": "respondent,weight,colour: red\n1,1,0.5\n",
     }
     for name, text in contents.items():
         Path(name).write_text(text, encoding="utf-8")
+    Path("latin.csv").write_bytes("respondent,task,chosen,café\n1,1,1,crème\n".encode("latin-1"))
+    for name in ("old.xls", "text.xlsx"):
+        Path(name).write_text("respondent,task\n", encoding="utf-8")
+    pd.DataFrame().to_excel("blank.xlsx", index=False)
+    pd.DataFrame([[1, 1]], columns=["task", "task"]).to_excel("twice.xlsx", index=False)
+    coffee_rows().assign(holdout=0).to_csv("whole.csv", index=False)
     worths.iloc[:1].to_csv("few.csv", index=False)
     worths.assign(**{"size: small": worths["size: small"].where(worths["respondent"] > 1)}).to_csv(
         "hole.csv", index=False
@@ -411,6 +510,74 @@ def test_all_problems_of_a_study_are_told_each_in_a_line(run):
     assert first == "ranking: STUDY coffee.csv: the data have 12 problems:"
     assert len(problems) == 12
     assert problems[0] == "- respondent 1, task 1 has no choice in column 'chosen'"
+
+
+def test_of_a_flood_of_problems_the_first_are_told_and_the_others_counted(run):
+    coffee_rows().assign(chosen=0).to_csv("coffee.csv", index=False)
+    code, _, err = run(COMMAND)
+    heading, *problems = err.splitlines()
+    count = int(re.search(r"the data have (\d+) problems:$", heading).group(1))
+    assert (code, len(problems)) == (2, 21)
+    assert problems[-1] == f"- and {count - 20} more"
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), [("conjoint --folds x", "ranking conjoint"), ("--x", "ranking")]
+)
+def test_wrong_words_point_to_the_help_of_their_command(words, command, run):
+    assert run(words)[2].endswith(f"; try '{command} --help'\n")
+
+
+def test_interrupt_is_code_130_and_a_word(run, monkeypatch):
+    monkeypatch.setattr(
+        conjoint_command, "conduct_survey", lambda *_, **__: signal.raise_signal(signal.SIGINT)
+    )
+    assert run(COMMAND) == (130, "", "ranking: interrupted\n")
+
+
+def test_column_that_names_the_chosen_is_told_without_python(run):
+    rows = coffee_rows()
+    taken = rows[rows["chosen"] == 1].set_index(["respondent", "task"])["alternative"].rename("chosen")
+    rows.drop(columns="chosen").join(taken, on=["respondent", "task"]).to_csv("coffee.csv", index=False)
+    _, _, err = run(COMMAND)
+    assert err.endswith(
+        "names the chosen alternative in every row of a task; mark the chosen row by 1 and the others by 0\n"
+    )
+
+
+def test_none_option_that_nobody_named_is_told_by_its_option(run):
+    _, _, err = run("conjoint coffee.csv --weight weight --holdout holdout")
+    assert "all attributes are empty; if this is the none option, say --none empty" in err
+    coffee_rows().dropna().to_csv("coffee.csv", index=False)
+    _, _, err = run(COMMAND)
+    assert "no row has all attributes empty; leave --none out" in err
+
+
+def test_choice_of_nothing_in_wide_data_is_told_by_its_option(run):
+    rows = "1,1,0,x,y\n1,2,1,x,y\n"
+    Path("wide.csv").write_text(f"respondent,task,choice,alt1_a,alt2_a\n{rows}", encoding="utf-8")
+    _, _, err = run("conjoint wide.csv --wide")
+    assert "the choice is 0, but there are 1, 2; if none was taken, say --none-choice 0\n" in err
+
+
+def test_separator_may_be_the_two_letters_that_stand_for_a_tab(here):
+    coffee_rows().to_csv("tabs.csv", index=False, sep="\t")
+    opened = open_study(Path("tabs.csv"), Reading(**{**vars(READING), "sep": "\\t"}))
+    assert len(opened.study.respondents) == coffee_rows()["respondent"].nunique()
+
+
+def spoken(module):
+    """Return the texts in a module that are no docstrings."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in silent]
+    return [node.value for node in nodes if isinstance(node.value, str)]
+
+
+@pytest.mark.parametrize("phrase", AT_THE_SHELL)
+def test_every_phrase_that_is_put_into_words_of_the_shell_is_one_of_the_library(phrase):
+    modules = Path(conjoint_package.__file__).parent.glob("*.py")
+    assert any(phrase in text for module in modules for text in spoken(module))
 
 
 def test_levels_and_orders_made_of_numbers_are_numbers(run):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from ranking import DataError, StudyError
+from ranking.conjoint.validation import NOTHING_TAKEN
 from tests.ranking.choice_tables import study, table, with_cell
 
 LINEAR = {"colour": ("blue", "green", "red"), "price": "linear"}
@@ -22,7 +23,7 @@ def problems(frame, attributes=LINEAR, **roles):
 class TestChoices:
     def test_a_task_without_choice_is_named(self):
         frame = with_cell(4, "taken", 0)
-        assert problems(frame) == ["respondent 7, task 12 has no choice in column 'taken'"]
+        assert problems(frame) == [f"respondent 7, task 12 has no choice in column 'taken'{NOTHING_TAKEN}"]
 
     def test_two_choices_in_a_task_are_named(self):
         frame = with_cell(5, "taken", 1)
@@ -98,6 +99,40 @@ class TestCells:
             'respondent 7, task 12, alternative 2: price is "cheap", which is not a number',
         ]
 
+    def test_many_rows_with_the_same_problem_are_told_in_one_sentence(self):
+        frame = table(price=["$15.99"] * 12)
+        assert problems(frame) == [
+            'price: 12 rows are not numbers, the first is "$15.99" (respondent 7, task 11, alternative 1); '
+            "write plain numbers"
+        ]
+        assert problems(table(price=["9,5"] * 12))[0].endswith(
+            "write a point for the comma, or read the file with decimal=','"
+        )
+        assert problems(table(price=[1.0] + [None] * 11)) == [
+            "price: 11 rows are empty, the first is respondent 7, task 11, alternative 2; fill them in"
+        ]
+
+    def test_numbers_are_not_guessed_by_their_digits(self):
+        levels = {"price": [9.99, 12.99, 15.99]}
+        told = problems(table(price=[19.99] + [9.99] * 11), levels)
+        assert told == [
+            "price: level 19.99 is unknown (1 row, the first is respondent 7, task 11, alternative 1); "
+            "the levels are 9.99, 12.99, 15.99"
+        ]
+        told = problems(table(price=["9.99 "] + [9.99] * 11), levels)
+        assert told[0].endswith("; did you mean 9.99?")
+
+    def test_many_marks_that_are_none_are_told_in_one_sentence(self):
+        told = problems(table(taken=["maybe"] * 12))
+        assert told[0] == (
+            "column 'taken' (chosen) is neither 1 nor 0 in 12 rows, the first is \"maybe\" (respondent 7, "
+            "task 11, alternative 1); is it the right column?"
+        )
+        told = problems(table(taken=[0] + [None] * 11))
+        assert told[0].startswith(
+            "column 'taken' (chosen) is empty in 11 rows, the first is respondent 7, task"
+        )
+
     def test_an_infinite_number_is_refused(self):
         assert problems(table(price=[np.inf] + [1] * 11)) == [
             "respondent 7, task 11, alternative 1: price is inf, which is not a number"
@@ -151,9 +186,7 @@ class TestNone:
 
     @pytest.mark.parametrize(("none", "word"), [(True, "empty"), (0, "0")])
     def test_a_none_option_that_never_occurs_is_a_problem(self, none, word):
-        assert problems(table(), none=none) == [
-            f"none={none}, but no row has all attributes {word}; leave none= out"
-        ]
+        assert problems(table(), none=none) == [f"no row has all attributes {word}; leave none= out"]
 
 
 class TestWeightsAndHoldouts:
@@ -236,24 +269,24 @@ class TestTogether:
             study(frame, LINEAR)
         assert str(caught.value).splitlines() == [
             "the data have 3 problems:",
-            "- respondent 7, task 11 has no choice in column 'taken'",
+            f"- respondent 7, task 11 has no choice in column 'taken'{NOTHING_TAKEN}",
             '- colour: level "red " is unknown (1 row, the first is respondent 7, task 12, alternative 2); '
             'did you mean "red"?',
             '- respondent 8, task 11, alternative 2: price is "dear", which is not a number',
         ]
 
     def test_many_problems_are_cut_and_counted_and_no_kind_is_lost(self):
-        parts = [table(who=who, taken=0).iloc[:6] for who in range(10)]
+        parts = [table(who=who, taken=0).iloc[:6] for who in range(20)]
         frame = with_cell(3, "colour", "redd", pd.concat(parts, ignore_index=True))
         with pytest.raises(StudyError) as caught:
             study(frame, LINEAR)
         lines = str(caught.value).splitlines()
-        assert len(caught.value.problems) == 21
-        assert lines[0] == "the data have 21 problems:"
-        assert len(lines) == 12
-        assert sum("has no choice" in line for line in lines) == 9
+        assert len(caught.value.problems) == 41
+        assert lines[0] == "the data have 41 problems:"
+        assert len(lines) == 22
+        assert sum("has no choice" in line for line in lines) == 19
         assert sum('"redd"' in line for line in lines) == 1
-        assert lines[-1] == "- and 11 more (all of them: .problems of this error)"
+        assert lines[-1] == "- and 21 more (all of them: .problems of this error)"
 
     def test_the_error_keeps_its_problems_when_pickled(self):
         error = StudyError("two problems", ("one", "two"))

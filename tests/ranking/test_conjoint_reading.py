@@ -190,6 +190,12 @@ class TestFiles:
             "None",
         )
 
+    def test_first_sheet_of_a_workbook_is_the_same_study(self, tmp_path):
+        path = tmp_path / "study.xlsx"
+        table(colour=["None", "NA"] * 6).to_excel(path, index=False)
+        found = ConjointStudy.read_csv(path, attributes=["colour", "price"], sep=";", **ROLES)
+        assert_same(found, study(table(colour=["None", "NA"] * 6), ["colour", "price"]))
+
     def test_semicolons_and_decimal_commas_are_read_if_one_says_so(self, tmp_path):
         path = tmp_path / "study.csv"
         table(price=table()["price"] + 0.5).to_csv(path, index=False, sep=";", decimal=",")

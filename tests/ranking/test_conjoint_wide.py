@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from ranking import ConjointStudy, DataError, StudyError
+from ranking.conjoint.validation import NOTHING_TAKEN
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, assert_same, frames, study, table
 
 NAMES = {"respondent": "who", "task": "task", "choice": "taken"}
@@ -101,16 +102,21 @@ class TestReading:
 
 class TestMessages:
     def test_a_choice_that_was_not_offered_is_named(self):
-        assert problems(wide(taken=[5, 2])) == ["respondent 7, task 1: the choice is 5, but there are 1, 2"]
+        told = "respondent 7, task 1: the choice is 5, but there are 1, 2"
+        assert problems(wide(taken=[5, 2])) == [f"{told}; if none was taken, pass none_choice=5"]
+        assert problems(wide(taken=[5, 2]), none_choice=0) == [f"{told}, 0"]
 
     def test_a_missing_choice_is_named(self):
-        assert problems(wide(taken=[None, 2])) == ["respondent 7, task 1 has no choice in column 'taken'"]
+        assert problems(wide(taken=[None, 2])) == [
+            f"respondent 7, task 1 has no choice in column 'taken'{NOTHING_TAKEN}"
+        ]
 
     def test_problems_of_choices_and_cells_are_told_together(self):
         frame = wide(taken=[None, 5], alt2_price=[None, 10])
         assert problems(frame) == [
-            "respondent 7, task 2: the choice is 5, but there are 1, 2",
-            "respondent 7, task 1 has no choice in column 'taken'",
+            "respondent 7, task 2: the choice is 5, but there are 1, 2; if none was taken, "
+            "pass none_choice=5",
+            f"respondent 7, task 1 has no choice in column 'taken'{NOTHING_TAKEN}",
             "respondent 7, task 1, alternative 2: price is empty; fill it in",
         ]
 
