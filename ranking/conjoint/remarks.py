@@ -40,8 +40,8 @@ def _about_attributes(sheet: Sheet, overlap: pd.DataFrame) -> Iterator[str]:
     if mixed:
         yield (
             f"the tasks do not tell the worths of {listing(mixed)} apart: others explain any choices as "
-            "well, and which are reported is a convention; their importances and what is paid for them mean "
-            "nothing"
+            "well, and which are reported is a convention; do not rely on their importances, nor on what is "
+            "paid for them"
         )
     if not sheet.has_none and _has_zeros(sheet):
         yield "one alternative of every task has 0 in all attributes: is it the none option? Then say none=0"
