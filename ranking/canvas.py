@@ -29,6 +29,8 @@ GREY, PALE = "0.35", "0.78"
 BEYOND = 0.15
 # The width of an axis on which nothing bends, as a ratio of its ends.
 EMPTY_WIDTH = 1000.0
+# An axis whose ends have a smaller ratio has fewer named ticks in a decade.
+NARROW = 100.0
 # Marks closer together than this share of the axis are drawn as one.
 MARK_GAP = 4e-3
 # How high the marks are, in points, and where their middle is, as a share of the axes.
@@ -101,9 +103,19 @@ def draw_C_axis(axes: "Axes", window: Window) -> None:
     axes.set_xlabel("C, cost of a violated margin (logarithmic)")
     top = axes.secondary_xaxis("top", functions=(_reciprocal, _reciprocal))
     top.set_xlabel("λ = 1/C")
+    if window.hi < NARROW * window.lo:
+        _draw_few_ticks(axes.xaxis, top.xaxis)
     axes.spines["right"].set_visible(False)
     axes.grid(axis="y", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def _draw_few_ticks(*sides: Any) -> None:
+    """Name 1, 2 and 5 of every decade alone: where there are few decades all others would touch."""
+    from matplotlib.ticker import LogLocator
+
+    for side in sides:
+        side.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
 
 
 def draw_bends(axes: "Axes", bends: Array, window: Window) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -128,6 +129,19 @@ class TestStability:
         assert plot_stability(shares).lines[0].get_ydata() == pytest.approx(
             100 * shares.iloc[:, 0].to_numpy()
         )
+
+    @pytest.mark.parametrize("lo", [0.1, 0.02, 0.011])
+    def test_names_of_ticks_do_not_touch(self, lo):
+        table = pd.DataFrame(
+            {"brand": [30.0, 40.0], "price": [70.0, 60.0]}, index=pd.Index([lo, 1.0], name="C")
+        )
+        axes = plot_stability(table)
+        axes.figure.draw_without_rendering()
+        for side in (axes.xaxis, axes.child_axes[0].xaxis):
+            named = [label for label in side.get_ticklabels(which="both") if label.get_text()]
+            boxes = sorted((label.get_window_extent() for label in named), key=lambda box: box.x0)
+            assert len(boxes) >= 2
+            assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
 
     def test_what_cannot_be_drawn_is_told(self):
         with pytest.raises(DataError, match="curves must be ShareSteps or a table"):
