@@ -1,6 +1,11 @@
 """Settings of all tests: how long an example takes depends on the machine and on what it imports first."""
 
+import signal
+
 from hypothesis import settings
 
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# Shells make what they start in the background deaf to Ctrl-C, which some tests raise.
+signal.signal(signal.SIGINT, signal.default_int_handler)
