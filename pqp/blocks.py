@@ -156,7 +156,7 @@ def enter_block(blocks: Blocks, place: Array, item: int, new: int) -> bool:
         _add(solved, column[b], _row(blocks, g, b))
     corner = _own_entry(blocks, item, item)
     schur = corner - _dot(column, solved)
-    if not schur > TRUSTED_PIVOT * (corner + _top(column) * _top(solved)):
+    if not schur > TRUSTED_PIVOT * (corner + top_of(column) * top_of(solved)):
         return False
     z = np.zeros(shared)
     _add(z, 1.0 / schur, blocks.rows[item])
@@ -207,7 +207,7 @@ def leave_block(blocks: Blocks, place: Array, item: int, last: int) -> bool:
     column = column[: len(members)]
     w = _times(blocks.K, z)
     rest = column[p] - _dot(z, w)
-    if not (column[p] > TRUSTED_PIVOT * _top(column) and rest > TRUSTED_PIVOT * column[p]):
+    if not (column[p] > TRUSTED_PIVOT * top_of(column) and rest > TRUSTED_PIVOT * column[p]):
         return False
     for a in range(len(members)):
         row = _row(blocks, g, a)
@@ -293,7 +293,8 @@ def _dot(one: Array, other: Array) -> float:
 
 
 @compiled_inside
-def _top(values: Array) -> float:
+def top_of(values: Array) -> float:
+    """Return the largest absolute value."""
     top = 0.0
     for value in values:
         top = max(top, abs(value))

@@ -1,11 +1,12 @@
 """Refinement: v on R and all g after a change, corrected until no more than round-off is left over.
 
 Room: the arrays of a walk in, the same arrays corrected out. Decides no step.
-May touch: `field`, `forms`, `kernels`, `inverse`, `scanning`, `tracks`.
+May touch: `field`, `forms`, `kernels`, `columns`, `blocks`, `inverse`, `scanning`, `tracks`.
 """
 
 import numpy as np
 
+from pqp.blocks import top_of
 from pqp.columns import column_of
 from pqp.field import REFINED, ROUNDING, TIE, Array
 from pqp.forms import Form, compiled, compiled_inside
@@ -43,7 +44,7 @@ def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
         item = track.core.items[k]
         kind = 1 if tables.is_row[item] else 0
         height[kind] = max(height[kind], abs(lines.v[0, item]))
-    slope = top_slope(track, 0.0) + _top(by[1])
+    slope = top_slope(track, 0.0) + top_of(by[1])
     terms = np.empty((2, 2))
     terms[0], terms[1] = terms_of((height[0], height[1]), tables.is_plain), slope
     _refine(form, tables, track, moved, by, terms)
@@ -71,7 +72,7 @@ def _refine(form: Form, tables: Tables, track: Track, moved: Array, by: Array, t
         count, steps = track.core.used[0], np.zeros((2, track.core.used[0] + len(moved)))
         for part in range(2):
             rest = _left_over(track, part)
-            is_moved = _top(by[part]) > ROUNDING * terms[part, 0]
+            is_moved = top_of(by[part]) > ROUNDING * terms[part, 0]
             is_open[part] &= is_moved or not _share(tables, track, rest, terms[part]) <= ROUNDING
             if is_open[part]:
                 steps[part, count:] = by[part]
@@ -130,19 +131,11 @@ def _find_step(
     for k in range(len(moved)):
         rest -= column_of(form, R, moved[k]) * step[len(R) + k]
     found = solve(core, tables.signs[R] * rest)
-    if part == 0 and _top(found) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE:
+    if part == 0 and top_of(found) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE:
         return False
     for k in range(len(R)):
         step[k] = found[k]
         lines.v[part, R[k]] += found[k]
     if part == 1:
-        track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], _top(found))
+        track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], top_of(found))
     return True
-
-
-@compiled_inside
-def _top(values: Array) -> float:
-    top = 0.0
-    for value in values:
-        top = max(top, abs(value))
-    return top
