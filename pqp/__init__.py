@@ -13,8 +13,6 @@ Path(4 pieces, exact: infeasible on [-2, 0); optimal on [0, 8])
 from typing import TYPE_CHECKING, Any
 
 from pqp import catalog, errors
-from pqp.affine import mu
-from pqp.complementarity import LCPAnswer, solve_lcp
 from pqp.errors import (
     CertificateError,
     FileFormatError,
@@ -26,14 +24,16 @@ from pqp.errors import (
     ProblemError,
 )
 from pqp.files import load_path, load_problem, save_problem
-from pqp.hessian import Gram, PairGram
-from pqp.path import Path
-from pqp.problem import ParametricQP, paper_form
-from pqp.segment import Basis
-from pqp.solving import solve, solve_path
+from pqp.lcp.solve_lcp import LCPAnswer, solve_lcp
+from pqp.model.affine import mu
+from pqp.model.hessian import Gram, PairGram
+from pqp.model.problem import ParametricQP, paper_form
+from pqp.path.path import Path
+from pqp.records.segment import Basis
+from pqp.solver import solve, solve_path
 
 if TYPE_CHECKING:
-    from pqp.model import minimize, soft
+    from pqp.model.symbolic import minimize, soft
 
 __all__ = [
     "Basis",
@@ -69,6 +69,6 @@ def __getattr__(name: str) -> Any:
     """Return `minimize` or `soft`, which bring sympy with them, when they are first asked for."""
     if name not in ("minimize", "soft"):
         raise AttributeError(f"module 'pqp' has no attribute {name!r}")
-    from pqp import model
+    from pqp.model import symbolic as model
 
     return getattr(model, name)

@@ -1,11 +1,7 @@
-"""`python -m pqp` is the command line.
-
-Room: nothing of its own.
-May touch: `cli`.
-"""
+"""`python -m pqp` is the command line."""
 
 import sys
 
-from pqp.cli import main
+from pqp.cli.app import main
 
 sys.exit(main())

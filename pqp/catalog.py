@@ -3,9 +3,6 @@ r"""The catalogue: well-known models as parametric programs, with the structure 
 Every entry takes data as arrays, scipy.sparse matrices or pandas (read by position; column names become the
 names of variables) and returns a `ParametricQP` in the parameter mu, which is the model's own: a penalty
 weight or the appetite for return. Integers and Fractions stay exact.
-
-Room: data in, a `ParametricQP` out. Solves nothing.
-May touch: `errors`, `field`, `matrices`, `affine`, `hessian`, `problem`.
 """
 
 from collections.abc import Callable
@@ -14,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from pqp.affine import as_affine, mu
 from pqp.errors import ProblemError
-from pqp.field import EXACT_INTEGERS, Array, Number, as_numbers, exact_array, float_number, infinite
-from pqp.hessian import Gram, Hessian, Matrix, PairGram
-from pqp.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, identity, is_sparse
-from pqp.problem import ParametricQP
+from pqp.linalg.field import EXACT_INTEGERS, Array, Number, as_numbers, exact_array, float_number, infinite
+from pqp.linalg.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, identity, is_sparse
+from pqp.model.affine import as_affine, mu
+from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
+from pqp.model.problem import ParametricQP
 
 KERNELS = ("linear", "rbf", "precomputed")
 

@@ -1,14 +1,116 @@
 """Everything that can go wrong, named after the situation it describes.
 
-Room: exceptions only. Infeasible and unbounded problems are answers, not errors; they become one
-(`NoSolutionError`) only when someone asks for the solution that does not exist.
-May touch: nothing.
+Infeasible and unbounded problems are answers, not errors; they become one (`NoSolutionError`) only when
+someone asks for the solution that does not exist.
+
+An error is data: which `argument`, what was `found`, what is `expected`, and the `remedy`. Python, the shell
+and a page each render these data in their own words with `render`; none edits the text of another.
 """
 
+import re
+from collections.abc import Callable
 from typing import Any
 
+# What a message may refer to; everything else in braces is left as it is.
+_PLACEHOLDER = re.compile(r"\{(argument|found|expected|setting)\}")
+# The sentence of an error that has no message of its own.
+_SENTENCE = "{argument} must be {expected}, got {found}"
+# Longer values are cut in messages; `found` keeps them whole.
+_LONGEST = 80
 
-class PQPError(Exception):
+
+def python_setting(argument: str, value: object) -> str:
+    """Return an argument with its value as Python code.
+
+    >>> python_setting("none", True)
+    'none=True'
+    """
+    return f"{argument}={value!r}"
+
+
+class ExplainedError(Exception):
+    """An exception whose parts are data, rendered on demand.
+
+    Parameters
+    ----------
+    message
+        A sentence that may refer to `{argument}`, `{found}` and `{expected}`; by default "{argument} must be
+        {expected}, got {found}".
+    argument
+        The argument at fault, with its index if an entry is: "c[1]".
+    found, expected
+        What was there, and what should be there, in words.
+    remedy
+        What to do about it; may refer to `{setting}`.
+    setting
+        An argument and the value that would help, ("none", True): `none=True` in Python, `--none` at a shell.
+    row, column
+        Where in a table the mistake is.
+
+    >>> error = ExplainedError(argument="time_limit", found=-1, expected="positive", remedy="leave it out")
+    >>> str(error)
+    'time_limit must be positive, got -1; leave it out'
+    >>> error.render(name=lambda argument: "--" + argument.replace("_", "-"))
+    '--time-limit must be positive, got -1; leave it out'
+    """
+
+    def __init__(
+        self,
+        message: str = _SENTENCE,
+        *,
+        argument: str | None = None,
+        found: object = None,
+        expected: str | None = None,
+        remedy: str | None = None,
+        setting: tuple[str, object] | None = None,
+        row: object = None,
+        column: object = None,
+    ) -> None:
+        super().__init__(message)  # all that pickle hands over; it restores the attributes afterwards
+        self.message = message
+        self.argument = argument
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+        self.setting = setting
+        self.row = row
+        self.column = column
+
+    def render(
+        self,
+        name: Callable[[str], str] = str,
+        setting: Callable[[str, object], str | None] = python_setting,
+    ) -> str:
+        """Return the error as a sentence.
+
+        Parameters
+        ----------
+        name
+            What a front end calls an argument.
+        setting
+            How a front end writes an argument with its value; None if it has no such argument, which drops a
+            remedy that needs it.
+        """
+        advice = None if self.setting is None else setting(*self.setting)
+        words = {
+            "argument": None if self.argument is None else name(self.argument),
+            "found": self.found if isinstance(self.found, str) else f"{self.found!r:.{_LONGEST}}",
+            "expected": self.expected,
+            "setting": advice,
+        }
+
+        def filled(template: str) -> str:
+            return _PLACEHOLDER.sub(lambda match: str(words[match[1]]), template)
+
+        if self.remedy is None or (self.setting is not None and advice is None):
+            return filled(self.message)
+        return f"{filled(self.message)}; {filled(self.remedy)}"
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class PQPError(ExplainedError):
     """The ancestor of every exception raised by `pqp`."""
 
 
@@ -22,8 +124,8 @@ class NotConvexError(ProblemError):
     `direction` is a vector d with dᵀP d = `curvature` < 0.
     """
 
-    def __init__(self, message: str, direction: Any, curvature: Any) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "", direction: Any = None, curvature: Any = None) -> None:
+        super().__init__(message, argument="P", found=f"curvature {curvature}", expected="convex")
         self.direction = direction
         self.curvature = curvature
 
@@ -34,7 +136,7 @@ class NoSolutionError(PQPError):
     `segment` is the infeasible or unbounded piece with its proof; None outside the traced interval.
     """
 
-    def __init__(self, message: str, segment: Any = None) -> None:
+    def __init__(self, message: str = "", segment: Any = None) -> None:
         super().__init__(message)
         self.segment = segment
 
@@ -44,9 +146,9 @@ class CertificateError(PQPError):
 
 
 class NumericalTroubleError(PQPError):
-    """Round-off got in the way; `interval` is where, `segments` the pieces that are still good."""
+    """Rounding errors were too large; `interval` is where, `segments` the pieces that are still good."""
 
-    def __init__(self, message: str, interval: Any = None, segments: Any = ()) -> None:
+    def __init__(self, message: str = "", interval: Any = None, segments: Any = ()) -> None:
         super().__init__(message)
         self.interval = interval
         self.segments = segments
@@ -58,7 +160,7 @@ class InternalError(PQPError):
     `reproducer` is the path of a problem file that shows it, when one could be written.
     """
 
-    def __init__(self, message: str, reproducer: Any = None) -> None:
+    def __init__(self, message: str = "", reproducer: Any = None) -> None:
         super().__init__(message)
         self.reproducer = reproducer
 

@@ -1,8 +1,4 @@
-"""Limits: when a trace stops early, and how far it has come.
-
-Room: events of a trace in, the same events out until a limit is reached. Knows no path.
-May touch: `errors`, `field`, `log`.
-"""
+"""Limits: when a trace stops early, and how far it has come."""
 
 import math
 import time
@@ -11,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pqp.errors import ProblemError
-from pqp.field import Number, shown
-from pqp.log import Crossing, Pivot
+from pqp.lcp.log import Crossing, Pivot
+from pqp.linalg.field import Number, shown
 
 # A pivot, or anything with the mu at which it ends.
 E = TypeVar("E")

@@ -6,8 +6,14 @@
 """
 
 from ranking.conjoint import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM
-from ranking.crossvalidation import RankSVMPathCV
-from ranking.data import preferences_from_signs, retention_pairs
+from ranking.core.graph import find_cycle, preference_graph, preference_pairs
+from ranking.core.kernels import (
+    difference_features,
+    exterior_kernel,
+    exterior_product_features,
+    kernel_matrix,
+)
+from ranking.core.preferences import preferences_from_signs, retention_pairs
 from ranking.errors import (
     ContradictionError,
     ConvergenceError,
@@ -17,15 +23,13 @@ from ranking.errors import (
     SingularActiveSetError,
     StudyError,
 )
-from ranking.graph import find_cycle, preference_graph, preference_pairs
-from ranking.hastie import hastie_path
-from ranking.kernels import kernel_matrix
-from ranking.letor import read_letor, write_letor
+from ranking.hastie.path import hastie_path
+from ranking.io.letor import read_letor, write_letor
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV
-from ranking.pair_features import difference_features, exterior_kernel, exterior_product_features
-from ranking.ranksvm import RankSVM
-from ranking.ranksvm_path import RankSVMPath
-from ranking.selection import SelectionCurve
+from ranking.ranksvm.cv import RankSVMPathCV
+from ranking.ranksvm.model import RankSVM
+from ranking.ranksvm.path import RankSVMPath
+from ranking.selection.curve import SelectionCurve
 
 __all__ = [
     "ConjointPath",

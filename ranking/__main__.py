@@ -1,11 +1,7 @@
-"""`python -m ranking` is the command line.
-
-Room: nothing of its own.
-May touch: `cli`.
-"""
+"""`python -m ranking` is the command line."""
 
 import sys
 
-from ranking.cli import main
+from ranking.cli.app import main
 
 sys.exit(main())

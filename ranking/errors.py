@@ -1,14 +1,25 @@
 """Everything that can go wrong in `ranking`, named after the situation it describes.
 
-Room: exceptions only. Infeasible or contradictory preferences are data, not errors: models answer them.
-May touch: nothing.
+Contradictory preferences are data, not errors: models answer them. As in `pqp.errors`, an error is data,
+which each front end renders in its own words.
 """
 
 from typing import Any
 
+import pqp
 
-class RankingError(Exception):
-    """The ancestor of every exception raised by `ranking`."""
+
+class RankingError(pqp.errors.ExplainedError):
+    """The ancestor of every exception raised by `ranking`.
+
+    Besides the parts of every error (`argument`, `found`, `expected`, `remedy`, `row`, `column`) it names the
+    `respondent` and the `task` where there is one.
+    """
+
+    def __init__(self, *message: str, respondent: object = None, task: object = None, **parts: Any) -> None:
+        super().__init__(*message, **parts)
+        self.respondent = respondent
+        self.task = task
 
 
 class DataError(RankingError, ValueError):
@@ -63,7 +74,7 @@ class NotSeparableError(RankingError, ValueError):
     """No hard margin exists: some objects contradict one another.
 
     `rows` are the numbers of objects that conflict, none of which can be left out; `certificate` proves it: a
-    `ranking.ordinal.separation.Conflict`.
+    `ranking.ordinal.hard_margin.Conflict`.
     """
 
     def __init__(self, message: str, rows: tuple[int, ...] = (), certificate: Any = None) -> None:

@@ -3,15 +3,11 @@
 `plot_coefficients`, `plot_scores`, `plot_pair_counts`, `plot_selection` and `plot_level_path` over C;
 `plot_decision`, `plot_decisions` and `plot_levels` over two features; `plot_preference_graph`.
 `axes.figure.savefig(file)` writes one.
-
-Room: the names by which plots are asked for; they are drawn in the modules it touches.
-May touch: `curves`, `decisions`, `drawing`, `ordinal_plots`.
 """
 
-from ranking.curves import plot_coefficients, plot_pair_counts, plot_scores, plot_selection
-from ranking.decisions import plot_decision, plot_decisions
-from ranking.drawing import plot_preference_graph
-from ranking.ordinal_plots import plot_level_path, plot_levels
+from ranking.plots.ordinal import plot_level_path, plot_levels
+from ranking.plots.paths import plot_coefficients, plot_pair_counts, plot_scores, plot_selection
+from ranking.plots.ranksvm import plot_decision, plot_decisions, plot_preference_graph
 
 __all__ = [
     "plot_coefficients",

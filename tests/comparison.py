@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pqp
-from pqp.field import RATIONAL
-from pqp.path import Path
-from pqp.segment import Point, Segment
+from pqp.linalg.field import RATIONAL
+from pqp.path.path import Path
+from pqp.records.segment import Point, Segment
 
 Map = Callable[[Any], Any]
 

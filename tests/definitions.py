@@ -11,9 +11,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 import pqp
-from pqp.field import RATIONAL
-from pqp.problem import Affines
-from pqp.segment import Point
+from pqp.linalg.field import RATIONAL
+from pqp.model.problem import Affines
+from pqp.records.segment import Point
 
 # HiGHS may err by 1e-7; what it is asked about here differs from zero by far more.
 CLEARLY = 1e-4

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import pqp
-from pqp.field import FIELDS, Field
-from pqp.segment import Point
+from pqp.linalg.field import FIELDS, Field
+from pqp.records.segment import Point
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import pqp
 from pqp import mu
 from pqp.errors import ProblemError
-from pqp.field import RATIONAL
-from pqp.hessian import as_hessian
+from pqp.linalg.field import RATIONAL
+from pqp.model.hessian import as_hessian
 
 Moving = Literal["c", "b", "both"]
 Kind = Literal["free", "lower", "upper", "boxed", "fixed"]

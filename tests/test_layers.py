@@ -1,53 +1,66 @@
-"""layers: a module imports only from modules to its left, so that data flow one way."""
+"""Which package may import which: the import graph of `pqp` and `ranking` as a table."""
 
 import ast
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = """
-    errors field table matrices forms grouping kernels columns affine arguments formula convexity factors
-    hessian problem catalog terms model lcp place dictionary log crisscross proofs confirmation
-    complementarity residuals accuracy uniqueness compact segment compilation reading tableau stretches
-    stairs thin blocks inverse scanning system tracks refinement stepping walk responses ties revised
-    elimination reduction translation equilibration instance proposal starting deadends widths journey
-    collecting checking sweeping verification rescue excerpt repair ways packing documents certificate
-    images tallies queries plot path limits runs tableau_runs revised_runs solving decoding restoring
-    files report terminal demo cli
-"""
-ORDER = LAYERS.split()
-RANKING_LAYERS = """
-    errors hastie_record active_set hastie arguments arrays levels letor kernels pair_features newton graph
-    data concordance gains measures judgements level_metrics jackknife agreement metrics uncertainty crossings
-    steps selection level_steps search representation ranker ranksvm ranksvm_path crossvalidation ordinal
-    conjoint files study ordinal_study conjoint_stability conjoint_survey conjoint_tables conjoint_workbook
-    canvas plane curves decisions drawing ordinal_plots plot conjoint_plots page sections report
-    ordinal_report conjoint_sections conjoint_report options conjoint_options opening conjoint_words
-    conjoint_opening terminal estimates delivery demo ordinal_command conjoint_command simulate_command cli
-"""
-RANKING = RANKING_LAYERS.split()
-# Packages inside `ranking`, each with its own order; they may use what the outer order has to their left.
-ORDINAL_LAYERS = """
-    students conventions hinges formulations conflicts separation generation dual working thresholds training
-    stretches solving model lines traced path crossvalidation
-"""
-ORDINAL = ORDINAL_LAYERS.split()
-CONJOINT_LAYERS = """
-    labels problems attributes marks roles choices sheet keys cells validation weights reading coding
-    splitting straightlining balance confounding remarks card wide study example estimation space worths
-    rules utilities holdouts calibration bootstrap scaling orders reversals willingness scenario noise
-    simulator sensitivity lines tracks stability rows cbc tracing pool interior pooled conflicts fitted hits
-    model path likelihoods search
-"""
-CONJOINT = CONJOINT_LAYERS.split()
-SUBPACKAGES = {"ordinal": ORDINAL, "conjoint": CONJOINT}
-# An independent path: it may share nothing with `pqp`, nor with the modules that use it.
-HASTIE = ("hastie_record", "active_set", "hastie")
 PACKAGES = ("pqp", "ranking")
-CHECKER = "reading lines tables convexity hessian problem states core solution optimality pieces covering"
-CERTIFICATE = CHECKER.split()
-ENTRANCES = {"__init__", "__main__"}
+# Package (or module at the top of one) -> what it may import of ours, besides itself.
+ALLOWED = {
+    "pqp.errors": "",
+    "pqp.linalg": "pqp.errors",
+    "pqp.model": "pqp.errors pqp.linalg",
+    "pqp.catalog": "pqp.errors pqp.linalg pqp.model",
+    "pqp.lcp": "pqp.errors pqp.linalg",
+    "pqp.limits": "pqp.errors pqp.linalg pqp.lcp",
+    "pqp.records": "pqp.errors pqp.linalg pqp.model pqp.lcp",
+    "pqp.io": "pqp.errors pqp.linalg pqp.model pqp.records",
+    # The checker reads documents only, so that it cannot share a mistake with the engines.
+    "pqp.certificate": "pqp.errors",
+    "pqp.path": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.records pqp.io pqp.certificate",
+    "pqp.tableau": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.limits pqp.records",
+    # The revised engine asks the tableau engine for exact help.
+    "pqp.revised": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.limits pqp.records pqp.tableau",
+    "pqp.solver": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.limits pqp.records pqp.io pqp.path "
+    "pqp.tableau pqp.revised",
+    # A path read from a file can be extended, which needs the engines.
+    "pqp.files": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.records pqp.io pqp.path pqp.revised pqp.solver",
+    "pqp.cli": "pqp.errors pqp.linalg pqp.model pqp.limits pqp.records pqp.certificate pqp.path pqp.solver "
+    "pqp.files",
+    # One error record serves both packages.
+    "ranking.errors": "pqp",
+    # The independent path shares nothing with what it checks.
+    "ranking.hastie": "ranking.errors",
+    "ranking.core": "ranking.errors pqp",
+    "ranking.io": "ranking.errors ranking.core",
+    "ranking.measures": "ranking.errors ranking.core",
+    "ranking.metrics": "ranking.measures",
+    "ranking.selection": "ranking.errors ranking.core ranking.measures",
+    "ranking.ranksvm": "ranking.errors ranking.core ranking.measures ranking.selection pqp",
+    "ranking.ordinal": "ranking.errors ranking.core ranking.measures ranking.selection pqp",
+    "ranking.conjoint": "ranking.errors ranking.core ranking.selection pqp",
+    "ranking.studies": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
+    "ranking.ranksvm ranking.ordinal ranking.conjoint pqp",
+    "ranking.plots": "ranking.errors ranking.core ranking.selection ranking.ranksvm ranking.ordinal "
+    "ranking.conjoint pqp",
+    "ranking.plot": "ranking.plots",
+    "ranking.conjoint_plots": "ranking.plots",
+    "ranking.report": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
+    "ranking.conjoint ranking.studies ranking.plots ranking.plot",
+    "ranking.cli": "ranking.errors ranking.core ranking.io ranking.measures ranking.ranksvm ranking.ordinal "
+    "ranking.conjoint ranking.studies ranking.plots ranking.plot ranking.report pqp",
+}
+# Inside `ranking.conjoint`: models report in the terms of part-worths, so results stand below estimation.
+CONJOINT = {
+    "ranking.conjoint.data": "",
+    "ranking.conjoint.results": "ranking.conjoint.data",
+    "ranking.conjoint.estimation": "ranking.conjoint.data ranking.conjoint.results",
+}
+# The entrances of the packages import what they export.
+ENTRANCES = ("pqp", "pqp.__main__", "ranking", "ranking.__main__")
 
 
 def imported(module: Path) -> set[str]:
@@ -60,59 +73,67 @@ def imported(module: Path) -> set[str]:
         if id(node) in skipped:
             continue
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            is_whole = node.module in PACKAGES
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} if is_whole else {node.module}
+            found |= {_module_of(node.module, alias.name) for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
     return {name for name in found if name.split(".")[0] in PACKAGES}
 
 
-def modules(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.glob("*.py")) if file.stem not in ENTRANCES]
+def _module_of(package: str, name: str) -> str:
+    """Return package.name where that is a module, else the package itself."""
+    inside = ROOT.joinpath(*package.split("."), name)
+    return f"{package}.{name}" if inside.is_dir() or inside.with_suffix(".py").is_file() else package
 
 
-@pytest.mark.parametrize("module", modules(ROOT / "pqp"), ids=lambda module: module.stem)
-def test_a_module_imports_only_from_its_left(module):
-    left = set(ORDER[: ORDER.index(module.stem)])
-    assert {name.split(".")[1] for name in imported(module)} <= left
+def dotted(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@pytest.mark.parametrize("module", modules(ROOT / "ranking"), ids=lambda module: module.stem)
-def test_a_module_of_ranking_imports_only_from_its_left(module):
-    left = {f"ranking.{name}" for name in RANKING[: RANKING.index(module.stem)]} | {"pqp"}
-    assert {outer(name) for name in imported(module)} <= left
+def all_modules() -> dict[str, Path]:
+    files = (file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py")))
+    return {dotted(file): file for file in files}
 
 
-def outer(name: str) -> str:
-    """Return a module of `ranking` without the place inside its package."""
-    return ".".join(name.split(".")[:2])
+def package_of(module: str) -> str:
+    """Return the row of the table a module belongs to; `pqp` seen from `ranking` is one thing."""
+    return ".".join(module.split(".")[:2])
 
 
-def test_the_order_names_every_module():
-    assert sorted([m.stem for m in modules(ROOT / "pqp")] + ["certificate"]) == sorted(ORDER)
-    assert sorted([m.stem for m in modules(ROOT / "ranking")] + list(SUBPACKAGES)) == sorted(RANKING)
+MODULES = {name: file for name, file in all_modules().items() if name not in ENTRANCES}
 
 
-@pytest.mark.parametrize("package", SUBPACKAGES)
-def test_a_package_of_ranking_imports_only_from_its_left(package):
-    order, folder = SUBPACKAGES[package], ROOT / "ranking" / package
-    assert sorted(module.stem for module in modules(folder)) == sorted(order)
-    outside = {f"ranking.{name}" for name in RANKING[: RANKING.index(package)]} | {"pqp"}
-    for module in modules(folder):
-        left = {f"ranking.{package}.{name}" for name in order[: order.index(module.stem)]}
-        assert imported(module) <= left | outside, module.stem
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_the_table_allows(module):
+    package = package_of(module)
+    found = {package_of(name) for name in imported(MODULES[module])} - {package}
+    assert found <= set(ALLOWED[package].split())
 
 
-def test_conjoint_shares_no_code_with_the_other_models():
-    models = {"ranking.ordinal", "ranking.ranksvm", "ranking.ranksvm_path", "ranking.crossvalidation"}
-    for module in (ROOT / "ranking" / "conjoint").glob("*.py"):
-        assert not {outer(name) for name in imported(module)} & models, module.stem
+def test_the_table_names_every_package():
+    assert {package_of(module) for module in MODULES} == set(ALLOWED)
 
 
-@pytest.mark.parametrize("name", HASTIE)
-def test_the_active_set_path_shares_no_code_with_pqp(name):
-    allowed = {f"ranking.{other}" for other in (*HASTIE, "errors")}
-    assert imported(ROOT / "ranking" / f"{name}.py") <= allowed
+@pytest.mark.parametrize("package", CONJOINT)
+def test_the_packages_of_conjoint_import_only_what_their_table_allows(package):
+    allowed = {package, *CONJOINT[package].split()}
+    for module, file in MODULES.items():
+        if module.startswith(package):
+            inside = {name for name in imported(file) if name.startswith("ranking.conjoint")}
+            assert {".".join(name.split(".")[:3]) for name in inside} <= allowed, module
+
+
+def test_the_models_of_ranking_never_import_each_other():
+    models = {"ranking.ranksvm", "ranking.ordinal", "ranking.conjoint"}
+    for model in models:
+        assert not models & set(ALLOWED[model].split())
+
+
+def test_there_is_no_import_cycle():
+    graph = nx.DiGraph()
+    for module, file in all_modules().items():
+        graph.add_edges_from((module, name) for name in imported(file) if name != module)
+    assert [cycle for cycle in nx.strongly_connected_components(graph) if len(cycle) > 1] == []
 
 
 @pytest.mark.parametrize(
@@ -120,9 +141,10 @@ def test_the_active_set_path_shares_no_code_with_pqp(name):
     [
         ("import pqp", {"pqp"}),
         ("import pqp.lcp, numpy", {"pqp.lcp"}),
-        ("from pqp import lcp", {"pqp.lcp"}),
-        ("from ranking.data import take_qid", {"ranking.data"}),
-        ("def f():\n    from ranking import data", {"ranking.data"}),
+        ("from pqp import lcp, mu", {"pqp.lcp", "pqp"}),
+        ("from ranking.core import graph", {"ranking.core.graph"}),
+        ("from ranking.core.graph import find_cycle", {"ranking.core.graph"}),
+        ("def f():\n    from ranking import core", {"ranking.core"}),
         ("if TYPE_CHECKING:\n    import pqp", set()),
     ],
 )
@@ -132,22 +154,7 @@ def test_imports_are_seen_however_they_are_written(tmp_path, line, wanted):
     assert imported(file) == wanted
 
 
-@pytest.mark.parametrize("module", modules(ROOT / "pqp" / "certificate"), ids=lambda module: module.stem)
-def test_the_certificate_shares_no_code_with_the_engines(module):
-    left = {f"pqp.certificate.{name}" for name in CERTIFICATE[: CERTIFICATE.index(module.stem)]}
-    assert imported(module) <= left | {"pqp.errors"}
-
-
-def test_the_certificate_entrance_shares_no_code_with_the_engines():
-    names = {f"pqp.certificate.{name}" for name in CERTIFICATE} | {"pqp.errors"}
-    assert imported(ROOT / "pqp" / "certificate" / "__init__.py") <= names
-
-
-def test_pqp_never_imports_ranking():
-    for module in (ROOT / "pqp").rglob("*.py"):
-        assert "ranking" not in {name.split(".")[0] for name in imported(module)}
-
-
 def test_ranking_uses_pqp_only_as_a_whole():
-    for module in (ROOT / "ranking").rglob("*.py"):
-        assert {name for name in imported(module) if name.startswith("pqp.")} == set()
+    for module, file in all_modules().items():
+        if module.startswith("ranking"):
+            assert {name for name in imported(file) if name.startswith("pqp.")} == set(), module

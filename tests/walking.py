@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
-from pqp.equilibration import Scene, set_scene
 from pqp.errors import NumericalTroubleError
-from pqp.hessian import Matrix
-from pqp.reduction import reduce_problem
-from pqp.stairs import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER, Limits
-from pqp.system import Mixed, Pure, Scaled, System
-from pqp.walk import Setting, Walk
+from pqp.linalg.system import Mixed, Pure, Scaled, System
+from pqp.model.hessian import Matrix
+from pqp.revised.basis import Setting, Walk
+from pqp.revised.presolve import reduce_problem
+from pqp.revised.scaling import Scene, set_scene
+from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER, Limits
 
 # The same few examples in every run.
 FEW = settings(

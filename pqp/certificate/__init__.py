@@ -1,9 +1,4 @@
-"""Certificates: an independent, exact check that a path document proves what it claims.
-
-Room: a path document (`docs/file-format.md`) in, a `Certificate` or a `CertificateError` out. Every piece is
-proved on its own from its states or vectors, in rationals; then the pieces are fitted together.
-May touch: `errors`, python-flint, numpy and its own modules; never an engine.
-"""
+"""Certificates: an independent, exact check that a path document proves what it claims."""
 
 import json
 import math
@@ -20,18 +15,21 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from pqp.certificate.covering import (
+from pqp.certificate.cover import (
     TOLERANCE,
+    Gauge,
+    Piece,
     exact_ends,
     move,
+    prove_piece,
+    read_interval,
     require_chain,
     require_continuity,
     require_cover,
 )
-from pqp.certificate.lines import Span
-from pqp.certificate.pieces import Gauge, Piece, prove_piece, read_interval
+from pqp.certificate.document import End, entry, items, one_of, shown
+from pqp.certificate.exact import Span
 from pqp.certificate.problem import read_problem
-from pqp.certificate.reading import End, entry, items, one_of, shown
 from pqp.certificate.states import Ledger
 from pqp.errors import CertificateError
 

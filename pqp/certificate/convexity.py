@@ -3,16 +3,13 @@ r"""Convexity: a symmetric matrix is positive semidefinite, or a direction shows
 Proofs, the cheapest first: dominant diagonal entries; a float64 Cholesky factorisation that comes through
 with room for all its rounding errors; elimination with balls, whose pivots surely have a sign; elimination in
 rationals.
-
-Room: exact tables in, a `CertificateError` or nothing out.
-May touch: `errors`, python-flint, numpy, `certificate.reading`, `certificate.tables`.
 """
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
-from pqp.certificate.reading import shown
-from pqp.certificate.tables import Floats, Sparse, Table
+from pqp.certificate.document import shown
+from pqp.certificate.exact import Floats, Sparse, Table
 from pqp.errors import CertificateError
 
 # Half the distance from 1 to the next float64 number: the relative rounding error of one operation.

@@ -6,10 +6,6 @@ together with a bound on all rounding errors. If a sum of products is computed i
 roundings on the way to a term, its error is at most :math:`\gamma_k \sum |terms|` with
 :math:`\gamma_k \approx k 2^{-53}` [Higham 2002, section 3.1]; twice that is allowed for. Only a condition
 that holds by more than its bound is settled by this; all others are decided on their exact lines.
-
-Room: a solution and a window of mu in, the part of the window where it is optimal out.
-May touch: python-flint, numpy, `certificate.lines`, `certificate.problem`, `certificate.states`,
-`certificate.solution`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,12 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from pqp.certificate.lines import Block, Limit, Line, Span
+from pqp.certificate.document import End, approximate
+from pqp.certificate.exact import Block, Floats, Limit, Line, Span
 from pqp.certificate.problem import Limits, Mask
-from pqp.certificate.reading import End, approximate
 from pqp.certificate.solution import Solution
 from pqp.certificate.states import VARIABLES
-from pqp.certificate.tables import Floats
 
 # Two units of rounding: k of them exceed γ_k by a factor that covers the rounding of the bound itself.
 ROUNDING = 2.0**-52

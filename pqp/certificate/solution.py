@@ -1,22 +1,288 @@
-"""The solution that states stand for: exact lines, worked out when asked for.
+r"""The core: the unknown x and y of a piece, by one exact solve of what cannot be read off.
 
-Room: a ledger of states in; x, y, A x and the bound multipliers out, as lines. Judges nothing.
-May touch: `errors`, python-flint, `certificate.lines`, `certificate.problem`, `certificate.states`,
-`certificate.core`.
+The states leave open x of the free variables and y of the held rows. They satisfy
+
+.. math:: P_{FF} x_F - A_{WF}^\top y_W = r_F, \qquad A_{WF} x_F = t_W .
+
+A held row with one free entry gives that x, and its own y is read off at the end; a free column without
+curvature that meets one held row gives that y, and its own x at the end. Variables that P does not couple to
+other free ones are eliminated next. What remains is dense and solved by python-flint. Where P is diagonal and
+positive for all free variables, all this is one elimination with integers.
+
+The solution that states stand for: exact lines, worked out when asked for.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from operator import mul
+from typing import NamedTuple
 
-from flint import fmpq
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
-from pqp.certificate.core import System, Unknowns, is_separate, solve_separate
-from pqp.certificate.hessian import Product
-from pqp.certificate.lines import ZERO, Block, Line, Vector
-from pqp.certificate.problem import Problem
+from pqp.certificate.exact import ZERO, Block, Line, Sparse, Table, Vector
+from pqp.certificate.problem import Problem, Product
 from pqp.certificate.states import Ledger
 from pqp.errors import CertificateError
+
+NOTHING, ONE = fmpq(0), fmpz(1)
+# Held rows times free variables up to which all are eliminated at once; beyond, reading off may spare most.
+LARGEST_SEPARATE = 2**14
+
+
+def is_separate(problem: Problem, free: Sequence[int], held: Sequence[int]) -> bool:
+    """Tell whether `solve_separate` can solve this: few rows, and P diagonal with short positive entries."""
+    if problem.reciprocals is None or len(free) * len(held) > LARGEST_SEPARATE:
+        return False
+    return all(map(problem.reciprocals[1].__getitem__, free))
+
+
+class Unknowns(NamedTuple):
+    """The free variables and the held rows."""
+
+    free: list[int]
+    held: list[int]
+
+
+def solve_separate(
+    problem: Problem, unknowns: Unknowns, gradient: Sequence[Line], targets: Sequence[Line]
+) -> tuple[Block, Block]:
+    r"""Return x and y of the unknowns where P is diagonal; a singular system raises ZeroDivisionError.
+
+    With integer rows :math:`B = \operatorname{diag}(b) A` and :math:`P^{-1} = \operatorname{diag}(e) / E`,
+    :math:`x = P^{-1}(B^\top u - g)` and :math:`y = \operatorname{diag}(b) u`, where
+    :math:`B \operatorname{diag}(e) B^\top u = E (\operatorname{diag}(b) t + B P^{-1} g)`.
+    """
+    assert problem.reciprocals is not None
+    free, held = unknowns
+    below, all_factors = problem.reciprocals
+    rows, factors = [problem.A.integers(i) for i in held], [all_factors[j] for j in free]
+    scales = [scale for scale, _ in rows]
+    entries = [row if len(row) == len(free) else [row[j] for j in free] for _, row in rows]
+    side = weighted = fmpz_mat(len(held), len(free), list(chain.from_iterable(entries)))
+    if factors.count(ONE) < len(factors):
+        products = chain.from_iterable(map(mul, row, factors) for row in entries)
+        weighted = fmpz_mat(len(held), len(free), list(products))
+    start = _scaled(_pairs(gradient), factors) * fmpq(-1, below)
+    u = _scaled(_pairs(targets), scales)
+    if held:
+        u = fmpq_mat(weighted * side.transpose()).solve((u - side * start) * below)
+    x = start + weighted.transpose() * u * fmpq(1, below)
+    return Block(free, x), Block(held, _scaled(u, scales))
+
+
+def _scaled(pairs: fmpq_mat, factors: list[fmpz]) -> fmpq_mat:
+    """Return rows of two times their factors."""
+    if factors.count(ONE) == len(factors):
+        return pairs
+    products = [factor * pairs[r, k] for r, factor in enumerate(factors) for k in (0, 1)]
+    return fmpq_mat(len(factors), 2, products)
+
+
+@dataclass
+class System:
+    """The equations that are left, and what is known already; solved in place."""
+
+    problem: Problem
+    gradient: dict[int, Line]
+    targets: dict[int, Line]
+    x: dict[int, Line] = field(default_factory=dict)
+    y: dict[int, Line] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Restrict the held rows to the free columns."""
+        self.free, self.rest = set(self.gradient), dict(self.targets)
+        self.right = dict(self.gradient)
+        self.rows: dict[int, Sparse] = {}
+        self.columns: dict[int, set[int]] = {j: set() for j in self.free}
+        for i in self.targets:
+            row = self.problem.A.row(i)
+            self.rows[i] = {j: value for j, value in row.items() if j in self.free}
+            for j in self.rows[i]:
+                self.columns[j].add(i)
+        self.order: list[tuple[str, int, int]] = []
+
+    def solve(self) -> tuple[dict[int, Line], dict[int, Line]]:
+        """Return x and y of the unknowns; a singular system raises ZeroDivisionError."""
+        self._peel()
+        self._solve_dense()
+        for kind, i, j in reversed(self.order):
+            if kind == "row":
+                self.y[i] = self._multiplier(i, j)
+            else:
+                self.x[j] = self._value(i, j)
+        return self.x, self.y
+
+    def _peel(self) -> None:
+        waiting = [("row", i) for i in self.rows] + [("column", j) for j in self.columns]
+        while waiting:
+            kind, item = waiting.pop()
+            if kind == "row" and item in self.rows and len(self.rows[item]) == 1:
+                waiting += self._peel_row(item)
+            elif kind == "column" and len(self.columns.get(item, ())) == 1:
+                waiting += [] if self.problem.P.curved[item] else self._peel_column(item)
+
+    def _peel_row(self, i: int) -> list[tuple[str, int]]:
+        """Read x off a row with one entry; return what may have become single."""
+        ((j, value),) = self.rows.pop(i).items()
+        self.x[j] = self.rest[i].scaled(1 / value)
+        self.order.append(("row", i, j))
+        touched = self.columns.pop(j) - {i}
+        for other in touched:
+            self.rest[other] -= self.x[j].scaled(self.rows[other].pop(j))
+        return [("row", other) for other in touched]
+
+    def _peel_column(self, j: int) -> list[tuple[str, int]]:
+        """Read y off a column with one entry and no curvature; return what may have become single."""
+        (i,) = self.columns.pop(j)
+        row = self.rows.pop(i)
+        self.y[i] = -self.right[j].scaled(1 / row.pop(j))
+        self.order.append(("column", i, j))
+        for other, value in row.items():
+            self.columns[other].discard(i)
+            self.right[other] += self.y[i].scaled(value)
+        return [("column", other) for other in row]
+
+    def _multiplier(self, i: int, j: int) -> Line:
+        """Return y[i] from stationarity in x[j], everything else in it being known."""
+        column = self.problem.A.column(j)
+        total = self._curvature[j] - self.gradient[j]
+        for other, value in column.items():
+            if other != i and other in self.targets:
+                total -= self.y[other].scaled(value)
+        return total.scaled(1 / column[i])
+
+    @cached_property
+    def _curvature(self) -> Product:
+        """P x, asked for when all x that P touches are known."""
+        return self._product()
+
+    def _product(self) -> Product:
+        known = {j: line for j, line in self.x.items() if not line.is_zero}
+        return self.problem.P.product(known, self.problem.inner(known))
+
+    def _value(self, i: int, j: int) -> Line:
+        """Return x[j] from row i, everything else in it being known."""
+        row = self.problem.A.row(i)
+        total = self.targets[i]
+        for other, value in row.items():
+            if other != j and other in self.free:
+                total -= self.x[other].scaled(value)
+        return total.scaled(1 / row[j])
+
+    def _solve_dense(self) -> None:
+        free, held = sorted(self.columns), sorted(self.rows)
+        if self.x and free:
+            moved = self._product()
+            for j in free:
+                self.right[j] -= moved[j]
+        dense = Dense.assembled(self.problem, free, [self.rows[i] for i in held])
+        right = [self.right[j] for j in free], [self.rest[i] for i in held]
+        x, y = dense.solve(*right)
+        self.x |= dict(zip(free, x, strict=True))
+        self.y |= dict(zip(held, y, strict=True))
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The core: coupled free variables, those P leaves alone (`single`, with their curvature), and rows.
+
+    `rows` are held rows, then, where P = diagonal + F Fᵀ has fewer columns F than free variables, one row for
+    every column of F, whose negative multiplier stands for its product with x: `corner` has a 1 for these.
+    """
+
+    free: Sequence[int]
+    coupled: list[int]
+    single: dict[int, fmpq]
+    block: list[Sparse]
+    rows: list[Sparse]
+    held: int
+
+    @classmethod
+    def assembled(cls, problem: Problem, free: Sequence[int], rows: list[Sparse]) -> "Dense":
+        """Return the core of the given free variables and rows restricted to them."""
+        P = problem.P
+        if P.is_diagonal or (P.left is not None and P.core is None and _pays(problem, free)):
+            single = {j: P.added(j) for j in free if P.added(j)}
+            coupled = [j for j in free if j not in single]
+            factors = [] if P.left is None else _columns(P.left, free)
+            return cls(free, coupled, single, [{} for _ in coupled], rows + factors, len(rows))
+        block = P.block(free)
+        alone = {k for k, row in enumerate(block) if set(row) == {k}}
+        coupled = [j for k, j in enumerate(free) if k not in alone]
+        place = {k: new for new, k in enumerate(k for k in range(len(free)) if k not in alone)}
+        kept = [{place[c]: v for c, v in block[k].items()} for k in place]
+        return cls(free, coupled, {free[k]: block[k][k] for k in sorted(alone)}, kept, rows, len(rows))
+
+    def solve(self, right_x: Sequence[Line], right_y: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+        """Return x of the free variables and y of the held rows."""
+        right = dict(zip(self.free, right_x, strict=True))
+        sums = [*right_y, *[ZERO] * (len(self.rows) - self.held)]
+        single = list(self.single)
+        side = _matrix(self.rows, single)
+        scaled = side * _diagonal([1 / self.single[j] for j in single])
+        schur, moved = side * scaled.transpose(), scaled * _pairs([right[j] for j in single])
+        answers = self._matrix(schur).solve(self._right(right, sums, moved)) if self.size else fmpq_mat(0, 2)
+        found = [Line(answers[r, 0], answers[r, 1]) for r in range(self.size)]
+        x = dict(zip(self.coupled, found, strict=False))
+        y = found[len(self.coupled) :]
+        pulls = scaled.transpose() * _pairs(y)
+        for k, j in enumerate(single):
+            x[j] = right[j].scaled(1 / self.single[j]) + Line(pulls[k, 0], pulls[k, 1])
+        return [x[j] for j in self.free], y[: self.held]
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns of the dense system."""
+        return len(self.coupled) + len(self.rows)
+
+    def _matrix(self, schur: fmpq_mat) -> fmpq_mat:
+        count, inner = len(self.coupled), schur.tolist()
+        table: list[list[fmpq]] = []
+        for k, j in enumerate(self.coupled):
+            curvature = [self.block[k].get(c, NOTHING) for c in range(count)]
+            table.append(curvature + [-row.get(j, NOTHING) for row in self.rows])
+        for r, row in enumerate(self.rows):
+            line = inner[r]
+            if r >= self.held:
+                line[r] += 1
+            table.append([row.get(j, NOTHING) for j in self.coupled] + line)
+        return fmpq_mat(self.size, self.size, [value for line in table for value in line])
+
+    def _right(self, right: Mapping[int, Line], sums: Sequence[Line], moved: fmpq_mat) -> fmpq_mat:
+        rest = [Line(moved[r, 0], moved[r, 1]) for r in range(len(sums))]
+        return _pairs([*(right[j] for j in self.coupled), *(s - m for s, m in zip(sums, rest, strict=True))])
+
+
+def _pays(problem: Problem, free: Sequence[int]) -> bool:
+    """Tell whether the rows for the columns of F are fewer than the variables they spare."""
+    left = problem.P.left
+    return left is not None and len([j for j in free if problem.P.added(j)]) > left.shape[1]
+
+
+def _columns(factor: Table, free: Sequence[int]) -> list[Sparse]:
+    """Return the columns of a factor over the free variables."""
+    columns: list[Sparse] = [{} for _ in range(factor.shape[1])]
+    for j in free:
+        for k, value in factor.row(j).items():
+            columns[k][j] = value
+    return columns
+
+
+def _matrix(rows: Sequence[Sparse], columns: Sequence[int]) -> fmpq_mat:
+    return fmpq_mat(len(rows), len(columns), [row.get(j, NOTHING) for row in rows for j in columns])
+
+
+def _pairs(lines: Sequence[Line]) -> fmpq_mat:
+    return fmpq_mat(len(lines), 2, [value for line in lines for value in (line.constant, line.slope)])
+
+
+def _diagonal(values: Sequence[fmpq]) -> fmpq_mat:
+    result = fmpq_mat(len(values), len(values))
+    for k, value in enumerate(values):
+        result[k, k] = value
+    return result
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,6 @@
 
 A ledger knows which x and y the states determine and which they leave open, and keeps the sums over the known
 ones up to date, so that a piece costs what changes at it.
-
-Room: states of a document in, known lines and their sums out. Solves nothing.
-May touch: `errors`, python-flint, numpy, `certificate.reading`, `certificate.lines`, `certificate.problem`.
 """
 
 import re
@@ -13,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pqp.certificate.lines import ZERO, Limit, Line
+from pqp.certificate.document import approximate, entry, items, one_of, shown
+from pqp.certificate.exact import ZERO, Limit, Line
 from pqp.certificate.problem import Problem
-from pqp.certificate.reading import approximate, entry, items, one_of, shown
 from pqp.errors import CertificateError
 
 VARIABLES = ("between", "lower", "upper", "fixed", "zero")

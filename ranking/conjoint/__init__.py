@@ -4,33 +4,51 @@ Part-worths, however they were estimated, are scaled, calibrated to probabilitie
 products, and followed along a solution path.
 """
 
-from ranking.conjoint.attributes import Attribute
-from ranking.conjoint.bootstrap import refit_bootstrap, respondent_bootstrap
-from ranking.conjoint.calibration import Calibration, calibrate
-from ranking.conjoint.card import StudyCard
-from ranking.conjoint.conflicts import Conflict, find_conflict, find_conflicts
-from ranking.conjoint.example import example_part_worths, example_study
-from ranking.conjoint.holdouts import common_shares, share_error
-from ranking.conjoint.model import ConjointSVM
-from ranking.conjoint.noise import Noise
-from ranking.conjoint.path import ConjointPath
-from ranking.conjoint.reversals import order_reversals, reversal_counts
-from ranking.conjoint.scaling import (
+from ranking.conjoint.data.attributes import Attribute
+from ranking.conjoint.data.card import StudyCard
+from ranking.conjoint.data.example import example_part_worths, example_study
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.estimation.conflicts import Conflict, find_conflict, find_conflicts
+from ranking.conjoint.estimation.cv import ConjointPathCV
+from ranking.conjoint.estimation.model import ConjointSVM
+from ranking.conjoint.estimation.path import ConjointPath
+from ranking.conjoint.results.bootstrap import refit_bootstrap, respondent_bootstrap
+from ranking.conjoint.results.calibration import Calibration, calibrate
+from ranking.conjoint.results.market import (
+    Noise,
+    Scenario,
+    Simulator,
+    price_curve,
+    read_scenario,
+    sensitivity,
+    simulate,
+)
+from ranking.conjoint.results.orders import order_reversals, reversal_counts
+from ranking.conjoint.results.predictions import (
+    agreement,
+    common_shares,
+    hit_rate,
+    log_likelihood,
+    root_likelihood,
+    share_error,
+    utilities,
+)
+from ranking.conjoint.results.scaling import (
     attribute_ranges,
     importance_summary,
     importances,
     part_worth_summary,
     zero_centred_diffs,
 )
-from ranking.conjoint.scenario import Scenario, read_scenario
-from ranking.conjoint.search import ConjointPathCV
-from ranking.conjoint.sensitivity import price_curve, sensitivity
-from ranking.conjoint.simulator import Simulator, simulate
-from ranking.conjoint.stability import Conclusions, ShareSteps, first_choice_steps, importance_orders
-from ranking.conjoint.study import ConjointStudy
-from ranking.conjoint.tracks import Tracks, tracks_of
-from ranking.conjoint.utilities import agreement, hit_rate, log_likelihood, root_likelihood, utilities
-from ranking.conjoint.willingness import WillingnessToPay, willingness_to_pay
+from ranking.conjoint.results.stability import (
+    Conclusions,
+    ShareSteps,
+    Tracks,
+    first_choice_steps,
+    importance_orders,
+    tracks_of,
+)
+from ranking.conjoint.results.willingness import WillingnessToPay, willingness_to_pay
 
 __all__ = [
     "Attribute",

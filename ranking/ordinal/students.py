@@ -2,16 +2,12 @@
 
 Their instance, 44 undergraduates with grades in calculus, is not published. What makes it one that no line
 separates is kept: the grade is that of a total in which quizzes count too, and the quiz score is not told.
-
-Room: a number of students and a seed in, a table out. The same numbers give the same students.
-May touch: `arguments`, `arrays`.
 """
 
 import numpy as np
 import pandas as pd
 
-from ranking.arguments import item_count
-from ranking.arrays import Array
+from ranking.core.validation import Array, item_count
 
 # Scores are percent. Abilities spread around a middle, and each score around the ability.
 MIDDLE, SPREAD = 66.0, 13.0

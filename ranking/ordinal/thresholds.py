@@ -6,9 +6,6 @@ For scores f the loss of threshold k is piecewise linear in p, with slope
 
 over its hinges r: the optimal p are a weighted quantile of the b, one number or an interval. Thresholds that
 must ascend but whose intervals do not allow it share one block, whose loss is the sum of theirs.
-
-Room: hinges and scores in; optimal thresholds, or their lines on a piece of a path, out.
-May touch: `arrays`, `hinges`.
 """
 
 from dataclasses import dataclass
@@ -16,8 +13,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ranking.arrays import Array
-from ranking.ordinal.hinges import Hinges
+from ranking.core.validation import Array
+from ranking.ordinal.base import Hinges
 
 # Which line is the largest, and from where on.
 Envelope: TypeAlias = list[tuple[float, int]]
@@ -51,7 +48,7 @@ class Pieces(NamedTuple):
 def middle_thresholds(hinges: Hinges, f: Array, ordered: bool) -> Array:
     """Return for every threshold the middle of its optimal values, given the scores of the items.
 
-    >>> from ranking.ordinal.hinges import hinges_of
+    >>> from ranking.ordinal.base import hinges_of
     >>> middle_thresholds(hinges_of(np.array([0, 1]), 2), np.array([-3.0, 5.0]), ordered=True)
     array([1.])
     """
@@ -62,7 +59,7 @@ def middle_thresholds(hinges: Hinges, f: Array, ordered: bool) -> Array:
 def optimal_intervals(hinges: Hinges, f: Array, ordered: bool) -> Array:
     """Return the least and the largest optimal value of every threshold, ascending if they must.
 
-    >>> from ranking.ordinal.hinges import hinges_of
+    >>> from ranking.ordinal.base import hinges_of
     >>> optimal_intervals(hinges_of(np.array([0, 1]), 2), np.array([-3.0, 5.0]), ordered=True)
     array([[-2.,  4.]])
     """

@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.model_selection import GroupKFold
 
 from ranking import RankSVM, RankSVMPath, kernel_matrix
-from ranking.data import preferences_from_labels
+from ranking.core.preferences import preferences_from_labels
 from tests.ranking_data import Ranked, retention_times
 
 FOLDS = 5

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ranking import RankSVM, RankSVMPath
-from ranking.crossvalidation import fold_curve, split_rows
-from ranking.selection import average_curves
+from ranking.ranksvm.cv import fold_curve, split_rows
+from ranking.selection.curve import average_curves
 from tests.benchmarks.table import Row, report, require_target
 from tests.benchmarks.timing import race, require_one_thread
 from tests.data_folder import needs

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp.table import exact_table
+from pqp.linalg.table import exact_table
 from tests.benchmarks.problems import dense
 
 pytest.importorskip("pytest_benchmark", reason="install the bench extra: pip install '.[bench]'")

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 
 import pqp
-from pqp.compact import CODES, Completion, TrailBuilder
-from pqp.field import FLOAT
+from pqp.linalg.field import FLOAT
+from pqp.records.segment import Segment
+from pqp.records.trail import CODES, Completion, TrailBuilder
 
 
 def completion(problem: pqp.ParametricQP) -> Completion:
@@ -58,7 +59,7 @@ def compacted(path: pqp.Path, backwards: bool = False) -> pqp.Path:
         before = now
     trail = builder.trail()
     segments = tuple(
-        pqp.segment.Segment(s.lo, s.hi, s.status, s.problem, s.arithmetic, trail=trail, number=numbers[id(s)])
+        Segment(s.lo, s.hi, s.status, s.problem, s.arithmetic, trail=trail, number=numbers[id(s)])
         if id(s) in numbers
         else s
         for s in path.segments

@@ -11,7 +11,8 @@ import scipy.sparse
 import pqp
 from pqp import catalog, mu
 from pqp.errors import NotConvexError, ProblemError
-from pqp.hessian import Gram, Matrix
+from pqp.linalg.field import RATIONAL
+from pqp.model.hessian import Gram, Matrix
 
 RNG = np.random.default_rng(11)
 # Small integers, so that every path is exact.
@@ -28,7 +29,7 @@ def exact_path(problem: pqp.ParametricQP, hi: int = 50) -> pqp.Path:
 
 def dense_twin(problem: pqp.ParametricQP) -> pqp.ParametricQP:
     """The same problem by its entries only."""
-    P, A = problem.P.matrix(pqp.field.RATIONAL), problem.A
+    P, A = problem.P.matrix(RATIONAL), problem.A
     return replace(problem, P=P, A=A.toarray() if scipy.sparse.issparse(A) else A)
 
 
@@ -121,7 +122,7 @@ class TestSVM:
             catalog.svm(X @ X.T, LABELS, kernel="precomputed"),
             catalog.svm(X, LABELS, kernel=lambda left, right: left @ right.T),
         ]
-        matrices = [twin.P.matrix(pqp.field.RATIONAL) for twin in twins]
+        matrices = [twin.P.matrix(RATIONAL) for twin in twins]
         assert all((matrix == matrices[0]).all() for matrix in matrices)
 
     def test_any_two_labels_will_do(self):

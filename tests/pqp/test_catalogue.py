@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp.crisscross import RULES
+from pqp.lcp.crisscross import RULES
 from tests.catalogue import CATALOGUE, mairal_yu
 from tests.engines import ENGINES, EXACT, REVISED
 

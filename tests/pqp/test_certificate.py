@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqp.certificate import check
-from pqp.certificate.covering import require_continuity
-from pqp.certificate.lines import Line, Span
-from pqp.certificate.pieces import Piece
+from pqp.certificate.cover import Piece, require_continuity
+from pqp.certificate.exact import Line, Span
 from pqp.certificate.problem import read_problem
 from pqp.certificate.solution import derive
 from pqp.certificate.states import Ledger

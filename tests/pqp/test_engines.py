@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp import mu
-from pqp.documents import path_document
 from pqp.files import load_path
+from pqp.io.document import path_document
 from tests.comparison import inside, marks, optimal, optimal_points, traced, unique_points
 from tests.engines import REVISED
 from tests.strategies import INFINITY, for_all, instances

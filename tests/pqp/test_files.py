@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import pqp
 from pqp import mu
 from pqp.certificate import check
-from pqp.documents import path_document, problem_document
 from pqp.errors import FileFormatError, ProblemError
 from pqp.files import load_document, load_path, load_problem, save_problem
+from pqp.io.document import path_document, problem_document
+from pqp.linalg.field import RATIONAL
 from tests.engines import EVERY_ENGINE, EXACT, REVISED, TABLEAU
 from tests.pqp.documents import EXAMPLES, HAND_WRITTEN, as_float, budget
 
@@ -57,7 +58,7 @@ def same_problem(left, right):
     assert type(left.P) is type(right.P)
     assert problem_document(left) == problem_document(right)
     for name in ("P", "A"):
-        a, b = (getattr(problem.data(pqp.field.RATIONAL), name) for problem in (left, right))
+        a, b = (getattr(problem.data(RATIONAL), name) for problem in (left, right))
         assert a.shape == b.shape
         assert (a == b).all()
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from scipy.sparse import csr_array
 
 import pqp
-from pqp.compact import Trail
 from pqp.errors import ProblemError
+from pqp.records.trail import Trail
 from tests.strategies import instances
 from tests.thresholds import objects, ordinal_dual
 from tests.walking import FEW

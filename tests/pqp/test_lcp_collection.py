@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp.crisscross import RULES
-from pqp.field import FIELDS, exact_array
+from pqp.lcp.crisscross import RULES
+from pqp.linalg.field import FIELDS, exact_array
 from tests.data_folder import index, lcp, needs
 
 pytestmark = [

@@ -9,9 +9,9 @@ import pytest
 
 import pqp
 from pqp import mu
-from pqp.crisscross import RULES
-from pqp.log import PivotLog
-from pqp.place import Place
+from pqp.lcp.crisscross import RULES
+from pqp.lcp.log import PivotLog
+from pqp.lcp.problem import Place
 from tests.engines import EVERY_ENGINE, REVISED
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])

@@ -8,10 +8,11 @@ import pytest
 import sympy
 
 import pqp
-from pqp import cli, mu
+from pqp import mu
+from pqp.cli import app as cli
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.files import save_problem
-from pqp.rescue import Rescuer
+from pqp.revised.exact_repair import Rescuer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES

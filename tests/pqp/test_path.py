@@ -11,8 +11,8 @@ import sympy
 import pqp
 from pqp import mu
 from pqp.errors import NoSolutionError, ProblemError
-from pqp.field import RATIONAL
-from pqp.path import Interval
+from pqp.linalg.field import RATIONAL
+from pqp.path.path import Interval
 from tests.engines import ENGINES, EVERY_ENGINE, EXACT, REVISED, Engine
 
 INFINITY = math.inf

@@ -11,9 +11,9 @@ import sympy
 
 import pqp
 from pqp import mu
-from pqp.affine import Affine
 from pqp.errors import NotConvexError, PQPError, ProblemError
-from pqp.field import FIELDS
+from pqp.linalg.field import FIELDS
+from pqp.model.affine import Affine
 
 INFINITY = math.inf
 

@@ -10,9 +10,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
-from pqp.crisscross import RULES
-from pqp.documents import path_document
 from pqp.files import load_path
+from pqp.io.document import path_document
+from pqp.lcp.crisscross import RULES
 from tests.comparison import (
     assert_same_solutions,
     finite_ends,

@@ -9,7 +9,7 @@ import pytest
 import pqp
 from pqp import mu
 from pqp.errors import NoSolutionError
-from pqp.field import RATIONAL
+from pqp.linalg.field import RATIONAL
 from tests.engines import EVERY_ENGINE, Engine
 
 F = Fraction

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp import mu, tableau
-from pqp.compilation import compile_problem
-from pqp.crisscross import LEAST_INDEX, Cycled
+from pqp import mu
 from pqp.errors import InternalError, NumericalTroubleError
-from pqp.field import FIELDS, RATIONAL
-from pqp.log import Pivot
-from pqp.tableau import Piece, Stretch, Tracer
+from pqp.lcp.crisscross import LEAST_INDEX, Cycled
+from pqp.lcp.log import Pivot
+from pqp.linalg.field import FIELDS, RATIONAL
+from pqp.tableau import trace as tableau
+from pqp.tableau.compile import compile_problem
+from pqp.tableau.trace import Piece, Stretch, Tracer
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])

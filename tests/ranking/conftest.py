@@ -2,7 +2,7 @@
 
 import pytest
 
-from ranking import cli
+from ranking.cli import app as cli
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from ranking.conjoint import Attribute, ConjointStudy, example_study
-from ranking.conjoint.utilities import task_weights
+from ranking.conjoint.results.predictions import task_weights
 
 COFFEE = example_study()
 COLUMNS = COFFEE.columns

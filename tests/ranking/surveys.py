@@ -5,8 +5,8 @@ from importlib.resources import files
 import pandas as pd
 
 from ranking.conjoint import read_scenario
-from ranking.conjoint.example import FILE, PACKAGE
-from ranking.conjoint_survey import Market, Parts, SurveyPlan, conduct_survey
+from ranking.conjoint.data.example import FILE, PACKAGE
+from ranking.studies.conjoint import Market, Parts, SurveyPlan, conduct_survey
 from tests.ranking.market import COFFEE, PACKS
 
 # So few that a survey takes a second.
@@ -18,7 +18,7 @@ LEVELS = "--levels roast=light,medium,dark --levels size=small,large"
 
 def coffee_rows(respondents=FEW):
     """The rows of the file of some respondents."""
-    frame = pd.read_csv(files(PACKAGE) / FILE)
+    frame = pd.read_csv(files(PACKAGE) / "data" / FILE)
     return frame[frame["respondent"].isin(list(respondents))]
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.linalg import LinAlgError
 
-from ranking.active_set import ActiveFactor, PairGram
 from ranking.errors import DataError
+from ranking.hastie.state import ActiveFactor, PairGram
 
 ITEMS = 12
 

@@ -13,8 +13,7 @@ from sklearn import metrics as reference
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.jackknife import table_errors, weighted_errors
-from ranking.level_metrics import LEVEL_METRICS, confusion_table
+from ranking.measures.levels import LEVEL_METRICS, confusion_table, table_errors, weighted_errors
 from tests.walking import FEW
 
 OBJECTS = st.lists(

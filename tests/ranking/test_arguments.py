@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from ranking.core.graph import preference_pairs
 from ranking.errors import DataError
-from ranking.graph import preference_pairs
 
 
 class TestBadInput:

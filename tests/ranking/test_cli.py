@@ -15,10 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 import pqp
-from ranking import ConvergenceError, RankSVMPath, cli, preference_pairs, read_letor, write_letor
-from ranking.demo import mixture_items
-from ranking.metrics import metric_table
-from ranking.terminal import progress_line
+from ranking import ConvergenceError, RankSVMPath, preference_pairs, read_letor, write_letor
+from ranking.cli import app as cli
+from ranking.cli.demo import mixture_items
+from ranking.cli.terminal import progress_line
+from ranking.measures.tables import metric_table
 from tests.data_folder import DATA, needs
 from tests.ranking.studies import items
 

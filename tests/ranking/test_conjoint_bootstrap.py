@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ranking import ConjointStudy, DataError
 from ranking.conjoint import importance_summary, part_worth_summary, refit_bootstrap, respondent_bootstrap
-from ranking.conjoint.bootstrap import bootstrap_of, resampled, summary_of
+from ranking.conjoint.results.bootstrap import bootstrap_of, resampled, summary_of
 from tests.ranking.choice_tables import assert_same
 from tests.ranking.market import COFFEE, COLUMNS, counted_worths, mixed_study, worths
 

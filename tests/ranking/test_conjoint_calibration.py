@@ -7,8 +7,8 @@ import pytest
 
 from ranking import DataError
 from ranking.conjoint import ConjointStudy, ConjointSVM, calibrate, refit_bootstrap, root_likelihood
-from ranking.conjoint.calibration import fit_scale, slope_of
-from ranking.conjoint.utilities import task_utilities, task_weights
+from ranking.conjoint.results.calibration import fit_scale, slope_of
+from ranking.conjoint.results.predictions import task_utilities, task_weights
 from tests.data_folder import DATA, needs
 from tests.ranking.market import COFFEE, conditional_logit, counted_worths, mixed_study, worths
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from scipy.stats import binom
 
 from ranking import ConjointStudy, DataError
-from ranking.conjoint.confounding import confounded
-from ranking.conjoint.straightlining import tail
+from ranking.conjoint.data.card import confounded, tail
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study, table
 
 

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ranking import cli, conjoint_command
 from ranking import conjoint as conjoint_package
+from ranking.cli import app as cli
+from ranking.cli import conjoint as conjoint_command
+from ranking.cli.conjoint_options import Reading
+from ranking.cli.inputs import AT_THE_SHELL, open_part_worths, open_scenario, open_study
 from ranking.conjoint import ConjointSVM, Simulator, price_curve, refit_bootstrap
 from ranking.conjoint import simulate as simulated
-from ranking.conjoint_opening import open_part_worths, open_scenario, open_study
-from ranking.conjoint_options import Reading
-from ranking.conjoint_tables import survey_tables
-from ranking.conjoint_words import AT_THE_SHELL
+from ranking.studies.conjoint_tables import survey_tables
 from tests.ranking.market import PACKS
 from tests.ranking.surveys import LEVELS, OPTIONS, coffee_rows, survey
 
@@ -576,7 +576,7 @@ def spoken(module):
 
 @pytest.mark.parametrize("phrase", AT_THE_SHELL)
 def test_every_phrase_that_is_put_into_words_of_the_shell_is_one_of_the_library(phrase):
-    modules = Path(conjoint_package.__file__).parent.glob("*.py")
+    modules = Path(conjoint_package.__file__).parent.rglob("*.py")
     assert any(phrase in text for module in modules for text in spoken(module))
 
 

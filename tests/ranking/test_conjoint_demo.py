@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp.demo import LEVELS, RESPONDENT, RESPONDENTS, TASKS, conjoint_problem
+from pqp.cli import demo
+from pqp.cli.demo import LEVELS, RESPONDENT, RESPONDENTS, TASKS, conjoint_problem
 from ranking import ConjointPath
 from ranking.conjoint import example_study
-from ranking.conjoint.example import FILE, PACKAGE
+from ranking.conjoint.data.example import FILE, PACKAGE
 
 # Someone who contradicts himself, someone who does not, one who minds the brand, and one who takes the first.
 SOME = (RESPONDENT, 7, 19, 24)
@@ -77,7 +78,7 @@ def test_numbers_of_respondents_and_tasks_are_those_of_the_study():
 
 
 def test_both_packages_read_the_same_file():
-    assert (PACKAGE, FILE) == ("pqp", pqp.demo.FILE)
+    assert (PACKAGE, FILE) == ("pqp", demo.FILE)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from importlib.resources import files
 import numpy as np
 
 from ranking.conjoint import example_part_worths, example_study
-from ranking.conjoint.example import FILE, LEVELS, PACKAGE, example_frame
+from ranking.conjoint.data.example import FILE, LEVELS, PACKAGE, example_frame
 
 
 def test_the_file_is_what_the_generator_writes():
-    written = (files(PACKAGE) / FILE).read_text(encoding="utf-8")
+    written = (files(PACKAGE) / "data" / FILE).read_text(encoding="utf-8")
     assert example_frame().to_csv(index=False, lineterminator="\n") == written.replace("\r\n", "\n")
 
 

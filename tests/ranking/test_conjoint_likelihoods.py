@@ -5,8 +5,8 @@ import pytest
 
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study, root_likelihood
-from ranking.conjoint.likelihoods import CELLS, DECADES, cell_edges, likelihood_curve
-from ranking.selection import middle
+from ranking.conjoint.estimation.cv import CELLS, DECADES, cell_edges, likelihood_curve
+from ranking.selection.curve import middle
 
 TRAIN, HELD = example_study().split_holdout()
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ranking import DataError, StudyError
-from ranking.conjoint.validation import NOTHING_TAKEN
+from ranking.conjoint.data.validation import NOTHING_TAKEN
 from tests.ranking.choice_tables import study, table, with_cell
 
 LINEAR = {"colour": ("blue", "green", "red"), "price": "linear"}

@@ -7,9 +7,9 @@ from sklearn.base import clone
 
 from ranking import ConjointStudy, ConjointSVM, ContradictionError, DataError
 from ranking.conjoint import example_study, find_conflict, find_conflicts
-from ranking.conjoint.conflicts import exact_multipliers, minimal_conflict
-from ranking.conjoint.pooled import solve_pooled
-from ranking.conjoint.rows import choice_rows
+from ranking.conjoint.estimation.conflicts import exact_multipliers, minimal_conflict
+from ranking.conjoint.estimation.pool import solve_pooled
+from ranking.conjoint.estimation.programs import choice_rows
 from ranking.errors import RankingError
 from tests.ranking.choice_tables import study, table
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import pqp
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study
-from ranking.conjoint.cbc import Program
-from ranking.conjoint.choices import Choices
-from ranking.conjoint.hits import Tally, add_up
-from ranking.crossings import ScoreLines
+from ranking.conjoint.data.table import Choices
+from ranking.conjoint.estimation.programs import Program
+from ranking.conjoint.estimation.selection import Tally, add_up
+from ranking.selection.piecewise import ScoreLines
 
 TRAIN, HELD = example_study().split_holdout()
 FEW, FEW_HELD = (part.only(respondents=range(1, 6)) for part in (TRAIN, HELD))

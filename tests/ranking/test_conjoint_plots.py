@@ -21,7 +21,7 @@ from ranking.conjoint import (
     simulate,
     tracks_of,
 )
-from ranking.conjoint_plots import (
+from ranking.plots.conjoint import (
     plot_importances,
     plot_part_worths,
     plot_price_curve,

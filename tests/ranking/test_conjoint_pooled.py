@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 from ranking.conjoint import example_study
-from ranking.conjoint.cbc import Program
-from ranking.conjoint.interior import interior_start
-from ranking.conjoint.model import solution_of
-from ranking.conjoint.pool import pool_of
-from ranking.conjoint.pooled import CLOSED, _improved, solve_pooled
-from ranking.conjoint.rows import ChoiceRows, choice_rows
+from ranking.conjoint.estimation.model import solution_of
+from ranking.conjoint.estimation.pool import CLOSED, _improved, interior_start, pool_of, solve_pooled
+from ranking.conjoint.estimation.programs import ChoiceRows, Program, choice_rows
 from tests.conjoint_data import choice_study
 from tests.data_folder import needs
 

@@ -9,12 +9,18 @@ import pandas as pd
 import pytest
 
 from ranking.conjoint import Attribute, ConjointStudy
-from ranking.conjoint_report import findings, survey_report_html, survey_summary
-from ranking.conjoint_sections import Draft, intervals, with_interval
-from ranking.conjoint_survey import Parts, SurveyPlan
-from ranking.conjoint_tables import TITLES, survey_tables
-from ranking.conjoint_workbook import WIDEST, table_files, workbook_bytes
-from ranking.page import rounded, shown
+from ranking.report.conjoint import (
+    Draft,
+    findings,
+    intervals,
+    survey_report_html,
+    survey_summary,
+    with_interval,
+)
+from ranking.report.page import rounded, shown
+from ranking.report.workbook import WIDEST, table_files, workbook_bytes
+from ranking.studies.conjoint import Parts, SurveyPlan
+from ranking.studies.conjoint_tables import TITLES, survey_tables
 from tests.ranking.market import COFFEE, PACKS, mixed_study
 from tests.ranking.pages import Page
 from tests.ranking.surveys import FEW, PLAN, parts, survey

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqp
-from pqp.field import RATIONAL
+from pqp.linalg.field import RATIONAL
 from ranking.conjoint import example_study
-from ranking.conjoint.cbc import Program, pooled_rows
-from ranking.conjoint.coding import Differences
-from ranking.conjoint.rows import ChoiceRows, choice_rows
+from ranking.conjoint.data.design import Differences
+from ranking.conjoint.estimation.programs import ChoiceRows, Program, choice_rows, pooled_rows
 from tests.ranking.choice_tables import study
 
 NO_ORDERS = np.zeros((0, 3), dtype=np.int64)

@@ -7,8 +7,8 @@ import pytest
 
 from ranking import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM, DataError, RankSVMPath
 from ranking.conjoint import calibrate, example_study, root_likelihood
-from ranking.conjoint.search import respondent_groups, worths_by_group
-from ranking.selection import average_curves
+from ranking.conjoint.estimation.cv import respondent_groups, worths_by_group
+from ranking.selection.curve import average_curves
 from tests.conjoint_data import ROLES, choice_study
 from tests.data_folder import needs
 

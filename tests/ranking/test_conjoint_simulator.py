@@ -17,7 +17,7 @@ from ranking.conjoint import (
     sensitivity,
     simulate,
 )
-from ranking.conjoint.noise import noise_rows, spread_points
+from ranking.conjoint.results.market import noise_rows, spread_points
 from tests.ranking.market import COFFEE, PACKS, counted_worths, mixed_study, worths
 
 MIXED = mixed_study()

@@ -20,9 +20,9 @@ from ranking.conjoint import (
     simulate,
     tracks_of,
 )
-from ranking.conjoint.lines import Lines, all_pairs, inside_of, sampled_lines
-from ranking.conjoint.space import space_of
-from ranking.conjoint.stability import best_of, order_of, sampled_conclusions
+from ranking.conjoint.results.part_worths import space_of
+from ranking.conjoint.results.stability import best_of, order_of, sampled_conclusions
+from ranking.selection.piecewise import Lines, all_pairs, inside_of, sampled_lines
 from tests.ranking.market import COFFEE, PACKS, mixed_study, worths
 
 MIXED = mixed_study()

@@ -22,9 +22,8 @@ from ranking.conjoint import (
     willingness_to_pay,
     zero_centred_diffs,
 )
-from ranking.conjoint_stability import follow, told
-from ranking.conjoint_survey import Parts, SurveyPlan
-from ranking.conjoint_tables import TITLES, flat_names, settings, survey_tables
+from ranking.studies.conjoint import Parts, SurveyPlan, follow, told
+from ranking.studies.conjoint_tables import TITLES, flat_names, settings, survey_tables
 from tests.ranking.market import COFFEE, PACKS, mixed_study
 from tests.ranking.surveys import FEW, PLAN, parts, survey
 

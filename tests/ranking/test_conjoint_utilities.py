@@ -17,9 +17,8 @@ from ranking.conjoint import (
     share_error,
     utilities,
 )
-from ranking.conjoint.rules import first_choices, log_logit, logit
-from ranking.conjoint.utilities import probabilities
-from ranking.conjoint.worths import read_part_worths, weights_of
+from ranking.conjoint.results.part_worths import read_part_worths, weights_of
+from ranking.conjoint.results.predictions import first_choices, log_logit, logit, probabilities
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study
 from tests.ranking.market import COFFEE, COLUMNS, mixed_study, worths
 

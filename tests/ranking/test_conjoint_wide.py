@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from ranking import ConjointStudy, DataError, StudyError
-from ranking.conjoint.validation import NOTHING_TAKEN
+from ranking.conjoint.data.validation import NOTHING_TAKEN
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, assert_same, frames, study, table
 
 NAMES = {"respondent": "who", "task": "task", "choice": "taken"}

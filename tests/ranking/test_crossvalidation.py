@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
 from ranking import RankSVMPath, RankSVMPathCV, kernel_matrix
-from ranking.crossvalidation import split_rows
 from ranking.errors import DataError
-from ranking.metrics import kendall_tau, pairwise_accuracy
+from ranking.measures.tables import kendall_tau, pairwise_accuracy
+from ranking.ranksvm.cv import split_rows
 from tests.ranking.rankings import gaussian
 
 X, Y = gaussian(36, 3, seed=0)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ranking.data import (
+from ranking.core.graph import REDUCTIONS, preference_graph, preference_pairs
+from ranking.core.preferences import (
     Preferences,
     as_preferences,
     preferences_from_labels,
@@ -20,7 +21,6 @@ from ranking.data import (
     take_qid,
 )
 from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError
-from ranking.graph import REDUCTIONS, preference_graph, preference_pairs
 from tests.data_folder import DATA, needs
 from tests.ranking.items import COLUMNS, assert_same, columns, items
 

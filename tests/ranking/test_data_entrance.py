@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from ranking.data import as_preferences, preferences_from_labels
+from ranking.core.graph import preference_pairs
+from ranking.core.preferences import as_preferences, preferences_from_labels
 from ranking.errors import DataError
-from ranking.graph import preference_pairs
 from tests.ranking.items import assert_same, columns, items
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.errors import DataError
-from ranking.graph import (
+from ranking.core.graph import (
     describe_cycle,
     essential_pairs,
     find_cycle,
@@ -15,6 +14,7 @@ from ranking.graph import (
     preference_pairs,
     read_graph,
 )
+from ranking.errors import DataError
 from tests.ranking.items import closure, columns, items
 
 edge_lists = st.lists(

@@ -11,9 +11,16 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
+from ranking.core.kernels import (
+    BLOCK,
+    PARAMETERS,
+    difference_features,
+    exterior_kernel,
+    exterior_product_features,
+    gamma_of,
+    kernel_matrix,
+)
 from ranking.errors import DataError
-from ranking.kernels import BLOCK, PARAMETERS, gamma_of, kernel_matrix
-from ranking.pair_features import difference_features, exterior_kernel, exterior_product_features
 from tests.strategies import QUICK
 
 COUNT_KERNELS = ["tanimoto", "minmax"]
@@ -70,7 +77,7 @@ class TestCountKernels:
         assert (kernel_matrix(X, X.copy(), name) == K).all()
 
     def test_wide_sparse_fingerprints_are_never_dense_all_at_once(self, name, monkeypatch):
-        monkeypatch.setattr("ranking.kernels.ENTRIES", 2**16)
+        monkeypatch.setattr("ranking.core.kernels.ENTRIES", 2**16)
         X = scipy.sparse.random_array((60, 20_000), density=1e-3, rng=np.random.default_rng(4)).tocsr()
         tracemalloc.start()
         kernel_matrix(X, kernel=name)

@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.jackknife import table_errors
-from ranking.level_metrics import LEVEL_METRICS, confusion_table
-from ranking.level_steps import LevelLines, level_curve
+from ranking.measures.levels import LEVEL_METRICS, confusion_table, table_errors
+from ranking.ordinal.selection import LevelLines, level_curve
 from tests.walking import FEW
 
 FAR = 50.0
@@ -159,7 +158,7 @@ class TestPieces:
         lines = from_knots(np.arange(21.0), random.normal(size=(21, 15)), thresholds)
         y = random.integers(0, 4, 15)
         at_once = level_curve([lines], y, 4, metric)
-        monkeypatch.setattr("ranking.level_steps.ENTRIES", entries)
+        monkeypatch.setattr("ranking.ordinal.selection.ENTRIES", entries)
         in_parts = level_curve([lines], y, 4, metric)
         assert_array_equal(in_parts.edges, at_once.edges)
         assert_array_equal(in_parts.values, at_once.values)

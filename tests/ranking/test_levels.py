@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ranking.core.labels import Levels, read_levels
 from ranking.errors import DataError
-from ranking.levels import Levels, read_levels
 
 SIZES = ["small", "medium", "large"]
 

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from ranking.arguments import item_pairs
-from ranking.arrays import as_symmetric, as_vector
-from ranking.concordance import count_pairs
+from ranking.core.validation import as_symmetric, as_vector, item_pairs
 from ranking.errors import DataError
-from ranking.gains import ndcg_curve
-from ranking.metrics import (
+from ranking.measures.rankings import count_pairs, ndcg_curve
+from ranking.measures.tables import (
     average_precision,
     kendall_tau,
     mean_average_precision,

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
+from ranking.core.kernels import difference_features, kernel_matrix
 from ranking.errors import ConvergenceError, DataError
-from ranking.kernels import kernel_matrix
-from ranking.newton import solve_squared_hinge
-from ranking.pair_features import difference_features
+from ranking.ranksvm.model import solve_squared_hinge
 from tests.strategies import QUICK, THOROUGH
 
 # The default accuracy of the solver, and room for rounding when the two values are computed here again.

@@ -11,8 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ranking import cli, options, ordinal_command, write_letor
-from ranking.level_metrics import LEVEL_METRICS
+from ranking import write_letor
+from ranking.cli import app as cli
+from ranking.cli import options
+from ranking.cli import ordinal as ordinal_command
+from ranking.measures.levels import LEVEL_METRICS
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.students import students
 

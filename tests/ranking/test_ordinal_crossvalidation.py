@@ -11,8 +11,8 @@ from sklearn.model_selection import KFold
 
 from ranking import kernel_matrix
 from ranking.errors import DataError
-from ranking.metrics import accuracy, mean_absolute_error
-from ranking.ordinal.crossvalidation import OrdinalSVMPathCV, split_levels
+from ranking.measures.tables import accuracy, mean_absolute_error
+from ranking.ordinal.cv import OrdinalSVMPathCV, split_levels
 from ranking.ordinal.path import OrdinalSVMPath
 from tests.ranking.rankings import gaussian
 

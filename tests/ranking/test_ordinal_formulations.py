@@ -10,11 +10,10 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 import pqp
+from ranking.core.kernels import kernel_matrix
 from ranking.errors import DataError
-from ranking.kernels import kernel_matrix
-from ranking.ordinal.conventions import C_to_paper, objective_to_paper, paper_to_C
-from ranking.ordinal.formulations import FORMS, hard_margin, soft_margin
-from ranking.ordinal.hinges import hinges_of
+from ranking.ordinal.base import C_to_paper, hinges_of, objective_to_paper, paper_to_C
+from ranking.ordinal.programs import FORMS, hard_margin, soft_margin
 from tests.ranking.ordinal_data import exact, labelled, mixture, separable, value, violations
 from tests.strategies import QUICK
 

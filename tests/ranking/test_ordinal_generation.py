@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
+from ranking.core.kernels import kernel_matrix
+from ranking.core.labels import Levels
 from ranking.errors import DataError, NotSeparableError
-from ranking.kernels import kernel_matrix
-from ranking.levels import Levels
-from ranking.ordinal.conflicts import is_conflict
-from ranking.ordinal.formulations import soft_margin
-from ranking.ordinal.generation import generate, initial_working_set
-from ranking.ordinal.hinges import hinges_of
-from ranking.ordinal.separation import separate
-from ranking.ordinal.working import MarginProblem, generate_margin
+from ranking.ordinal.base import hinges_of
+from ranking.ordinal.generation import MarginProblem, generate, generate_margin, initial_working_set
+from ranking.ordinal.hard_margin import is_conflict, separate
+from ranking.ordinal.programs import soft_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, value, violations
 from tests.strategies import QUICK
 

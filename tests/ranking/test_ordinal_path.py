@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ranking import DataError, NotSeparableError
-from ranking.metrics import mean_absolute_error
+from ranking.measures.tables import mean_absolute_error
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath
-from ranking.ordinal.conflicts import is_conflict
+from ranking.ordinal.hard_margin import is_conflict
 from ranking.ordinal.students import students
 from tests.ranking.test_ordinal_model import objects, whole_data
 
@@ -76,7 +76,7 @@ def test_a_separable_set_has_a_margin_and_one_more_object_may_spoil_it():
 @pytest.mark.parametrize("metric", ["mean_absolute_error", "accuracy", "quadratic_weighted_kappa"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_selection_is_the_metric_of_predictions_at_every_C(kernel, metric):
-    from ranking.level_metrics import LEVEL_METRICS, confusion_table
+    from ranking.measures.levels import LEVEL_METRICS, confusion_table
 
     X, y = objects(80, noise=3.0)
     path = OrdinalSVMPath(C_max=100, kernel=kernel, gamma=0.2).fit(X[:50], y[:50])

@@ -10,8 +10,8 @@ from ranking import DataError, RankSVMPath, SelectionCurve
 from ranking.ordinal.model import OrdinalSVM
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.students import students
-from ranking.ordinal_plots import MARGIN, THRESHOLD, WRONG
 from ranking.plot import plot_coefficients, plot_level_path, plot_levels, plot_pair_counts, plot_selection
+from ranking.plots.ordinal import MARGIN, THRESHOLD, WRONG
 
 CLASS = students(24)
 X, Y = CLASS[["midterm", "final"]], CLASS["grade"]

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from ranking import DataError
-from ranking.files import Items
-from ranking.level_metrics import LEVEL_METRICS
-from ranking.metrics import level_metric_table
+from ranking.io.tables import Items
+from ranking.measures.levels import LEVEL_METRICS
+from ranking.measures.tables import level_metric_table
 from ranking.ordinal.path import OrdinalSVMPath
-from ranking.ordinal_report import (
+from ranking.report.ordinal import (
     MOST_SCORES,
     confusion_text,
     level_report_html,
@@ -19,9 +19,9 @@ from ranking.ordinal_report import (
     predictions_csv,
     write_level_report,
 )
-from ranking.ordinal_study import conduct_levels
-from ranking.page import shown
-from ranking.study import Plan
+from ranking.report.page import shown
+from ranking.studies.ordinal import conduct_levels
+from ranking.studies.ranksvm import Plan
 from tests.ranking.pages import Page
 from tests.ranking.studies import grades, items
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import pqp
+from ranking.core.kernels import kernel_matrix
+from ranking.core.labels import Levels
 from ranking.errors import DataError, NotSeparableError, RankingError
-from ranking.kernels import kernel_matrix
-from ranking.levels import Levels
-from ranking.ordinal.conflicts import Conflict, is_conflict
-from ranking.ordinal.formulations import hard_margin
-from ranking.ordinal.hinges import hinges_of
-from ranking.ordinal.separation import separate
+from ranking.ordinal.base import hinges_of
+from ranking.ordinal.hard_margin import Conflict, is_conflict, separate
+from ranking.ordinal.programs import hard_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, separable, violations
 from tests.strategies import QUICK
 

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 import pqp
 from ranking import DataError
-from ranking.kernels import kernel_matrix
+from ranking.core.kernels import kernel_matrix
 from ranking.ordinal.students import CUTS, GRADES, SHARES, students
 
 CLASS = students()

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ranking.ordinal.hinges import Hinges, hinges_of
+from ranking.ordinal.base import Hinges, hinges_of
 from ranking.ordinal.thresholds import middle_lines, middle_thresholds, optimal_intervals, upper_envelope
 
 

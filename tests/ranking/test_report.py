@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from ranking import DataError, RankSVMPath
-from ranking.files import Items, write_whole
-from ranking.graph import preference_pairs
-from ranking.metrics import metric_table
-from ranking.page import shown, table
-from ranking.report import report_html, scores_csv, summary, write_report
-from ranking.study import Plan, Study, conduct
+from ranking.core.graph import preference_pairs
+from ranking.io.tables import Items, write_whole
+from ranking.measures.tables import metric_table
+from ranking.report.page import shown, table
+from ranking.report.ranksvm import report_html, scores_csv, summary, write_report
+from ranking.studies.ranksvm import Plan, Study, conduct
 from tests.ranking.pages import Page
 from tests.ranking.studies import NAMES, items, plane
 

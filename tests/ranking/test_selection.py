@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.selection import SelectionCurve, average_curves, middle, validation_curve
-from ranking.steps import ScoreLines
+from ranking.selection.curve import ScoreLines, SelectionCurve, average_curves, middle, validation_curve
 from tests.walking import FEW
 
 FAR = 50.0
@@ -115,7 +114,7 @@ class TestCurve:
         slope = np.diff(knots, axis=0)
         lines = ScoreLines(edges[:-1], edges[1:], knots[:-1] - edges[:-1, None] * slope, slope)
         at_once = validation_curve([lines], np.arange(n))
-        monkeypatch.setattr("ranking.steps.ENTRIES", 3 * n * (n - 1) // 2)
+        monkeypatch.setattr("ranking.selection.curve.ENTRIES", 3 * n * (n - 1) // 2)
         in_parts = validation_curve([lines], np.arange(n))
         assert_allclose(in_parts.edges, at_once.edges)
         assert_allclose(in_parts.values, at_once.values)

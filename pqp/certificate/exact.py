@@ -1,0 +1,453 @@
+"""Lines and spans: affine functions of mu, one by one or many at once, and the sets of mu with a sign.
+
+Tables: exact matrices by their nonzero entries, with float64 copies for enclosures.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
+
+from pqp.certificate.document import End, approximate, entry, index, items, number, shown
+from pqp.errors import CertificateError
+
+# A denominator shared by several lines may be this many times as long as the longest of their own.
+LONGEST_SHARED = 4
+
+
+@dataclass(frozen=True)
+class Line:
+    """The affine function constant + mu * slope."""
+
+    constant: fmpq
+    slope: fmpq
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is zero for every mu."""
+        return not self.constant and not self.slope
+
+    def __add__(self, other: "Line") -> "Line":
+        return Line(self.constant + other.constant, self.slope + other.slope)
+
+    def __neg__(self) -> "Line":
+        return Line(-self.constant, -self.slope)
+
+    def __sub__(self, other: "Line") -> "Line":
+        return Line(self.constant - other.constant, self.slope - other.slope)
+
+    def scaled(self, factor: fmpq) -> "Line":
+        """Return a multiple."""
+        return Line(factor * self.constant, factor * self.slope)
+
+    def at(self, mu: fmpq) -> fmpq:
+        """Return the value at mu."""
+        return self.constant + mu * self.slope
+
+    def frozen(self, mu: fmpq) -> "Line":
+        """Return the constant function with the value at mu."""
+        return Line(self.at(mu), fmpq(0))
+
+
+Limit = Line | None  # None: no limit on that side
+ZERO = Line(fmpq(0), fmpq(0))
+
+
+def combine(factors: Sequence[fmpq], known: Sequence[Limit]) -> Line:
+    """Return the sum of the lines times their factors; where the factor is 0 the line may be missing."""
+    terms = [line.scaled(f) for f, line in zip(factors, known, strict=True) if f and line is not None]
+    return sum(terms, start=ZERO)
+
+
+class Vector:
+    """A vector of lines by its nonzero entries: integers over one denominator, so that products are cheap."""
+
+    def __init__(self, above: Mapping[int, Sequence[fmpz]], below: fmpz) -> None:
+        self._above, self._below = above, below
+
+    @classmethod
+    def of(cls, entries: Mapping[int, Line]) -> "Vector":
+        """Return the vector with these entries."""
+        below = fmpz(1)
+        for line in entries.values():
+            below = below.lcm(line.constant.q).lcm(line.slope.q)
+        above = {
+            j: (line.constant.p * (below // line.constant.q), line.slope.p * (below // line.slope.q))
+            for j, line in entries.items()
+            if not line.is_zero
+        }
+        return cls(above, below)
+
+    def dot(self, row: tuple[fmpz, Mapping[int, fmpz]]) -> Line:
+        """Return the product with a row of integers over their denominator.
+
+        >>> Vector.of({0: Line(fmpq(1, 2), fmpq(1))}).dot((fmpz(3), {0: fmpz(2), 7: fmpz(1)}))
+        Line(constant=1/3, slope=2/3)
+        """
+        below, factors = row
+        constant, slope = fmpz(0), fmpz(0)
+        pairs = self._above
+        for j, factor in factors.items():
+            if j in pairs:
+                constant += factor * pairs[j][0]
+                slope += factor * pairs[j][1]
+        return Line(fmpq(constant, below * self._below), fmpq(slope, below * self._below))
+
+
+class Block(Mapping[int, Line]):
+    """Lines by index that were solved for together: integers over one denominator where they share it.
+
+    >>> block = Block([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
+    >>> block[7], block.approximation, block.meets(Block([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
+    (Line(constant=1/3, slope=0), ([0.5, 0.3333333333333333], [1.0, 0.0]), True)
+    """
+
+    def __init__(self, places: Sequence[int], table: fmpq_mat, is_shared: bool = True) -> None:
+        self.places, self._table, self._is_shared = places, table, is_shared
+
+    @classmethod
+    def of(cls, places: Sequence[int], lines: Iterable[Line]) -> "Block":
+        """Return a block of lines that may have nothing in common."""
+        values = [value for line in lines for value in (line.constant, line.slope)]
+        return cls(places, fmpq_mat(len(places), 2, values), _is_shared([value.q for value in values]))
+
+    def __getitem__(self, place: int) -> Line:
+        k = self._position[place]
+        return Line(self._table[k, 0], self._table[k, 1])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __contains__(self, place: object) -> bool:
+        return place in self._position
+
+    @cached_property
+    def _position(self) -> dict[int, int]:
+        return {place: k for k, place in enumerate(self.places)}
+
+    def positions(self, places: Sequence[Any]) -> list[int] | None:
+        """Return where the lines of these indices are, None if not all are here, or if one is no index."""
+        if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
+            return None
+        return [self._position[place] for place in places]
+
+    @cached_property
+    def _integers(self) -> tuple[fmpz_mat, fmpz]:
+        above, below = self._table.numer_denom()
+        return above, below
+
+    @cached_property
+    def vector(self) -> Vector:
+        """The same as a vector."""
+        if not self._is_shared:
+            return Vector.of(self)
+        above, below = self._integers
+        return Vector(dict(zip(self.places, above.tolist(), strict=True)), below)
+
+    @cached_property
+    def approximation(self) -> tuple[list[float], list[float]]:
+        """The constants and the slopes, each the nearest float64 number."""
+        values = self._approximated()
+        return values[0::2], values[1::2]
+
+    def _approximated(self) -> list[float]:
+        if self._is_shared:
+            above, below = self._integers
+            divisor = int(below)
+            with suppress(OverflowError):
+                return [value / divisor for value in map(int, above.entries())]
+        return [approximate(value) for value in self._table.entries()]
+
+    def times(self, factors: fmpq_mat) -> "Block":
+        """Return two combinations of constant and slope, as if they were constant and slope.
+
+        >>> Block([5], fmpq_mat(1, 2, [1, 2])).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
+        Line(constant=21, slope=41)
+        """
+        return Block(self.places, self._table * factors, self._is_shared)
+
+    def column(self, k: int, positions: Sequence[int]) -> list[fmpq]:
+        """Return constants (0) or slopes (1)."""
+        return [self._table[r, k] for r in positions]
+
+    def meets(self, other: "Block", mu: fmpq) -> bool:
+        """Tell whether the values of what both hold are the same at mu."""
+        if not (self._is_shared and other._is_shared):
+            return all(self[j].at(mu) == other[j].at(mu) for j in self if j in other)
+        (above, below), (other_above, other_below) = self._integers, other._integers
+        weights = fmpz_mat(2, 1, [mu.q, mu.p])
+        left, right = above * weights * other_below, other_above * weights * below
+        if self.places == other.places:
+            return bool(left == right)
+        pairs = zip(self.places, left.entries(), strict=True)
+        found = dict(zip(other.places, right.entries(), strict=True))
+        return all(value == found[j] for j, value in pairs if j in found)
+
+
+def _is_shared(belows: Sequence[fmpz]) -> bool:
+    """Tell whether a common denominator is not much longer than the longest."""
+    longest = LONGEST_SHARED * max((below.bit_length() for below in belows), default=1)
+    common = fmpz(1)
+    for below in belows:
+        common = common.lcm(below)
+        if common.bit_length() > longest:
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Span:
+    """A set of consecutive mu, shrunk by one inequality after the other; it remembers what ended it where."""
+
+    lo: End = None
+    hi: End = None
+    lo_open: bool = False
+    hi_open: bool = False
+    lo_why: str = ""
+    hi_why: str = ""
+    nowhere: str = ""
+
+    def where(self, line: Line, why: str, strict: bool = False) -> "Span":
+        """Return the part where the line is nonnegative, or positive if `strict`.
+
+        >>> Span().where(Line(fmpq(-1), fmpq(3)), "3 mu ≥ 1").where(Line(fmpq(2), fmpq(-1)), "mu < 2", True)
+        Span(1/3 ≤ mu < 2)
+        """
+        if not line.slope:
+            holds = line.constant > 0 or (line.constant == 0 and not strict)
+            return self if holds else replace(self, nowhere=self.nowhere or why)
+        root = -line.constant / line.slope
+        if line.slope > 0 and (self.lo is None or root > self.lo or (root == self.lo and strict)):
+            return Span(root, self.hi, strict, self.hi_open, why, self.hi_why, self.nowhere)
+        if line.slope < 0 and (self.hi is None or root < self.hi or (root == self.hi and strict)):
+            return Span(self.lo, root, self.lo_open, strict, self.lo_why, why, self.nowhere)
+        return self
+
+    def within(self, value: Line, lower: Limit, upper: Limit, name: str) -> "Span":
+        """Return the part where the value respects its limits."""
+        span = self if lower is None else self.where(value - lower, f"{name} ≥ its lower limit")
+        return span if upper is None else span.where(upper - value, f"{name} ≤ its upper limit")
+
+    def clipped(self, lo: End, hi: End) -> "Span":
+        """Return the part between two ends, which belong to it."""
+        span = self if lo is None else self.where(Line(-lo, fmpq(1)), "")
+        return span if hi is None else span.where(Line(hi, fmpq(-1)), "")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no mu is left."""
+        if self.nowhere or self.lo is None or self.hi is None:
+            return bool(self.nowhere)
+        return self.lo > self.hi or (self.lo == self.hi and (self.lo_open or self.hi_open))
+
+    def holds_at(self, mu: fmpq) -> bool:
+        """Answer whether mu belongs to the set."""
+        above = self.lo is None or self.lo < mu or (self.lo == mu and not self.lo_open)
+        below = self.hi is None or mu < self.hi or (self.hi == mu and not self.hi_open)
+        return above and below and not self.nowhere
+
+    def holds_between(self, lo: End, hi: End) -> bool:
+        """Answer whether every mu strictly between lo and hi belongs to the set."""
+        above = self.lo is None or (lo is not None and self.lo <= lo)
+        below = self.hi is None or (hi is not None and hi <= self.hi)
+        return above and below and not self.is_empty
+
+    def __str__(self) -> str:
+        if self.nowhere:
+            return f"nowhere ({self.nowhere} fails)"
+        left = "" if self.lo is None else f"{shown(self.lo)} {'<' if self.lo_open else '≤'} "
+        right = "" if self.hi is None else f" {'<' if self.hi_open else '≤'} {shown(self.hi)}"
+        why = "; ".join(filter(None, (self.lo_why, self.hi_why)))
+        return f"{left}mu{right}" + (f" (needed: {why})" if why else "")
+
+    def __repr__(self) -> str:
+        return f"Span({replace(self, lo_why='', hi_why='')})"
+
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.int64]
+Sparse: TypeAlias = dict[int, fmpq]
+# Integers up to this size are float64 numbers.
+EXACT_INTEGERS = 2**53
+NOTHING = fmpz(0)
+# A table with more nonzero entries than this share is multiplied as a dense one: a quarter is where it pays.
+DENSE_SHARE = 0.25
+
+
+class Table:
+    """A matrix by its nonzero entries, row by row; `values` are float64 at face value, or rationals."""
+
+    def __init__(self, shape: tuple[int, int], rows: Indices, columns: Indices, values: Any) -> None:
+        order = np.lexsort((columns, rows))
+        self.shape, self._rows, self._columns = shape, rows[order], columns[order]
+        self._values = values[order] if isinstance(values, np.ndarray) else [values[k] for k in order]
+        self._by_column = np.lexsort((self._rows, self._columns))
+        self._row_starts = np.searchsorted(self._rows, np.arange(shape[0] + 1))
+        self._column_starts = np.searchsorted(self._columns[self._by_column], np.arange(shape[1] + 1))
+        self._kept: dict[tuple[str, int], Any] = {}
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether only diagonal entries differ from 0."""
+        return bool((self._rows == self._columns).all())
+
+    def row(self, i: int) -> Sparse:
+        """Return the nonzero entries of a row by column."""
+        if ("row", i) not in self._kept:
+            places = range(self._row_starts[i], self._row_starts[i + 1])
+            self._kept["row", i] = {int(self._columns[k]): self._exact(k) for k in places}
+        return self._kept["row", i]
+
+    def column(self, j: int) -> Sparse:
+        """Return the nonzero entries of a column by row."""
+        if ("column", j) not in self._kept:
+            places = self._by_column[self._column_starts[j] : self._column_starts[j + 1]].tolist()
+            self._kept["column", j] = {int(self._rows[k]): self._exact(k) for k in places}
+        return self._kept["column", j]
+
+    def integer_row(self, i: int) -> tuple[fmpz, dict[int, fmpz]]:
+        """Return a common denominator of a row, and its entries times that."""
+        if ("integer", i) not in self._kept:
+            row = self.row(i)
+            below = fmpz(1)
+            for value in row.values():
+                below = below.lcm(value.q)
+            self._kept["integer", i] = below, {j: value.p * (below // value.q) for j, value in row.items()}
+        return self._kept["integer", i]
+
+    def integers(self, i: int) -> tuple[fmpz, list[fmpz]]:
+        """Return the same with the entries that are zero."""
+        if ("integers", i) not in self._kept:
+            below, row = self.integer_row(i)
+            self._kept["integers", i] = below, [row.get(j, NOTHING) for j in range(self.shape[1])]
+        return self._kept["integers", i]
+
+    def _exact(self, k: int) -> fmpq:
+        value = self._values[k]
+        return value if isinstance(value, fmpq) else fmpq(*float(value).as_integer_ratio())
+
+    @property
+    def denominators(self) -> list[fmpz]:
+        """The denominators of entries that are not float64 numbers, whose denominators are powers of two."""
+        return [] if isinstance(self._values, np.ndarray) else [value.q for value in self._values]
+
+    @cached_property
+    def approximation(self) -> Floats:
+        """The entries in float64, each the nearest to the exact one."""
+        if isinstance(self._values, np.ndarray):
+            return self._values
+        return np.array([approximate(value) for value in self._values])
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute value of an entry."""
+        return float(np.max(np.abs(self.approximation), initial=0.0))
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether a good share of the entries differs from 0."""
+        return len(self._rows) > DENSE_SHARE * self.shape[0] * self.shape[1]
+
+    @cached_property
+    def _dense(self) -> tuple[Floats, Floats] | None:
+        """The matrix and its transpose, both row by row in memory: products with few columns run along it."""
+        if not self.is_dense:
+            return None
+        dense = np.zeros(self.shape)
+        dense[self._rows, self._columns] = self.approximation
+        return dense, np.ascontiguousarray(dense.T)
+
+    @cached_property
+    def _sizes(self) -> "Table":
+        return Table(self.shape, self._rows, self._columns, np.abs(self.approximation))
+
+    def times(self, block: Floats) -> Floats:
+        """Return the product with some columns in float64."""
+        if self._dense is not None:
+            return (block.T @ self._dense[1]).T
+        return _scattered(self._rows, self._columns, self.approximation, block, self.shape[0])
+
+    def transposed_times(self, block: Floats) -> Floats:
+        """Return the product of the transpose with some columns in float64."""
+        if self._dense is not None:
+            return (block.T @ self._dense[0]).T
+        return _scattered(self._columns, self._rows, self.approximation, block, self.shape[1])
+
+    def sizes(self) -> "Table":
+        """Return the absolute values of the entries, as they are in float64."""
+        return self._sizes
+
+
+def _scattered(into: Indices, source: Indices, values: Floats, block: Floats, size: int) -> Floats:
+    sums = [np.bincount(into, values * column[source], size) for column in block.T]
+    return np.array(sums).reshape(len(sums), size).T
+
+
+def read_table(value: Any, shape: tuple[int | None, int | None], place: str) -> Table:
+    """Return a matrix given by its rows or as {"sparse": ...}; None in `shape` leaves that size open."""
+    if isinstance(value, Mapping):
+        return _read_sparse(entry(value, "sparse", place), shape, f"{place}.sparse")
+    rows = items(value, shape[0], place)
+    width = shape[1] if shape[1] is not None else len(items(rows[0], None, f"{place}[0]")) if rows else 0
+    listed = [items(row, width, f"{place}[{i}]") for i, row in enumerate(rows)]
+    found = _exact_floats(list(chain.from_iterable(listed)))
+    if found is not None:
+        dense = found.reshape(len(rows), width)
+        r, c = np.nonzero(dense)
+        return Table(dense.shape, r, c, dense[r, c])
+    entries = [
+        (i, j, exact)
+        for i, row in enumerate(listed)
+        for j, v in enumerate(row)
+        if (exact := number(v, f"{place}[{i}][{j}]"))
+    ]
+    return _table(entries, (len(rows), width))
+
+
+def diagonal_table(values: Sequence[fmpq]) -> Table:
+    """Return the diagonal matrix of some numbers."""
+    return _table([(j, j, value) for j, value in enumerate(values) if value], (len(values), len(values)))
+
+
+def _table(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, int]) -> Table:
+    rows, columns = (np.array([e[k] for e in entries], dtype=np.int64) for k in (0, 1))
+    return Table(shape, rows, columns, [value for _, _, value in entries])
+
+
+def _exact_floats(values: list[Any]) -> Floats | None:
+    """Return numbers as float64 if that changes none of them."""
+    if not set(map(type, values)) <= {int, float}:
+        return None
+    try:
+        found = np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
+    is_exact = {type(v) for v in values} <= {float} or bool((np.abs(found) <= EXACT_INTEGERS).all())
+    return found if is_exact and bool(np.isfinite(found).all()) else None
+
+
+def _read_sparse(value: Any, shape: tuple[int | None, int | None], place: str) -> Table:
+    sizes = items(entry(value, "shape", place), 2, f"{place}.shape")
+    for size, wanted in zip(sizes, shape, strict=True):
+        is_size = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= EXACT_INTEGERS
+        if not is_size or (wanted is not None and size != wanted):
+            found = f"{shown(sizes[0], 'null')} x {shown(sizes[1], 'null')}"
+            raise CertificateError(f"{place}.shape must fit the problem, got {found}")
+    values = items(entry(value, "value", place), None, f"{place}.value")
+    places = []
+    for key, size in (("row", sizes[0]), ("column", sizes[1])):
+        listed = items(entry(value, key, place), len(values), f"{place}.{key}")
+        places.append([index(v, size, f"{place}.{key}[{k}]") for k, v in enumerate(listed)])
+    if len(set(zip(*places, strict=True))) != len(values):
+        raise CertificateError(f"{place} must state every entry only once")
+    exact = [number(v, f"{place}.value[{k}]") for k, v in enumerate(values)]
+    return _table([(i, j, v) for i, j, v in zip(*places, exact, strict=True) if v], (sizes[0], sizes[1]))

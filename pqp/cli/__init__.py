@@ -1,0 +1,5 @@
+"""The command line of `pqp`."""
+
+from pqp.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,162 @@
+"""Reports: a path as a table for the terminal."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from pqp.linalg.field import Number, is_infinite, to_flint
+from pqp.records.segment import Segment
+
+if TYPE_CHECKING:
+    from pqp.path.path import Path
+
+
+# A rational with more characters than this is shown rounded, with ≈ in front.
+LONGEST_RATIONAL = 9
+# Longer paths are shown with their middle left out.
+MOST_ROWS = 60
+SHOWN_FIRST, SHOWN_LAST = 40, 10
+# Wider than any table that is asked for its width.
+UNLIMITED = 10**6
+# How many variables are named where there is no column for each.
+MOST_NAMED = 3
+
+Cells = Callable[[Segment], Sequence[str]]
+
+
+def path_table(path: "Path", console: Console) -> Table:
+    """Return one row a piece: where, status, and x from its left to its right end.
+
+    If the columns do not fit on the console, only the variables that move most are named.
+    """
+    heads = ("mu", "status")
+    table = _table(path, heads, path.problem.names, lambda piece: [*_place(path, piece), *_movements(piece)])
+    if not _fits(table, console):
+        table = _table(path, heads, ("moves most",), lambda piece: [*_place(path, piece), *_summary(piece)])
+        table.columns[-1].justify = "left"
+    return table
+
+
+def worth_table(path: "Path", parameter: str, console: Console) -> Table:
+    """Return one row a piece of a path that is optimal throughout and constant where it has no end.
+
+    It tells where, and x at the right end; in two decimals if exact numbers do not fit on the console.
+    """
+    columns = [name.replace(" ", "\n") for name in path.problem.names]
+    table = _table(path, (parameter,), columns, lambda piece: [shown_range(path, piece), *_right_ends(piece)])
+    if not _fits(table, console):
+        table = _table(path, (f"{parameter}\nup to",), columns, _rounded_right_ends)
+        table.padding = (0, 1, 0, 0)
+        table.caption, table.caption_justify = "Rounded; a wider terminal shows fractions.", "left"
+    return table
+
+
+def shown_number(value: Number) -> str:
+    """Return a number in a few characters.
+
+    >>> [shown_number(value) for value in (Fraction(7, 3), Fraction(10**20, 3), -0.0, 1 / 3)]
+    ['7/3', '≈3.333e+19', '0', '0.333333']
+    """
+    if isinstance(value, float):
+        return f"{value + 0.0:.6g}"
+    text = str(to_flint(value))
+    return text if len(text) <= LONGEST_RATIONAL else f"≈{_rounded(Fraction(value))}"
+
+
+def shown_range(path: "Path", piece: Segment) -> str:
+    """Return the interval of a piece, a round bracket where its end belongs to a better neighbour."""
+    mine = [interval for interval in path.intervals if interval.status == piece.status]
+    owned = [not is_infinite(mu) and any(mu in interval for interval in mine) for mu in (piece.lo, piece.hi)]
+    lo, hi = shown_number(piece.lo), shown_number(piece.hi)
+    return f"{'[' if owned[0] else '('}{lo}, {hi}{']' if owned[1] else ')'}"
+
+
+def _table(path: "Path", heads: Sequence[str], columns: Sequence[str], cells: Cells) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in heads:
+        table.add_column(name, no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", overflow="fold")
+    for piece in path.segments[: SHOWN_FIRST if len(path.segments) > MOST_ROWS else None]:
+        table.add_row(*cells(piece))
+    if len(path.segments) > MOST_ROWS:
+        table.add_row("...", f"{len(path.segments) - SHOWN_FIRST - SHOWN_LAST} more")
+        for piece in path.segments[-SHOWN_LAST:]:
+            table.add_row(*cells(piece))
+    return table
+
+
+def _fits(table: Table, console: Console) -> bool:
+    room = console.options.update(width=UNLIMITED)
+    return Measurement.get(console, room, table).maximum <= console.width
+
+
+def _place(path: "Path", piece: Segment) -> list[str]:
+    return [shown_range(path, piece), piece.status]
+
+
+def _movements(piece: Segment) -> list[str]:
+    """Return each x_j as "from → to", or as a formula if the piece has no end."""
+    if piece.x is None or piece.status != "optimal":
+        return []
+    if is_infinite(piece.lo) or is_infinite(piece.hi):
+        slopes = [slope if piece.arithmetic.sign(slope) else 0 for slope in piece.x[1]]
+        return [_formula(constant, slope) for constant, slope in zip(piece.x[0], slopes, strict=True)]
+    left, right = (_shown_values(piece, mu) for mu in (piece.lo, piece.hi))
+    return [a if a == b else f"{a} → {b}" for a, b in zip(left, right, strict=True)]
+
+
+def _right_ends(piece: Segment) -> list[str]:
+    if piece.status != "optimal" or is_infinite(piece.hi):
+        return _movements(piece)
+    return _shown_values(piece, piece.hi)
+
+
+def _rounded_right_ends(piece: Segment) -> list[str]:
+    """Return the right end and x there, in decimals."""
+    values = piece.at(piece.lo if is_infinite(piece.hi) else piece.hi).x
+    return [f"{float(piece.hi):.3g}", *(f"{round(float(value), 2) + 0.0:.2f}" for value in values)]
+
+
+def _summary(piece: Segment) -> list[str]:
+    """Return the variables with the steepest slopes, and how many others move."""
+    if piece.x is None or piece.status != "optimal":
+        return []
+    slopes, movements = piece.x[1], _movements(piece)
+    moving = [j for j in range(len(slopes)) if piece.arithmetic.sign(slopes[j])]
+    moving.sort(key=lambda j: -abs(slopes[j]))
+    named = [f"{piece.problem.names[j]} {movements[j]}" for j in moving[:MOST_NAMED]]
+    rest = f" and {len(moving) - MOST_NAMED} more" if len(moving) > MOST_NAMED else ""
+    return [f"{', '.join(named)}{rest}" if named else "nothing"]
+
+
+def _shown_values(piece: Segment, mu: Number) -> list[str]:
+    """Return x as text; floats that are nothing but rounding beside the largest entry are shown as 0."""
+    x = piece.at(mu).x
+    scale = float(max(map(abs, x), default=0))
+    return [shown_number(value if piece.arithmetic.sign(value, scale) else 0) for value in x]
+
+
+def _formula(constant: Number, slope: Number) -> str:
+    """Return an affine function of mu as text.
+
+    >>> _formula(1, Fraction(-1, 2)), _formula(0, 1)
+    ('1 - 1/2 mu', 'mu')
+    """
+    if not slope:
+        return shown_number(constant)
+    size = "" if slope in (1, -1) else f"{shown_number(-slope if slope < 0 else slope)} "
+    if not constant:
+        return f"{'-' if slope < 0 else ''}{size}mu"
+    return f"{shown_number(constant)} {'-' if slope < 0 else '+'} {size}mu"
+
+
+def _rounded(value: Fraction) -> str:
+    try:
+        return f"{float(value):.4g}"
+    except OverflowError:
+        return f"1e{len(str(to_flint(value.numerator))) - len(str(to_flint(value.denominator)))}"

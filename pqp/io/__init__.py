@@ -1,0 +1,1 @@
+"""Problems and paths as plain data."""

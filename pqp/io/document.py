@@ -1,0 +1,324 @@
+"""Packing: the long number arrays of a path document as a few blocks, which npz files hold.
+
+Documents: problems and paths as plain data, in JSON or npz files, described in docs/file-format.md.
+"""
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pqp.errors import FileFormatError, ProblemError
+from pqp.linalg.field import Array, to_flint
+from pqp.model.affine import Affine
+from pqp.model.hessian import Gram, Hessian, PairGram
+from pqp.model.problem import ParametricQP
+from pqp.records.segment import Segment
+from pqp.records.trail import CODES, STATES, States
+
+if TYPE_CHECKING:
+    from pqp.path.path import Path
+
+
+Document = dict[str, Any]
+# The arrays of a dense optimal segment: one block a name, one row a segment.
+ARRAYS = ("x0", "x1", "y0", "y1", "z0", "z1")
+# What compact segments state, packed end to end with the lengths beside it: changes of states of both kinds
+# of items, and what moves, each item with its constant and slope.
+KINDS = ("variables", "rows")
+MOVING = {"variables": ("x0", "x1"), "rows": ("y0", "y1")}
+
+
+def pack(document: Document) -> tuple[Document, Document]:
+    """Return the document without the long arrays of its optimal segments, and these as blocks."""
+    segments = list(document["segments"])
+    dense = [s for s in segments if s["status"] == "optimal" and "moving" not in s]
+    blocks: Document = {name: np.array([s[name] for s in dense], dtype=float) for name in ARRAYS}
+    compact = [segment for segment in segments if "moving" in segment]
+    if compact:
+        for kind in KINDS:
+            blocks |= _packed_changes(compact, kind) | _packed_moving(compact, kind)
+    return {**document, "segments": [_header(segment) for segment in segments]}, blocks
+
+
+def _header(segment: Document) -> Document:
+    if segment["status"] != "optimal":
+        return segment
+    packed = (*ARRAYS, "moving")
+    kept = {key: value for key, value in segment.items() if key not in packed}
+    return kept | ({"changes": {}} if "changes" in segment else {})
+
+
+def _packed_changes(segments: list[Document], kind: str) -> Document:
+    parts = [segment["changes"].get(kind, {}) for segment in segments]
+    states = [CODES[state] for part in parts for state in part.values()]
+    return {
+        f"changes_{kind}": np.array([int(item) for part in parts for item in part], dtype=np.int32),
+        f"changes_{kind}_states": np.array(states, dtype=np.int8),
+        f"changes_{kind}_lengths": np.array([len(part) for part in parts], dtype=np.int32),
+    }
+
+
+def _packed_moving(segments: list[Document], kind: str) -> Document:
+    blocks: Document = {}
+    for name, dtype in ((kind, np.int32), *((name, np.float64) for name in MOVING[kind])):
+        parts = [np.asarray(segment["moving"][name], dtype=dtype) for segment in segments]
+        blocks[f"moving_{name}"] = np.concatenate(parts)
+    lengths = [len(segment["moving"][kind]) for segment in segments]
+    return blocks | {f"moving_{kind}_lengths": np.array(lengths, dtype=np.int32)}
+
+
+def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
+    """Put the blocks back into the segments of a header; long vectors are left as parts of the blocks."""
+    segments = document.get("segments") if isinstance(document, dict) else None
+    optimal = [s for s in segments or [] if isinstance(s, dict) and s.get("status") == "optimal"]
+    dense = [segment for segment in optimal if "changes" not in segment]
+    for name in ARRAYS:
+        if len(blocks[name]) != len(dense):
+            counts = f"{len(blocks[name])} rows for {len(dense)} optimal segments"
+            raise FileFormatError(f"the block {name} has {counts}")
+        for segment, row in zip(dense, blocks[name], strict=True):
+            segment[name] = row
+    compact = [segment for segment in optimal if "changes" in segment]
+    for segment in compact:
+        segment |= {"changes": {}, "moving": {}}
+    for kind in KINDS if compact else ():
+        _unpack_changes(compact, blocks, kind)
+        _unpack_moving(compact, blocks, kind)
+
+
+def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind: str) -> None:
+    codes = blocks[f"changes_{kind}_states"]
+    if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(STATES))).all():
+        raise FileFormatError(f"the block changes_{kind}_states must hold codes of states")
+    items = _parts(blocks, f"changes_{kind}", f"changes_{kind}_lengths", len(segments))
+    states = _parts(blocks, f"changes_{kind}_states", f"changes_{kind}_lengths", len(segments))
+    for segment, part, new in zip(segments, items, states, strict=True):
+        pairs = zip(part.tolist(), new.tolist(), strict=True)
+        segment["changes"][kind] = {str(item): STATES[code] for item, code in pairs}
+
+
+def _unpack_moving(segments: list[Document], blocks: Mapping[str, Array], kind: str) -> None:
+    for name in (kind, *MOVING[kind]):
+        parts = _parts(blocks, f"moving_{name}", f"moving_{kind}_lengths", len(segments))
+        for segment, part in zip(segments, parts, strict=True):
+            segment["moving"][name] = part
+
+
+def _parts(blocks: Mapping[str, Array], name: str, lengths: str, count: int) -> list[Array]:
+    """Return the parts of a block that was packed end to end, one a segment."""
+    block, sizes = blocks[name], blocks[lengths]
+    if sizes.shape != (count,) or sizes.dtype.kind != "i" or (sizes < 0).any():
+        raise FileFormatError(f"the block {lengths} must hold {count} lengths")
+    if block.shape != (sizes.sum(),):
+        raise FileFormatError(f"the block {name} must hold {sizes.sum()} entries, got shape {block.shape}")
+    ends = np.cumsum(sizes).tolist()
+    return [block[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
+
+
+VERSION = 1
+# Larger integers are written as strings: many readers of JSON hold numbers in float64.
+LARGEST_INTEGER = 2**53
+
+
+def encode(value: Any) -> Any:
+    """Return a number as JSON can hold it exactly: an int, a float, "p/q", "inf" or "-inf".
+
+    >>> encode(Fraction(7, 3)), encode(Fraction(2)), encode(0.5), encode(-math.inf), encode(10**20)
+    ('7/3', 2, 0.5, '-inf', '100000000000000000000')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Fraction) and value.denominator == 1:
+        value = value.numerator
+    if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) > LARGEST_INTEGER):
+        return str(to_flint(value))  # Python's own conversion stops at 4300 digits
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def encode_array(values: Array) -> Any:
+    """Return an array as nested lists of encoded numbers."""
+    if values.ndim == 0:
+        return encode(values[()])
+    if values.dtype.kind in "if" and np.max(np.abs(values), initial=0) <= LARGEST_INTEGER:
+        return values.tolist()  # long paths: nothing that JSON cannot hold
+    return [encode_array(row) if row.ndim else encode(row[()]) for row in map(np.asarray, values)]
+
+
+def problem_document(problem: ParametricQP) -> Document:
+    """Return a problem as plain data."""
+    affine = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
+    return {
+        "P": _encode_hessian(problem.P),
+        "A": _encode_matrix(problem.A),
+        **{name: _encode_affine(getattr(problem, name)) for name in affine},
+        "constant": [encode(k) for k in problem.constant],
+        "names": list(problem.names),
+        "row_names": list(problem.row_names),
+    }
+
+
+def path_document(path: "Path") -> Document:
+    """Return a path as plain data; the segments of a compact path are written out only when looked at."""
+    return {
+        "format": "pqp-path",
+        "version": VERSION,
+        "problem": problem_document(path.problem),
+        "interval": [encode(path.lo), encode(path.hi)],
+        "asked": [encode(end) for end in path.asked],
+        "method": path.method,
+        "rule": path.rule,
+        "arithmetic": path.arithmetic.name,
+        "stopped": path.stopped,
+        **_first_states(path),
+        "segments": _encode_segments(path.segments),
+    }
+
+
+def write_document(document: Document, file: str | os.PathLike[str]) -> None:
+    """Write a document to a .json or .npz file; an existing file is replaced only by a complete one."""
+    target = FilePath(file)
+    if target.suffix not in (".json", ".npz"):
+        raise ProblemError(f"file must end in .json or .npz, got {target.name!r}")
+    if target.suffix == ".npz" and document.get("arithmetic") != "float":
+        raise ProblemError(f"{target.name}: npz holds float64 numbers and this path is exact; use .json")
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        with partial.open("wb") as stream:
+            _write_npz(document, stream) if target.suffix == ".npz" else _write_json(document, stream)
+        partial.replace(target)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(target)) from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write_json(document: Document, stream: Any) -> None:
+    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False, default=list)
+    stream.write(text.encode())
+
+
+def _write_npz(document: Document, stream: Any) -> None:
+    header, blocks = pack(document)
+    np.savez_compressed(stream, document=np.array(json.dumps(header, allow_nan=False)), **blocks)
+
+
+def _encode_hessian(P: Hessian) -> Any:
+    if isinstance(P, Gram):
+        vectors = {"diagonal": P.d, "weights": P.w}
+        given = {key: encode_array(vector) for key, vector in vectors.items() if vector is not None}
+        return {"gram": _encode_matrix(P.F), **given}
+    if isinstance(P, PairGram):
+        return {"pair_gram": {"K": _encode_matrix(P.K), "pairs": P.pairs.tolist()}}
+    return _encode_matrix(P.values)
+
+
+def _encode_matrix(matrix: Any) -> Any:
+    """Return the rows of a matrix, or the nonzero entries of a sparse one."""
+    if isinstance(matrix, np.ndarray):
+        return encode_array(matrix)
+    entries = matrix.tocoo()
+    parts = {"row": entries.row, "column": entries.col, "value": entries.data}
+    return {"sparse": {"shape": list(matrix.shape), **{key: encode_array(v) for key, v in parts.items()}}}
+
+
+def _encode_affine(data: Affine) -> Document:
+    return {"constant": encode_array(data.constant), "slope": encode_array(data.slope)}
+
+
+def _first_states(path: "Path") -> Document:
+    """Return the states that the changes of the first compact segment refer to, if there is one."""
+    if all(segment.trail is None for segment in path.segments):
+        return {}
+    first = next(segment for segment in path.segments if segment.status == "optimal")
+    words, n = [STATES[code] for code in _codes(first)], path.problem.n
+    return {"states": {"variables": words[:n], "rows": words[n:]}}
+
+
+def _encode_segments(segments: Sequence[Segment]) -> Sequence[Document]:
+    if all(segment.trail is None for segment in segments):
+        return [_encode_segment(segment) for segment in segments]
+    return CompactSegments(segments)
+
+
+class CompactSegments(Sequence[Document]):
+    """The documents of segments, made one at a time: all of them at once may not fit into memory."""
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self._pairs: list[tuple[Segment, Segment | None]] = []
+        before: Segment | None = None
+        for segment in segments:
+            self._pairs.append((segment, before))
+            before = segment if segment.status == "optimal" else before
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[i] for i in range(len(self))[number]]
+        segment, before = self._pairs[number]
+        return _encode_segment(segment) if segment.trail is None else _encode_compact(segment, before)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+
+def _encode_segment(segment: Segment) -> Document:
+    document: Document = {"lo": encode(segment.lo), "hi": encode(segment.hi), "status": segment.status}
+    if segment.basis is not None:
+        document |= {"variables": list(segment.basis.variables), "rows": list(segment.basis.rows)}
+    if segment.proof is not None:
+        names = ("row_lower", "row_upper", "lower", "upper")
+        document["farkas"] = {name: encode_array(getattr(segment.proof, name)) for name in names}
+    arrays = {name: getattr(segment, name) for name in ("ray", "violation", *ARRAYS)}
+    return document | {name: encode_array(values) for name, values in arrays.items() if values is not None}
+
+
+def _encode_compact(segment: Segment, before: Segment | None) -> Document:
+    """Return a piece of a trail: what changes from the optimal segment before it, and what was solved for."""
+    assert segment.trail is not None
+    n = segment.problem.n
+    items, values = segment.trail.unknowns(segment.number)
+    is_row = items >= n
+    changes: Document = {"variables": {}, "rows": {}}
+    for item, code in sorted(zip(*_changes(segment, before), strict=True)):
+        changes["rows" if item >= n else "variables"][str(item - n if item >= n else item)] = STATES[code]
+    x, y = values[~is_row].T.tolist(), values[is_row].T.tolist()
+    moving = {"variables": items[~is_row].tolist(), "x0": x[0], "x1": x[1]}
+    moving |= {"rows": (items[is_row] - n).tolist(), "y0": y[0], "y1": y[1]}
+    return {
+        "lo": encode(segment.lo),
+        "hi": encode(segment.hi),
+        "status": segment.status,
+        "changes": changes,
+        "moving": moving,
+    }
+
+
+def _changes(segment: Segment, before: Segment | None) -> tuple[list[int], list[int]]:
+    """Return the items whose states differ from those of the optimal segment before, and their codes."""
+    if before is None or segment.trail is None:
+        return [], []
+    if before.trail is segment.trail and before.number + 1 == segment.number:
+        items, codes = segment.trail.changes(segment.number)
+        return items.tolist(), codes.tolist()
+    codes = _codes(segment)
+    items = np.flatnonzero(codes != _codes(before))
+    return items.tolist(), codes[items].tolist()
+
+
+def _codes(segment: Segment) -> States:
+    """Return the codes of the states of an optimal segment, variables first."""
+    if segment.trail is not None:
+        return segment.trail.states(segment.number)
+    assert segment.basis is not None
+    words = (*segment.basis.variables, *segment.basis.rows)
+    return np.array([CODES[word] for word in words], dtype=np.int8)

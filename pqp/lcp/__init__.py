@@ -1,0 +1,1 @@
+"""The criss-cross method on a dictionary."""

@@ -1,0 +1,233 @@
+r"""Dictionaries: the system w − Mz = q(mu) solved for its basic variables.
+
+.. math:: \lambda_B = M_B^{-1} q(\mu) + \Lambda \lambda_N, \qquad \Lambda = -M_B^{-1} M_N \qquad [paper, (5)]
+
+Row i and column i belong to pair i. A pair is *in* when its z is basic; the paper's B is the set of
+pairs that are out.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
+
+from pqp.errors import InternalError, NumericalTroubleError
+from pqp.lcp.problem import ParametricLCP, Place, Scaling, scaled_rows, scaling_of
+from pqp.linalg.field import NOISE, RATIONAL, REBUILD_EVERY, Array, Number
+from pqp.linalg.table import FloatTable, Table, Weights, build_table, float_table
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """One dictionary of an LCP: which z are basic, and the table of all coefficients.
+
+    `age` counts the pivots since the table was computed from the data.
+    """
+
+    lcp: ParametricLCP
+    scaling: Scaling
+    basis: frozenset[int]
+    table: Table
+    age: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of pairs."""
+        return self.lcp.size
+
+    @cached_property
+    def bound(self) -> list[bool]:
+        """Which pairs take part in sign conditions: all but free ones."""
+        return [not free for free in self.lcp.free]
+
+    def idle(self, i: int) -> bool:
+        """Tell whether a free pair could not be brought in: its z is held at 0 and its w must vanish."""
+        return not self.bound[i] and i not in self.basis
+
+    def row_signs(self, row: int) -> list[int]:
+        """Return the signs of Λ in one row, 0 in the columns of free pairs, which never move."""
+        signs = self.table.row_signs(row, self.size)
+        return [sign if bound else 0 for sign, bound in zip(signs, self.bound, strict=True)]
+
+    def diagonal_sign(self, i: int) -> int:
+        """Return the sign of Λ_ii."""
+        return self.table.row_signs(i, self.size)[i]
+
+    def value_signs(self, place: Place) -> list[int]:
+        """Return the sign of every basic variable at a place; free basic ones count as 0."""
+        return self._signs(place.weights)
+
+    def slope_signs(self) -> list[int]:
+        """Return the sign of the slope in mu of every basic variable; free basic ones count as 0."""
+        return self._signs([(0, 1)])
+
+    def _signs(self, weights: Weights) -> list[int]:
+        signs = self.table.value_signs(weights, self._terms)
+        return [s if self.bound[i] or self.idle(i) else 0 for i, s in enumerate(signs)]
+
+    @cached_property
+    def _terms(self) -> tuple[Array, Array] | None:
+        """Σ_j |(M_B⁻¹)_ij| |q_j| for constants and slopes: the numbers whose difference a float value is."""
+        if not isinstance(self.table, FloatTable):
+            return None
+        inside = np.array([i in self.basis for i in range(self.size)], dtype=bool)
+        inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
+        inverse += NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
+        parts = [np.abs(q / self.scaling.w) for q in (self.lcp.q0, self.lcp.q1)]
+        constants, slopes = (inverse @ part + np.where(inside, 0.0, part) for part in parts)
+        return constants, slopes
+
+    def value(self, i: int) -> tuple[Number, Number]:
+        """Return constant and slope of the basic variable of pair i, in the units of the problem."""
+        unit = self._unit(i, basic=True)
+        return unit * self.table.entry(i, self.size), unit * self.table.entry(i, self.size + 1)
+
+    def entry(self, row: int, column: int) -> Number:
+        """Return Λ_ij in the units of the problem."""
+        ratio = self._unit(row, basic=True) / self._unit(column, basic=False)
+        return ratio * self.table.entry(row, column)
+
+    def matrix(self) -> Array:
+        """Return Λ in the units of the problem."""
+        indices = range(self.size)
+        return np.array([[self.entry(i, j) for j in indices] for i in indices], dtype=object)
+
+    def z(self) -> tuple[Array, Array]:
+        """Return constant and slope of z: basic entries from the table, zero for the others."""
+        return self._values(lambda i: i in self.basis)
+
+    def w(self) -> tuple[Array, Array]:
+        """Return constant and slope of w."""
+        return self._values(lambda i: i not in self.basis)
+
+    def z_sizes(self) -> tuple[Array, Array]:
+        """Return the size of the terms that a float z is the sum of, for constants and slopes."""
+        units = np.array(
+            [float(self._unit(i, basic=True)) if i in self.basis else 0.0 for i in range(self.size)]
+        )
+        constants, slopes = self._terms if self._terms is not None else (np.zeros(self.size),) * 2
+        return units * constants, units * slopes
+
+    def _values(self, is_basic: Callable[[int], bool]) -> tuple[Array, Array]:
+        zero = self.lcp.field.number(0)
+        parts = [self.value(i) if is_basic(i) else (zero, zero) for i in range(self.size)]
+        array = self.lcp.field.array
+        return array([part[0] for part in parts]), array([part[1] for part in parts])
+
+    def basic_name(self, i: int) -> str:
+        """Return the name of the basic variable of pair i."""
+        return (self.lcp.z_names if i in self.basis else self.lcp.w_names)[i]
+
+    def nonbasic_name(self, i: int) -> str:
+        """Return the name of the nonbasic variable of pair i."""
+        return (self.lcp.w_names if i in self.basis else self.lcp.z_names)[i]
+
+    def pivot(self, indices: Iterable[int]) -> "Dictionary":
+        """Return the dictionary of the basis B ⊕ indices: one index is a diagonal pivot, two an exchange."""
+        chosen = sorted(set(indices))
+        if len(chosen) == 1:
+            table = self.table.exchange(chosen[0], chosen[0])
+        else:
+            r, s = chosen
+            order = list(range(self.size))
+            order[r], order[s] = s, r
+            table = self.table.exchange(r, s).exchange(s, r).permuted(order)
+        return self._refreshed(
+            Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1)
+        )
+
+    def fresh(self) -> "Dictionary":
+        """Return the same dictionary computed from the data; exact tables are always fresh."""
+        if self.lcp.field is RATIONAL or self.age == 0:
+            return self
+        return rebuilt(self.lcp, self.scaling, self.basis)
+
+    @staticmethod
+    def _refreshed(dictionary: "Dictionary") -> "Dictionary":
+        return dictionary.fresh() if dictionary.age >= REBUILD_EVERY else dictionary
+
+    def _unit(self, i: int, basic: bool) -> Number:
+        scale: Number = (self.scaling.z if (i in self.basis) == basic else self.scaling.w)[i]
+        return scale
+
+
+def first_dictionary(lcp: ParametricLCP) -> Dictionary:
+    """Return the dictionary with every w basic: Λ = M."""
+    scaling = scaling_of(lcp)
+    return Dictionary(lcp, scaling, frozenset(), build_table(scaled_rows(lcp, scaling), lcp.field))
+
+
+def dictionary_of(lcp: ParametricLCP, basis: Iterable[int]) -> Dictionary:
+    """Return the dictionary of a given basis."""
+    if lcp.field is not RATIONAL:
+        return rebuilt(lcp, scaling_of(lcp), frozenset(basis))
+    dictionary, missing = first_dictionary(lcp), set(basis)
+    while missing:
+        chosen = _next_pivot(dictionary, missing)
+        dictionary, missing = dictionary.pivot(chosen), missing - chosen
+    return dictionary
+
+
+def rebuilt(lcp: ParametricLCP, scaling: Scaling, basis: frozenset[int]) -> Dictionary:
+    """Return a float dictionary computed from the data by one LU factorisation of M_B."""
+    rows = np.asarray(scaled_rows(lcp, scaling), dtype=float)
+    k = lcp.size
+    inside = np.array([i in basis for i in range(k)], dtype=bool)
+    identity = np.eye(k)
+    basic = np.where(inside[None, :], -rows[:, :k], identity)
+    nonbasic = np.where(inside[None, :], identity, -rows[:, :k])
+    table = _solve(basic, np.column_stack([-nonbasic, rows[:, k:]])) if k else rows
+    return Dictionary(lcp, scaling, basis, float_table(table, lcp.field))
+
+
+def _solve(matrix: Array, right: Array) -> Array:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)  # a singular basis shows below, as infinities
+            solution = lu_solve(lu_factor(matrix, check_finite=True), right)
+    except (LinAlgError, ValueError) as error:
+        raise NumericalTroubleError(f"a basis could not be factorised in float64 ({error})") from None
+    if not np.isfinite(solution).all():
+        raise NumericalTroubleError('a basis is singular in float64; use arithmetic="exact"')
+    return np.asarray(solution)
+
+
+def _next_pivot(dictionary: Dictionary, missing: set[int]) -> set[int]:
+    """Return one or two of the missing pairs that can be brought in next."""
+    for i in sorted(missing):
+        if dictionary.table.entry(i, i) != 0:
+            return {i}
+    for i in sorted(missing):
+        for j in sorted(missing):
+            if dictionary.table.entry(i, j) != 0 and dictionary.table.entry(j, i) != 0:
+                return {i, j}
+    raise InternalError(f"the pairs {sorted(missing)} do not complete a basis")
+
+
+def with_free_pairs_in(dictionary: Dictionary) -> Dictionary:
+    """Return the dictionary after the block pivot that brings in free pairs, as many as can be.
+
+    Free variables and equality multipliers never leave again. A free pair that stays out has a
+    zero row and column: nothing determines its z, and its w must vanish by itself.
+    """
+    candidates = [i for i in range(dictionary.size) if not dictionary.bound[i]]
+    while found := _entering(dictionary, [i for i in candidates if i not in dictionary.basis]):
+        dictionary = dictionary.pivot(found)
+    return dictionary
+
+
+def _entering(dictionary: Dictionary, waiting: list[int]) -> set[int] | None:
+    """Return a pivot that brings in a waiting pair: alone, with another waiting one, or with any other."""
+    rows = {i: dictionary.table.row_signs(i, dictionary.size) for i in waiting}
+    for i in waiting:
+        if rows[i][i] != 0:
+            return {i}
+    for i in waiting:
+        partners = [j for j in waiting if rows[i][j] != 0]
+        partners += [j for j in range(dictionary.size) if dictionary.bound[j] and rows[i][j] != 0]
+        if partners:
+            return {i, partners[0]}
+    return None

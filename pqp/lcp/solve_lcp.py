@@ -1,0 +1,127 @@
+"""The criss-cross method on its own: `solve_lcp` for any linear complementarity problem."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from pqp.errors import InternalError, NumericalTroubleError, ProblemError
+from pqp.lcp.crisscross import RULES, Broken, Cycled, Infeasible, Outcome, Solved, criss_cross
+from pqp.lcp.dictionary import Dictionary, first_dictionary
+from pqp.lcp.log import Pivot, PivotLog
+from pqp.lcp.problem import ParametricLCP, Place, spread, unnamed_lcp
+from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
+from pqp.linalg.field import (
+    DELICATE,
+    FIELDS,
+    FLOAT,
+    RATIONAL,
+    Arithmetic,
+    Array,
+    as_numbers,
+    entry_name,
+    infinite,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LCPAnswer:
+    """What the criss-cross method found out about w = Mz + q, w ≥ 0, z ≥ 0, wᵀz = 0.
+
+    "solved": z and w. "infeasible": `farkas` t ≥ 0 with Mᵀt ≤ 0 and tᵀq < 0, so no w, z ≥ 0 satisfy
+    the equations at all. "not sufficient": `witness` proves that M is outside the class the method
+    is made for. Both proofs are exact rationals in either arithmetic.
+    """
+
+    status: Literal["solved", "infeasible", "not sufficient"]
+    log: PivotLog
+    z: Array | None = None
+    w: Array | None = None
+    farkas: Array | None = None
+    witness: NotSufficient | None = None
+
+    def __repr__(self) -> str:
+        return f"LCPAnswer({self.status!r}, {len(self.log)} pivots)"
+
+
+def solve_lcp(M: Any, q: Any, arithmetic: Arithmetic = "exact", rule: str = "least-index") -> LCPAnswer:
+    """Solve w = Mz + q, w ≥ 0, z ≥ 0, wᵀz = 0 by the criss-cross method; it always ends.
+
+    >>> solve_lcp([[2, 1], [1, 2]], [-5, -6]).z
+    array([Fraction(4, 3), Fraction(7, 3)], dtype=object)
+    >>> solve_lcp([[0, -1], [1, 0]], [1, -1])
+    LCPAnswer('solved', 1 pivots)
+    >>> solve_lcp([[-1]], [-1])
+    LCPAnswer('infeasible', 0 pivots)
+    """
+    if arithmetic not in FIELDS or rule not in RULES:
+        raise ProblemError(
+            f"arithmetic must be one of {[*FIELDS]} and rule one of {[*RULES]}, got {arithmetic!r}, {rule!r}"
+        )
+    M, q = _checked(M, q)
+    lcp, exact = (_lcp(M, q, FIELDS[name]) for name in (arithmetic, "exact"))
+    pivots, outcome = run(criss_cross(first_dictionary(lcp), Place(0), replace(RULES[rule], paper=False)))
+    log = PivotLog(tuple(pivots))
+    if isinstance(outcome, Solved):
+        return _solved(outcome.dictionary, exact, log)
+    if isinstance(outcome, Infeasible):
+        return _infeasible(exact, outcome, log)
+    return _not_sufficient(exact, outcome, log)
+
+
+def run(steps: Generator[Pivot, None, Outcome]) -> tuple[list[Pivot], Outcome]:
+    """Return all pivots of the criss-cross method and its outcome."""
+    pivots: list[Pivot] = []
+    while True:
+        try:
+            pivots.append(next(steps))
+        except StopIteration as stop:
+            return pivots, stop.value
+
+
+def _checked(M: Any, q: Any) -> tuple[Array, Array]:
+    matrix, vector = as_numbers(M, "M"), as_numbers(q, "q")
+    if vector.ndim != 1 or matrix.shape != (len(vector), len(vector)):
+        raise ProblemError(
+            f"M must be k x k and q have k entries, got shapes {matrix.shape} and {vector.shape}"
+        )
+    for name, values in (("M", matrix), ("q", vector)):
+        for index in np.argwhere(infinite(values))[:1]:
+            raise ProblemError(f"{entry_name(name, index)} is {values[tuple(index)]}: it must be finite")
+    return matrix, vector
+
+
+def _lcp(M: Array, q: Array, field: Any) -> ParametricLCP:
+    return unnamed_lcp(field.array(M), field.array(q), field.array(0 * q), field)
+
+
+def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPAnswer:
+    is_delicate = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > DELICATE
+    if is_delicate and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
+        raise _trouble(dictionary, "the solution is not confirmed in exact arithmetic")
+    z = dictionary.z()[0]
+    zero = dictionary.lcp.field.number(0)
+    w = [zero if i in dictionary.basis else dictionary.value(i)[0] for i in range(dictionary.size)]
+    return LCPAnswer("solved", log, z=z, w=dictionary.lcp.field.array(w))
+
+
+def _infeasible(exact: ParametricLCP, outcome: Infeasible, log: PivotLog) -> LCPAnswer:
+    t = row_vector(exact, outcome.dictionary.basis, outcome.row)
+    if is_obstruction(exact, t) and t @ exact.q0 < 0:
+        return LCPAnswer("infeasible", log, farkas=t)
+    raise _trouble(outcome.dictionary, "an infeasible row is not confirmed in exact arithmetic")
+
+
+def _not_sufficient(exact: ParametricLCP, outcome: Broken | Cycled, log: PivotLog) -> LCPAnswer:
+    bases = outcome.bases if isinstance(outcome, Cycled) else (outcome.dictionary.basis,)
+    witness = disprove_sufficiency(exact, bases, exact.q0)
+    if witness is not None:
+        return LCPAnswer("not sufficient", log, witness=witness)
+    raise _trouble(outcome.dictionary, "the method broke down, but M was not shown to lack sufficiency")
+
+
+def _trouble(dictionary: Dictionary, what: str) -> Exception:
+    if dictionary.lcp.field is RATIONAL:
+        return InternalError(what)
+    return NumericalTroubleError(f'{what}: round-off; use arithmetic="exact"')

@@ -1,0 +1,1 @@
+"""Numbers, matrices and the structure of a Hessian."""

@@ -1,0 +1,115 @@
+"""Matrices as data: dense or sparse, checked once, in either arithmetic.
+
+A sparse matrix stays one: a `scipy.sparse.csr_array` of int64 or float64 without duplicates or stored zeros.
+"""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy.sparse import csr_array, eye, issparse
+
+from pqp.errors import ProblemError
+from pqp.linalg.field import EXACT_INTEGERS, Array, as_numbers, exact_array, float_array, infinite
+
+# A numpy array or a csr_array: both know shape, @, .T and row slices.
+MatrixData: TypeAlias = Any
+
+
+def as_matrix(values: Any, name: str) -> MatrixData:
+    """Return a matrix of finite numbers as a read-only array, or csr_array if it was sparse.
+
+    >>> as_matrix([[1, 2]], "A")
+    array([[1, 2]])
+    >>> as_matrix(csr_array([[0, np.inf]]), "A")
+    Traceback (most recent call last):
+    pqp.errors.ProblemError: A[0, 1] is inf: entries of A must be finite
+    """
+    matrix: MatrixData = _as_csr(values, name) if issparse(values) else as_numbers(values, name)
+    if matrix.ndim != 2:
+        raise ProblemError(f"{name} must be a matrix, got shape {matrix.shape}")
+    unbounded = infinite(matrix.data if is_sparse(matrix) else matrix)
+    if unbounded.any():
+        i, j = _places(matrix, unbounded)[0]
+        raise ProblemError(f"{name}[{i}, {j}] is {matrix[i, j]}: entries of {name} must be finite")
+    return matrix
+
+
+def is_sparse(matrix: MatrixData) -> bool:
+    """Tell whether a matrix is kept sparse."""
+    return bool(issparse(matrix))
+
+
+def identity(size: int) -> MatrixData:
+    """Return the identity, sparse and in integers."""
+    return _frozen(csr_array(eye(size, dtype=np.int64, format="csr")))
+
+
+def float_matrix(matrix: MatrixData) -> MatrixData:
+    """Return the same matrix in float64, read-only; rows of a dense one lie in one piece."""
+    if is_sparse(matrix):
+        return _frozen(csr_array(matrix, dtype=float))
+    dense = np.ascontiguousarray(float_array(matrix))
+    dense.flags.writeable = False
+    return dense
+
+
+def dense_matrix(matrix: MatrixData) -> Array:
+    """Return the same matrix as an array."""
+    return matrix.toarray() if is_sparse(matrix) else matrix
+
+
+def exact_matrix(matrix: MatrixData) -> Array:
+    """Return the same matrix as an array of Fractions."""
+    return exact_array(dense_matrix(matrix))
+
+
+def given_exactly(matrix: MatrixData) -> bool:
+    """Tell whether a matrix was given in integers or rationals rather than in floats."""
+    return bool(matrix.dtype.kind != "f")
+
+
+def block_of(P: MatrixData, rows: Array, columns: Array) -> Array:
+    """Return a dense part of a matrix."""
+    if is_sparse(P):
+        return P[rows][:, columns].toarray()
+    if 8 * len(columns) < P.shape[1]:
+        return P[rows[:, None], columns]  # few entries: whole rows are not worth copying
+    return P[rows].take(columns, axis=1)
+
+
+def diagonal_block(diagonal: Array, rows: Array, columns: Array) -> Array:
+    """Return a dense part of a diagonal matrix."""
+    return np.where(np.equal.outer(rows, columns), diagonal[columns], 0.0)
+
+
+def _as_csr(values: Any, name: str) -> MatrixData:
+    if values.ndim != 2:
+        raise ProblemError(f"{name} must be a matrix, got shape {values.shape}")
+    given, kind = values.tocoo(), values.dtype.kind
+    if kind not in "bif" or (kind == "i" and _largest(given.data) > EXACT_INTEGERS):
+        return as_numbers(values.toarray(), name)  # long integers become Fractions, which are kept dense
+    entries = given.data.astype(float if kind == "f" else np.int64)
+    matrix = csr_array((entries, (given.row, given.col)), shape=given.shape)
+    matrix.eliminate_zeros()
+    if np.isnan(matrix.data).any():
+        i, j = _places(matrix, np.isnan(matrix.data))[0]
+        raise ProblemError(f"{name}[{i}, {j}] is NaN: every entry must be a number")
+    return _frozen(matrix)
+
+
+def _places(matrix: MatrixData, chosen: Array) -> Array:
+    """Return the places of chosen entries, those of a csr_array in the order it stores them."""
+    if not is_sparse(matrix):
+        return np.argwhere(chosen)
+    coordinates = matrix.tocoo()
+    return np.column_stack([coordinates.row[chosen], coordinates.col[chosen]])
+
+
+def _largest(entries: Array) -> float:
+    return float(np.max(np.abs(entries.astype(float)), initial=0.0))
+
+
+def _frozen(matrix: MatrixData) -> MatrixData:
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.flags.writeable = False
+    return matrix

@@ -1,0 +1,195 @@
+"""Tables of numbers that can be pivoted, in float64 and in integers over one common denominator.
+
+A table is the array T of a linear system  basic = T · (nonbasic, 1, mu): one row a basic variable, one
+column a nonbasic variable, then one column for the constant and one for mu.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any, Protocol
+
+import numpy as np
+from flint import fmpz, fmpz_mat
+
+from pqp.errors import InternalError
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, fraction
+
+# A value in symbolic position is the first nonzero of  a·constant + b·slope  over these pairs (a, b).
+Weights = Sequence[tuple[Number, Number]]
+
+
+class Table(Protocol):
+    """What the dictionary needs of a table."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    def entry(self, row: int, column: int) -> Number:
+        """One number of the table."""
+
+    def row_signs(self, row: int, count: int) -> list[int]:
+        """The signs of the first `count` entries of a row."""
+
+    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+        """The sign of every basic variable, its last two columns weighted; `terms` matter to float only."""
+
+    def exchange(self, row: int, column: int) -> "Table":
+        """The table after the basic variable of a row and the nonbasic one of a column trade places."""
+
+    def permuted(self, order: Sequence[int]) -> "Table":
+        """The table with rows and columns in another order; the last two columns stay last."""
+
+
+@dataclass(frozen=True, eq=False)
+class FloatTable:
+    """A table in float64; what is below `zero`, beside the numbers it is made of, is 0."""
+
+    values: Array
+    zero: float = FLOAT.zero
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def entry(self, row: int, column: int) -> float:
+        """One number of the table."""
+        return float(self.values[row, column])
+
+    def row_signs(self, row: int, count: int) -> list[int]:
+        """The signs of a row; an entry below `zero` of the row's largest, or of 1, is 0."""
+        entries = self.values[row, :count]
+        scale = max(1.0, float(np.max(np.abs(entries), initial=0.0)))
+        return _signs(entries, np.full(count, self.zero * scale))
+
+    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+        """The sign of every basic variable; below `zero` of the terms it is the sum of it is 0."""
+        constants, slopes = np.maximum(1.0, np.abs(self.values[:, -2:])).T if terms is None else terms
+        result = np.zeros(len(self.values), dtype=int)
+        for a, b in weights:
+            values = float(a) * self.values[:, -2] + float(b) * self.values[:, -1]
+            signs = _signs(values, self.zero * (abs(float(a)) * constants + abs(float(b)) * slopes))
+            result = np.where(result == 0, signs, result)
+        return [int(sign) for sign in result]
+
+    def exchange(self, row: int, column: int) -> "FloatTable":
+        """The table after one pivot, in O(rows · columns)."""
+        pivot = self.values[row, column]
+        pivot_row, pivot_column = self.values[row].copy(), self.values[:, column] / pivot
+        values = self.values - np.outer(pivot_column, pivot_row)
+        values[row] = -pivot_row / pivot
+        values[:, column] = pivot_column
+        values[row, column] = 1.0 / pivot
+        return FloatTable(values, self.zero)
+
+    def permuted(self, order: Sequence[int]) -> "FloatTable":
+        """The table with rows and columns in another order."""
+        return FloatTable(self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))], self.zero)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTable:
+    """A table of integers over one positive common denominator.
+
+    Pivots are fraction-free: every division is exact, and entries stay minors of the first table
+    (Edmonds 1967, Bareiss 1968), so they grow linearly in bits with the number of pivots.
+    """
+
+    numerators: Any
+    denominator: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.numerators.nrows(), self.numerators.ncols()
+
+    def entry(self, row: int, column: int) -> Fraction:
+        """One number of the table."""
+        return Fraction(int(self.numerators[row, column]), int(self.denominator))
+
+    def row_signs(self, row: int, count: int) -> list[int]:
+        """The signs of the first `count` entries of a row."""
+        entries = (self.numerators[row, j] for j in range(count))
+        return [(entry > 0) - (entry < 0) for entry in entries]
+
+    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+        """The sign of every basic variable, its last two columns weighted."""
+        whole = [_integers(pair) for pair in weights]
+        rows, columns = self.shape
+        return [
+            _lex_sign(self.numerators[i, columns - 2], self.numerators[i, columns - 1], whole)
+            for i in range(rows)
+        ]
+
+    def exchange(self, row: int, column: int) -> "ExactTable":
+        """The table after one fraction-free pivot."""
+        rows, columns = self.shape
+        T, pivot = self.numerators, self.numerators[row, column]
+        pivot_row = fmpz_mat(1, columns, [T[row, j] for j in range(columns)])
+        pivot_column = fmpz_mat(rows, 1, [T[i, column] for i in range(rows)])
+        result = (T * pivot - pivot_column * pivot_row) / self.denominator
+        for j in range(columns):
+            result[row, j] = -pivot_row[0, j]
+        for i in range(rows):
+            result[i, column] = pivot_column[i, 0]
+        result[row, column] = self.denominator
+        return ExactTable(result, pivot) if pivot > 0 else ExactTable(-result, -pivot)
+
+    def permuted(self, order: Sequence[int]) -> "ExactTable":
+        """The table with rows and columns in another order."""
+        columns = _with_right_hand_side(order, self.shape[1])
+        entries = [self.numerators[i, j] for i in order for j in columns]
+        return ExactTable(fmpz_mat(len(order), len(columns), entries), self.denominator)
+
+
+def float_table(values: Array, field: Field = FLOAT) -> FloatTable:
+    """Return a float table of the given numbers."""
+    return FloatTable(np.array(values, dtype=float), field.zero)
+
+
+def exact_table(values: Array) -> ExactTable:
+    """Return an exact table of whole numbers; scale rows first, or fraction-free divisions would leave rests.
+
+    >>> exact_table(np.array([[2, 3], [1, 4]])).exchange(0, 0).entry(0, 0)
+    Fraction(1, 2)
+    """
+    integers = [fmpz(_whole(number)) for number in np.asarray(values).flat]
+    rows, columns = np.shape(values)
+    return ExactTable(fmpz_mat(rows, columns, integers), fmpz(1))
+
+
+def build_table(values: Array, field: Field) -> Table:
+    """Return a table in the given arithmetic."""
+    return exact_table(values) if field is RATIONAL else float_table(values, field)
+
+
+def _signs(values: Array, noise: Array) -> list[int]:
+    return [int(sign) for sign in np.where(np.abs(values) > noise, np.sign(values), 0)]
+
+
+def _lex_sign(constant: Any, slope: Any, weights: Sequence[tuple[int, int]]) -> int:
+    for a, b in weights:
+        if value := a * constant + b * slope:
+            return 1 if value > 0 else -1
+    return 0
+
+
+def _whole(number: Any) -> int:
+    value = fraction(number)
+    if value.denominator != 1:
+        raise InternalError(f"an exact table starts from whole numbers, got {value}")
+    return value.numerator
+
+
+def _integers(pair: tuple[Number, Number]) -> tuple[int, int]:
+    """Return the pair times its common denominator, which leaves signs as they are."""
+    a, b = (Fraction(number) for number in pair)
+    common = lcm(a.denominator, b.denominator)
+    return int(a * common), int(b * common)
+
+
+def _with_right_hand_side(order: Sequence[int], columns: int) -> list[int]:
+    return [*order, columns - 2, columns - 1]

@@ -1,0 +1,257 @@
+"""Convexity: is a symmetric matrix positive semidefinite, and if not, along which direction?
+
+Float64 decides where it is clear; exact pivots decide the rest where the data are exact. A large sparse
+matrix is decided by the signs of the pivots of a sparse factorisation, without being made dense; exactly only
+when exact arithmetic is asked for.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import splu, spsolve_triangular
+
+from pqp.errors import NotConvexError, ProblemError
+from pqp.linalg.field import CONVEX_SLACK, EXACT_INTEGERS, Array, float_array, shown
+from pqp.linalg.matrices import (
+    MatrixData,
+    as_matrix,
+    dense_matrix,
+    exact_matrix,
+    float_matrix,
+    given_exactly,
+    identity,
+    is_sparse,
+)
+from pqp.linalg.table import ExactTable, exact_table
+
+# Sparse matrices of more rows are decided by a sparse factorisation: dense eigenvalues take seconds here.
+LARGEST_DENSE = 2000
+
+
+def as_convex(values: Any, name: str) -> MatrixData:
+    """Return a matrix, dense or sparse, that is square, symmetric and positive semidefinite, or raise.
+
+    >>> as_convex([[1, 2], [3, 4]], "P")
+    Traceback (most recent call last):
+    pqp.errors.ProblemError: P must be symmetric, but P[0, 1] = 2 and P[1, 0] = 3; ...
+    """
+    matrix = as_matrix(values, name)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ProblemError(f"{name} must be square, got shape {matrix.shape}")
+    _require_symmetric(matrix, name)
+    require_convex(matrix, name, exactly=is_decided_exactly(matrix))
+    return matrix
+
+
+def is_decided_exactly(matrix: MatrixData) -> bool:
+    """Tell whether `as_convex` uses exact arithmetic: for integers and Fractions, unless many and sparse."""
+    return given_exactly(matrix) and not _is_large(matrix)
+
+
+def require_convex(values: MatrixData, name: str, exactly: bool) -> None:
+    """Raise `NotConvexError` unless a symmetric matrix is positive semidefinite.
+
+    Eigenvalues down to -`CONVEX_SLACK` times the largest pass for round-off; `exactly`, they do not.
+
+    >>> require_convex(np.array([[1, 1], [1, 1]]), "P", exactly=True)
+    """
+    if is_diagonal(values):
+        _require_nonnegative_diagonal(values.diagonal(), name)
+    elif _is_dominant(values):
+        return
+    elif _is_large(values):
+        _require_convex_sparse(values, name, exactly)
+    else:
+        _require_convex_dense(dense_matrix(values), name, exactly)
+
+
+def negative_direction(matrix: MatrixData) -> tuple[Array, Any] | None:
+    r"""Return d and :math:`d^\top P d < 0`, decided exactly, or None if P is positive semidefinite.
+
+    Principal pivots on nonzero diagonal entries leave the Schur complement of the rest; P is
+    positive semidefinite if and only if no pivot is negative and the complement ends as zero.
+
+    >>> negative_direction(np.array([[1, 2], [2, 1]]))
+    (array([Fraction(-2, 1), Fraction(1, 1)], dtype=object), Fraction(-3, 1))
+    >>> negative_direction(np.array([[1, 1], [1, 1]])) is None
+    True
+    """
+    P = exact_matrix(matrix)
+    table, rest = exact_table(P * lcm(*(entry.denominator for entry in P.flat), 1)), list(range(len(P)))
+    while rest:
+        pivot = next((i for i in rest if table.entry(i, i) != 0), None)
+        if pivot is None or table.entry(pivot, pivot) < 0:
+            break
+        table = table.exchange(pivot, pivot)
+        rest.remove(pivot)
+    d = _direction_in(table, rest, len(P))
+    return None if d is None else (d, d @ P @ d)
+
+
+def is_diagonal(values: MatrixData) -> bool:
+    """Tell whether a sparse matrix has no entry off its diagonal; a dense one is not asked."""
+    return is_sparse(values) and bool(values.nnz == np.count_nonzero(values.diagonal()))
+
+
+def _is_large(values: MatrixData) -> bool:
+    return is_sparse(values) and bool(values.shape[0] > LARGEST_DENSE)
+
+
+def _direction_in(table: ExactTable, rest: Sequence[int], size: int) -> Array | None:
+    """Return a direction of negative curvature of the Schur complement, extended to all variables."""
+    for i in rest:
+        if table.entry(i, i) < 0:
+            return _extended(table, rest, {i: 1}, size)
+        for j in rest:
+            if table.entry(i, i) == table.entry(j, j) == 0 != table.entry(i, j):
+                return _extended(table, rest, {i: 1, j: -1 if table.entry(i, j) > 0 else 1}, size)
+    return None
+
+
+def _extended(table: ExactTable, rest: Sequence[int], partial: dict[int, int], size: int) -> Array:
+    direction = np.array([Fraction(partial.get(i, 0)) for i in range(size)], dtype=object)
+    for i in set(range(size)) - set(rest):
+        direction[i] = sum((table.entry(i, j) * weight for j, weight in partial.items()), Fraction(0))
+    return direction
+
+
+def _require_symmetric(values: MatrixData, name: str) -> None:
+    """Raise with the worst pair unless a matrix, dense or sparse, is its own transpose."""
+    if is_sparse(values):
+        gap = abs(values - values.T).tocoo()
+        if not gap.data.any():
+            return
+        worst = int(np.argmax(gap.data))
+        i, j = int(gap.row[worst]), int(gap.col[worst])
+    else:
+        if (values == values.T).all():
+            return
+        dense_gap = np.abs(float_array(values - values.T))
+        i, j = (int(k) for k in np.unravel_index(int(np.argmax(dense_gap)), dense_gap.shape))
+    raise ProblemError(
+        f"{name} must be symmetric, but {name}[{i}, {j}] = {values[i, j]} and "
+        f"{name}[{j}, {i}] = {values[j, i]}; ({name} + {name}.T) / 2 gives the same objective"
+    )
+
+
+def _require_nonnegative_diagonal(diagonal: Array, name: str) -> None:
+    for i in np.flatnonzero(diagonal < 0)[:1]:
+        d = np.zeros(len(diagonal))
+        d[i] = 1.0
+        raise _not_convex(name, d, diagonal[i])
+
+
+def _is_dominant(values: MatrixData) -> bool:
+    """Tell whether integers show by themselves that every diagonal entry outweighs its row: Gershgorin."""
+    if values.dtype.kind != "i" or 0 in values.shape:
+        return False
+    sizes = np.asarray(abs(values).astype(float).sum(axis=1)).ravel()
+    return bool(sizes.max() <= EXACT_INTEGERS and (2 * values.diagonal() >= sizes).all())
+
+
+def _require_convex_dense(values: Array, name: str, exactly: bool) -> None:
+    if _is_clearly_convex(values, exactly):
+        return
+    eigenvalues, vectors = _eigen(values)
+    slack = CONVEX_SLACK * float(np.max(np.abs(eigenvalues)))
+    if eigenvalues[0] > slack:
+        return
+    if exactly:
+        _require_no_direction(values, name)
+    elif eigenvalues[0] < -slack:
+        raise _not_convex(name, vectors[:, 0], float(eigenvalues[0]))
+
+
+def _require_no_direction(values: MatrixData, name: str) -> None:
+    found = negative_direction(values)
+    if found is not None:
+        raise _not_convex(name, *found)
+
+
+def _is_clearly_convex(values: Array, exactly: bool) -> bool:
+    """Tell whether Cholesky succeeds with room to spare: much faster than eigenvalues.
+
+    The largest diagonal entry is at most the largest eigenvalue, the largest row sum at least.
+    """
+    try:
+        matrix = np.array(float_array(values))
+        with np.errstate(all="ignore"):
+            room = -np.max(np.abs(matrix).sum(axis=1)) if exactly else np.max(np.diag(matrix))
+            matrix[np.diag_indices_from(matrix)] += CONVEX_SLACK * room
+            return bool(np.isfinite(np.diag(np.linalg.cholesky(matrix))).all())
+    except (ProblemError, ValueError, np.linalg.LinAlgError):  # beyond float64, without rows, not definite
+        return False
+
+
+def _eigen(values: Array) -> tuple[Array, Array]:
+    """Return eigenvalues and vectors in float64; all zero, hence unclear, where float64 cannot hold P."""
+    try:
+        matrix = float_array(values)
+    except ProblemError:
+        matrix = np.zeros(values.shape)
+    return np.linalg.eigh(matrix) if values.size else (np.zeros(1), np.zeros((0, 1)))
+
+
+def _require_convex_sparse(values: MatrixData, name: str, exactly: bool) -> None:
+    """Raise unless P + slack is definite; exactly: unless P - slack is, or exact pivots find nothing."""
+    matrix = float_matrix(values)
+    slack = CONVEX_SLACK * float(abs(matrix).sum(axis=1).max())
+    if exactly and _is_definite(_factored(matrix, -slack)):
+        return
+    factor = _factored(matrix, slack)
+    if not _is_definite(factor):
+        d = _worst_direction(factor, name)
+        raise _not_convex(name, d, _negative(float(d @ (matrix @ d)), name))
+    if exactly:
+        _require_no_direction(values, name)
+
+
+def _factored(matrix: MatrixData, shift: float) -> Any:
+    """Return P + shift = L U with every pivot taken from the diagonal, or None if one is zero."""
+    shifted = (matrix + shift * identity(matrix.shape[0])).tocsc()
+    try:
+        factor = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:  # exactly singular
+        return None
+    return factor if (factor.perm_r == factor.perm_c).all() else None
+
+
+def _is_definite(factor: Any) -> bool:
+    """Tell whether all pivots are positive; round-off is then as small as in Cholesky's method."""
+    return factor is not None and bool((factor.U.diagonal() > 0).all())
+
+
+def _worst_direction(factor: Any, name: str) -> Array:
+    """Return the d with Lᵀd = e at the least pivot of L D Lᵀ: its curvature is that pivot."""
+    if factor is None:
+        raise ProblemError(_undecided(name))
+    unit = np.zeros(factor.shape[0])
+    unit[int(np.argmin(factor.U.diagonal()))] = 1.0
+    d = spsolve_triangular(factor.L.T.tocsr(), unit, lower=False, unit_diagonal=True)
+    return np.asarray(d[factor.perm_c] / np.linalg.norm(d))
+
+
+def _negative(curvature: float, name: str) -> float:
+    if not curvature < 0:
+        raise ProblemError(_undecided(name))
+    return curvature
+
+
+def _undecided(name: str) -> str:
+    return (
+        f"{name} must be positive semidefinite, which round-off leaves open for this large sparse matrix; "
+        f"hand over its factor instead: pqp.Gram(F) for F Fᵀ"
+    )
+
+
+def _not_convex(name: str, direction: Array, curvature: Any) -> NotConvexError:
+    listed = ", ".join(shown(entry) for entry in direction[:8]) + (", ..." if len(direction) > 8 else "")
+    message = (
+        f"{name} must be positive semidefinite, but along d = ({listed}) the curvature dᵀ{name}d is "
+        f"{shown(curvature)}. If {name} is a rounded Gram matrix of deficient rank, hand over its factor "
+        f"instead: pqp.Gram(F) for F Fᵀ"
+    )
+    return NotConvexError(message, direction, curvature)

@@ -1,0 +1,359 @@
+"""Factors: Hessians known by less than their entries, which stay convex and never grow to n × n.
+
+Hessians: a matrix, or a factor that keeps a singular matrix exactly convex and a large one small.
+
+Engines know P in float64 by `product`, `times`, `block` and `diagonal`; none of them forms an n × n matrix
+that was not given as one.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pqp.errors import ProblemError
+from pqp.linalg.field import (
+    FLOAT,
+    Array,
+    Field,
+    as_numbers,
+    exact_array,
+    exact_product,
+    float_array,
+    infinite,
+)
+from pqp.linalg.kernels import product_of
+from pqp.linalg.matrices import (
+    MatrixData,
+    as_matrix,
+    block_of,
+    dense_matrix,
+    diagonal_block,
+    exact_matrix,
+    float_matrix,
+    is_sparse,
+)
+from pqp.linalg.structure import (
+    GROUPED,
+    Part,
+    factored_part,
+    grouped_block,
+    paired_part,
+    part_of,
+    sparse_factor_part,
+)
+from pqp.model.convexity import as_convex, is_decided_exactly, is_diagonal, require_convex
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Gram:
+    """The matrix F Fᵀ, or F diag(w) Fᵀ + diag(d) with w, d ≥ 0, exactly positive semidefinite in any rank.
+
+    F may be sparse. A wide dense F is multiplied out once in float64: the product is the smaller one. Weights
+    w of columns say exactly what a factor with their roots could not: of 1/3, or of 2.
+
+    >>> from pqp.linalg.field import RATIONAL
+    >>> Gram([[1], [2]]).matrix(RATIONAL).astype(int)
+    array([[1, 2],
+           [2, 4]])
+    >>> Gram([[1], [2]], diagonal=[0, 5]).diagonal()
+    array([1., 9.])
+    >>> Gram([[1, 1], [2, 0]], weights=[3, 2]).matrix(RATIONAL).astype(int)
+    array([[ 5,  6],
+           [ 6, 12]])
+    """
+
+    F: MatrixData
+    d: Array | None
+    w: Array | None
+
+    def __init__(self, F: Any, diagonal: Any = None, weights: Any = None) -> None:
+        factor = as_matrix(F, "F")
+        rows, columns = factor.shape
+        object.__setattr__(self, "F", factor)
+        object.__setattr__(self, "d", _nonnegative(diagonal, rows, "diagonal", "rows"))
+        object.__setattr__(self, "w", _nonnegative(weights, columns, "weights", "columns"))
+
+    @property
+    def size(self) -> int:
+        """The number of variables."""
+        return int(self.F.shape[0])
+
+    @cached_property
+    def _factor(self) -> MatrixData:
+        """A factor of P less its diagonal part in float64, its columns multiplied by roots of weights."""
+        F = float_matrix(self.F)
+        if self.w is None:
+            return F
+        roots = np.sqrt(float_array(self.w))
+        return F.multiply(roots).tocsr() if is_sparse(F) else F * roots
+
+    @cached_property
+    def _transposed(self) -> MatrixData:
+        return self._factor.T.tocsr() if is_sparse(self._factor) else self._factor.T
+
+    @cached_property
+    def _expanded(self) -> Array | None:
+        """F Fᵀ + diag(d) where that is not much larger than F: a column of it is a product saved."""
+        rows, columns = self.F.shape
+        return self.matrix(FLOAT) if 2 * columns >= rows and not is_sparse(self.F) else None
+
+    @cached_property
+    def _added(self) -> Array:
+        return np.zeros(self.size) if self.d is None else float_array(self.d)
+
+    @cached_property
+    def part(self) -> Part:
+        """P as compiled code takes it."""
+        if self._expanded is not None:
+            return part_of(self._expanded)
+        added = self._added if self.d is not None else np.empty(0)
+        if is_sparse(self._factor):
+            return sparse_factor_part(self._factor, np.ones(self._factor.shape[1]), added)
+        return factored_part(self._factor, self._factor, added)
+
+    def product(self, indices: Array, values: Array) -> Array:
+        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
+        return product_of(self.part, self.size, indices, values)
+
+    def times(self, vector: Array) -> Array:
+        """Return P @ vector in float64, for a vector or a block of them."""
+        if self._expanded is not None:
+            return self._expanded @ vector
+        product = self._factor @ (self._transposed @ vector)
+        return product if self.d is None else product + (self._added * vector.T).T
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in float64."""
+        if self._expanded is not None:
+            return block_of(self._expanded, rows, columns)
+        if self.part.kind == GROUPED:
+            return grouped_block(self.part, rows, columns)
+        product = dense_matrix(self._factor[rows] @ self._factor[columns].T)
+        return product if self.d is None else product + diagonal_block(self._added, rows, columns)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        F = self._factor
+        squares = F.multiply(F).sum(axis=1) if is_sparse(F) else np.einsum("ij,ij->i", F, F)
+        return np.asarray(squares).ravel() + self._added
+
+    def matrix(self, field: Field) -> Array:
+        """Return the entries in the given arithmetic."""
+        if field is FLOAT:
+            return dense_matrix(self._factor @ self._factor.T) + np.diag(self._added)
+        everything = np.arange(self.size)
+        return self.exact_block(everything, everything)
+
+    def exact_block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in rationals."""
+        left, right = exact_matrix(self.F[rows]), exact_matrix(self.F[columns])
+        product = exact_product(left if self.w is None else left * exact_array(self.w), right.T)
+        if self.d is None:
+            return product
+        return product + np.where(np.equal.outer(rows, columns), exact_array(self.d)[columns], exact_array(0))
+
+    def require_exact_convexity(self) -> None:
+        """A Gram matrix is convex: nothing to check."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGram:
+    """The matrix D K Dᵀ for preference pairs: row r of D has +1 at the first and -1 at the second of pair r.
+
+    Products pass through the objects that K compares, so that n pairs never make an n × n matrix.
+
+    >>> from pqp.linalg.field import RATIONAL
+    >>> PairGram(np.eye(3, dtype=int), [(0, 1), (2, 1)]).matrix(RATIONAL).astype(int)
+    array([[2, 1],
+           [1, 2]])
+    """
+
+    K: Array
+    pairs: Array
+
+    def __post_init__(self) -> None:
+        kernel = as_convex(dense_matrix(self.K), "K")
+        object.__setattr__(self, "K", kernel)
+        object.__setattr__(self, "pairs", _valid_pairs(self.pairs, len(kernel)))
+
+    @property
+    def size(self) -> int:
+        """The number of variables, one a pair."""
+        return len(self.pairs)
+
+    @cached_property
+    def _kernel(self) -> Array:
+        return float_matrix(self.K)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        """The first and the second object of every pair."""
+        first, second = (np.ascontiguousarray(self.pairs[:, side]) for side in (0, 1))
+        return first, second
+
+    @cached_property
+    def part(self) -> Part:
+        """P as compiled code takes it."""
+        return paired_part(self._kernel, *self._ends)
+
+    def product(self, indices: Array, values: Array) -> Array:
+        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
+        return product_of(self.part, self.size, indices, values)
+
+    def times(self, vector: Array) -> Array:
+        """Return P @ vector in float64, for a vector or a block of them."""
+        return self.product(np.arange(self.size), vector)
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in float64."""
+        first, second = self._ends
+        above, below = (
+            block_of(self._kernel, first[rows], ends[columns])
+            - block_of(self._kernel, second[rows], ends[columns])
+            for ends in (first, second)
+        )
+        return above - below
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        first, second = self._ends
+        own = self._kernel.diagonal()
+        return own[first] - 2 * self._kernel[first, second] + own[second]
+
+    def matrix(self, field: Field) -> Array:
+        """Return the entries of D K Dᵀ in the given arithmetic."""
+        K = field.array(self.K)
+        rows = K[self.pairs[:, 0]] - K[self.pairs[:, 1]]
+        return rows[:, self.pairs[:, 0]] - rows[:, self.pairs[:, 1]]
+
+    def require_exact_convexity(self) -> None:
+        """Raise `NotConvexError` if K at face value is not positive semidefinite."""
+        if not is_decided_exactly(self.K):
+            require_convex(self.K, "K", exactly=True)
+
+
+def _nonnegative(given: Any, size: int, name: str, sides: str) -> Array | None:
+    """Return numbers that keep a Gram matrix convex, one for each row or column of F."""
+    if given is None:
+        return None
+    array = as_numbers(given, name)
+    if array.shape not in ((), (size,)):
+        raise ProblemError(f"{name} must have {size} entries, as many as F has {sides}, got {array.shape}")
+    array = np.broadcast_to(array, (size,))
+    for i in np.flatnonzero((array < 0) | infinite(array))[:1]:
+        raise ProblemError(f"{name}[{i}] is {array[i]}: F diag(w) Fᵀ + diag(d) needs finite numbers w, d ≥ 0")
+    return array
+
+
+def _valid_pairs(pairs: Any, size: int) -> Array:
+    array = as_numbers(pairs, "pairs")
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind != "i":
+        raise ProblemError(f"pairs must be rows of two indices, got {array.dtype} of shape {array.shape}")
+    outside = np.argwhere((array < 0) | (array >= size))
+    for r, side in outside[:1]:
+        raise ProblemError(f"pairs[{r}, {side}] is {array[r, side]}: K has rows 0 to {size - 1}")
+    return array
+
+
+__all__ = ["Gram", "Hessian", "HessianProduct", "Matrix", "PairGram", "as_hessian"]
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A symmetric positive semidefinite matrix given by its entries, dense or sparse.
+
+    >>> import numpy as np
+    >>> P = Matrix([[2, 1], [1, 3]])
+    >>> P.product(np.array([1]), np.array([10.0])), P.diagonal()
+    (array([10., 30.]), array([2., 3.]))
+    """
+
+    values: MatrixData
+    name: str = "P"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", as_convex(self.values, self.name))
+
+    @property
+    def size(self) -> int:
+        """The number of variables."""
+        return int(self.values.shape[0])
+
+    @cached_property
+    def _float(self) -> MatrixData:
+        return float_matrix(self.values)
+
+    @cached_property
+    def _pure_diagonal(self) -> Array | None:
+        """The diagonal of a sparse matrix that has nothing else."""
+        return self._float.diagonal() if is_diagonal(self.values) else None
+
+    @cached_property
+    def part(self) -> Part:
+        """P as compiled code takes it."""
+        return part_of(self._float)
+
+    def product(self, indices: Array, values: Array) -> Array:
+        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
+        return product_of(self.part, self.size, indices, values)
+
+    def times(self, vector: Array) -> Array:
+        """Return P @ vector in float64, for a vector or a block of them."""
+        if self._pure_diagonal is not None:
+            return (self._pure_diagonal * vector.T).T
+        return self._float @ vector
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in float64."""
+        if self._pure_diagonal is not None:
+            return diagonal_block(self._pure_diagonal, rows, columns)
+        return block_of(self._float, rows, columns)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal in float64."""
+        return self._float.diagonal()
+
+    def matrix(self, field: Field) -> Array:
+        """Return the entries in the given arithmetic."""
+        return float_array(dense_matrix(self.values)) if field is FLOAT else exact_matrix(self.values)
+
+    def require_exact_convexity(self) -> None:
+        """Raise `NotConvexError` if the entries at face value are not positive semidefinite."""
+        if not is_decided_exactly(self.values):
+            require_convex(self.values, self.name, exactly=True)
+
+
+Hessian = Matrix | Gram | PairGram
+
+
+def as_hessian(P: Any) -> Hessian:
+    """Return P as one of the three kinds of Hessian."""
+    return P if isinstance(P, Matrix | Gram | PairGram) else Matrix(P)
+
+
+@dataclass(frozen=True, eq=False)
+class HessianProduct:
+    """P as something to multiply with, in float64; `dense()` forms the matrix.
+
+    >>> import numpy as np
+    >>> P = HessianProduct(Gram([[1], [2]]))
+    >>> P @ np.array([1.0, 1.0]), np.array([1.0, 1.0]) @ P
+    (array([3., 6.]), array([3., 6.]))
+    """
+
+    hessian: Hessian
+
+    # numpy leaves `vector @ P` to us
+    __array_ufunc__ = None
+
+    def __matmul__(self, vector: Array) -> Array:
+        return self.hessian.times(vector)
+
+    def __rmatmul__(self, vector: Array) -> Array:
+        return self.hessian.times(vector.T).T
+
+    def dense(self) -> Array:
+        """Return the matrix itself."""
+        return self.hessian.matrix(FLOAT)

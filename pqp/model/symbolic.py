@@ -1,0 +1,366 @@
+"""Terms: the monomials of a formula, with their numbers as they were written.
+
+Formulas: `minimize(expr).subject_to(x + y <= mu, ...)`, a problem written down as on paper.
+
+>>> import sympy
+>>> from pqp import mu
+>>> x, y = sympy.symbols("x y")
+>>> problem = minimize(x**2 + y**2 - 4 * x - 6 * y).subject_to(x + y <= mu, x >= 0, y >= 0)
+>>> problem, problem.names, problem.row_upper[0]
+(ParametricQP(2 variables, 1 row), ('x', 'y'), mu)
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import sympy
+
+from pqp.errors import ProblemError
+from pqp.linalg.field import Array, Number, exact, exact_array, fraction
+from pqp.model.affine import Affine, as_affine, mu_symbol
+from pqp.model.problem import ParametricQP
+
+_INFINITY = float("inf")
+
+MU_SYMBOL = mu_symbol()
+
+
+@dataclass(frozen=True)
+class Term:
+    """One monomial: coefficient · Π variable^power · mu^mu_power."""
+
+    coefficient: Number
+    powers: dict[Any, int]
+    mu_power: int
+    text: str
+
+    @property
+    def degrees(self) -> tuple[int, int]:
+        """The degree in the variables and the degree in mu."""
+        return sum(self.powers.values()), self.mu_power
+
+
+def read_formula(value: Any, where: str) -> Any:
+    try:
+        formula = sympy.sympify(value, strict=True)
+    except sympy.SympifyError:
+        formula = None
+    if not isinstance(formula, sympy.Expr):
+        raise ProblemError(f"{where} must be a sympy expression, got {value!r}")
+    return formula
+
+
+def read_terms(formula: Any, where: str) -> list[Term]:
+    """Return the monomials of a polynomial, its numbers as they were written."""
+    return [_term(term, where) for term in sympy.Add.make_args(sympy.expand(formula)) if term != 0]
+
+
+def _term(term: Any, where: str) -> Term:
+    number, monomial = term.as_independent(*term.free_symbols, as_Add=False)
+    powers = dict(monomial.as_powers_dict()) if monomial != 1 else {}
+    for base, exponent in powers.items():
+        if not base.is_Symbol or not (exponent.is_Integer and exponent > 0):
+            raise ProblemError(f"{where} contains {term}, which is not a polynomial{_soft_instead(term)}")
+    degrees = {base: int(exponent) for base, exponent in powers.items()}
+    mu_power = degrees.pop(MU_SYMBOL, 0)
+    for symbol in degrees:
+        require_plain(symbol)
+    return Term(_number(number, f"the coefficient of {term} in {where}"), degrees, mu_power, str(term))
+
+
+def _soft_instead(term: Any) -> str:
+    if not term.has(sympy.Abs, sympy.Max):
+        return ""
+    return "; write 2 |a| as pqp.soft(sympy.Eq(a, 0), 2), and 2 max(a, 0) as pqp.soft(a <= 0, 2)"
+
+
+def _number(value: Any, where: str) -> Number:
+    """Return a float for a float and an int or Fraction for a rational, never rounded."""
+    if isinstance(value, sympy.Float):
+        return float(value)
+    try:
+        number = exact(value)
+    except TypeError as error:
+        raise ProblemError(f"{where} is no number: {error}") from None
+    if number in (_INFINITY, -_INFINITY):
+        raise ProblemError(f"{where} is {number}: it must be finite; leave out a limit that does not bind")
+    return int(number) if number == int(number) else number
+
+
+def require_plain(symbol: Any) -> None:
+    if symbol.name == MU_SYMBOL.name:
+        raise ProblemError("a symbol of your own is called mu; use pqp.mu for the parameter, or rename yours")
+    signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
+    if signed or symbol.is_integer or symbol.is_extended_real is False:
+        raise ProblemError(
+            f"{symbol} was declared with assumptions ({sympy.srepr(symbol)}), which are not constraints; "
+            f"use sympy.Symbol({symbol.name!r}) and write {symbol} >= 0 where it is needed"
+        )
+
+
+def objective_terms(expression: Any) -> list[Term]:
+    terms = read_terms(expression, "the objective")
+    for term in terms:
+        if remedy := _trouble(*term.degrees):
+            raise ProblemError(f"the objective contains {term.text}: {remedy}")
+    return terms
+
+
+def _trouble(degree: int, mu_power: int) -> str | None:
+    """Return why a term of these degrees has no place in an objective, and what to do about it."""
+    if degree > 2:
+        return "it must be quadratic in the variables"
+    if degree == 2 and mu_power:
+        return "mu may not multiply a quadratic term; divide the objective by mu and let mu stand for 1/mu"
+    if degree == 1 and mu_power > 1:
+        return "coefficients must be affine in mu; let mu stand for another function of your parameter"
+    if degree == 0 and mu_power > 2:
+        return "a constant may have mu up to its square; leave it out, the solution does not depend on it"
+    return None
+
+
+Sense = Literal["<=", ">=", "=="]
+Bounds = dict[tuple[Any, Sense], Affine]
+_SENSES: dict[str, Sense] = {"<=": "<=", ">=": ">=", "==": "=="}
+_FLIPPED: dict[Sense, Sense] = {"<=": ">=", ">=": "<=", "==": "=="}
+
+
+@dataclass(frozen=True)
+class Soft:
+    """A constraint that may be violated, at a price: see `soft`."""
+
+    constraint: Any
+    penalty: Affine
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is to be minimised; `subject_to` makes it a problem."""
+
+    expression: Any
+    variables: tuple[Any, ...] | None = None
+
+    def __post_init__(self) -> None:
+        objective_terms(self.expression)
+
+    def subject_to(self, *constraints: Any) -> ParametricQP:
+        """Return the problem with these constraints; none of them leaves it unconstrained.
+
+        Each is `<=`, `>=`, `sympy.Eq(left, right)`, or one of these made `soft`. A limit of one variable
+        becomes a bound, everything else a row, in the order given. Python cannot chain comparisons of
+        formulas: write 0 <= x <= mu as two constraints.
+        """
+        terms = objective_terms(self.expression)
+        read = [_read_constraint(constraint) for constraint in constraints]
+        used = {v for term in terms for v in term.powers}.union(*(row.coefficients for row in read))
+        variables = _ordered(used, self.variables)
+        bounds, rows = _bounds_and_rows(read)
+        return ParametricQP(
+            P=_hessian(terms, variables),
+            c=_linear(terms, variables),
+            A=[[row.coefficients.get(v, 0) for v in variables] for row in rows] or None,
+            row_lower=_stacked([None if row.sense == "<=" else row.limit for row in rows], -_INFINITY),
+            row_upper=_stacked([None if row.sense == ">=" else row.limit for row in rows], _INFINITY),
+            lower=_stacked([bounds.get((v, ">=")) for v in variables], -_INFINITY),
+            upper=_stacked([bounds.get((v, "<=")) for v in variables], _INFINITY),
+            penalty=_stacked([row.penalty for row in rows], _INFINITY),
+            names=[v.name for v in variables],
+            constant=[sum(t.coefficient for t in terms if t.degrees == (0, power)) for power in range(3)],
+        )
+
+
+def minimize(expression: Any, variables: Iterable[Any] | None = None) -> Objective:
+    """Return the objective given by a formula: quadratic in its symbols, mu only in the linear part.
+
+    Parameters
+    ----------
+    variables
+        The symbols in the order they shall have in x; sorted by name (x1, x2, x10) if not given.
+
+    >>> import sympy
+    >>> from pqp import mu
+    >>> x = sympy.Symbol("x")
+    >>> minimize((x - mu) ** 2).subject_to().constant
+    (Fraction(0, 1), Fraction(0, 1), Fraction(1, 1))
+    >>> minimize(mu * x**2)
+    Traceback (most recent call last):
+    pqp.errors.ProblemError: the objective contains mu*x**2: mu may not multiply a quadratic term; ...
+    """
+    formula = read_formula(expression, "the objective")
+    return Objective(formula, None if variables is None else tuple(variables))
+
+
+def soft(constraint: Any, penalty: Any) -> Soft:
+    """Return a constraint whose violation v ≥ 0 costs penalty · v, an equality its |left − right|.
+
+    The penalty is a number or affine in mu, and counts the violation of the constraint as written.
+
+    >>> import sympy
+    >>> from pqp import mu
+    >>> w = sympy.Symbol("w")
+    >>> minimize((w - 3) ** 2 / 2).subject_to(soft(sympy.Eq(w, 0), mu)).penalty[0]
+    mu
+    """
+    if isinstance(constraint, Soft):
+        raise ProblemError(f"{constraint.constraint} is soft already; add the penalties up instead")
+    price = as_affine(penalty, "penalty")
+    if price.shape:
+        raise ProblemError(f"penalty must be one number or affine in mu, got shape {price.shape}")
+    return Soft(constraint, price)
+
+
+@dataclass(frozen=True)
+class _Constraint:
+    """The row Σ coefficient · variable, its sense and limit, and its penalty if soft."""
+
+    coefficients: dict[Any, Number]
+    sense: Sense
+    limit: Affine
+    penalty: Affine | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        return len(self.coefficients) == 1 and self.penalty is None
+
+
+def _read_constraint(constraint: Any) -> _Constraint:
+    if isinstance(constraint, Soft):
+        return replace(_read_constraint(constraint.constraint), penalty=constraint.penalty)
+    relation, where = _relation(constraint), f"the constraint {constraint}"
+    if not relation.lhs.free_symbols - {MU_SYMBOL}:
+        relation = relation.reversed
+    terms = read_terms(read_formula(relation.lhs, where) - read_formula(relation.rhs, where), where)
+    for term in terms:
+        _require_linear(term, where)
+    coefficients = {v: term.coefficient for term in terms for v in term.powers}
+    if not coefficients:
+        raise ProblemError(f"{where} has no variables; to restrict mu, pass its interval to pqp.solve_path")
+    parts = [sum(-t.coefficient for t in terms if t.degrees == (0, power)) for power in (0, 1)]
+    return _Constraint(coefficients, _SENSES[relation.rel_op], _affine(*parts))
+
+
+def _require_linear(term: Term, where: str) -> None:
+    degree, mu_power = term.degrees
+    if degree > 1:
+        raise ProblemError(f"{where} contains {term.text}: it must be linear in the variables")
+    if degree == 1 and mu_power:
+        raise ProblemError(
+            f"{where} contains {term.text}: mu may move the limit of a constraint, but not the coefficients "
+            f"of its variables; divide by mu or scale the variable if that makes them constant"
+        )
+    if mu_power > 1:
+        raise ProblemError(f"{where} contains {term.text}: its limit must be affine in mu")
+
+
+def _relation(constraint: Any) -> Any:
+    """Return a constraint if it is <=, >= or Eq, or say what to write instead."""
+    if isinstance(constraint, bool | np.bool_ | sympy.logic.boolalg.BooleanAtom):
+        raise ProblemError(
+            f"a constraint is {constraint} instead of a relation: Python decides `==` at once, write "
+            f"sympy.Eq(left, right); a comparison that does not depend on the variables has no place here"
+        )
+    if isinstance(constraint, list | tuple | set):
+        raise ProblemError(
+            f"subject_to takes constraints one by one, got a {type(constraint).__name__}: unpack it"
+        )
+    if isinstance(constraint, sympy.And):
+        raise ProblemError(f"{constraint} is several constraints in one: give them to subject_to one by one")
+    if isinstance(constraint, sympy.StrictLessThan | sympy.StrictGreaterThan):
+        raise ProblemError(
+            f"the constraint {constraint} is strict, and a minimum need not exist on an open set; "
+            f"write {constraint.rel_op}="
+        )
+    if not isinstance(constraint, sympy.LessThan | sympy.GreaterThan | sympy.Equality):
+        raise ProblemError(f"a constraint must be <=, >= or sympy.Eq(left, right), got {constraint!r}")
+    return constraint
+
+
+def _bounds_and_rows(constraints: Sequence[_Constraint]) -> tuple[Bounds, list[_Constraint]]:
+    """Return one lower and one upper bound a variable, and all that is not a bound as rows, in order.
+
+    Equalities come first, so that they fix their variable. Of two parallel bounds the tighter one holds
+    at every mu; of two that cross, the second becomes a row.
+    """
+    bounds: Bounds = {}
+    taken = set()
+    for i in sorted(range(len(constraints)), key=lambda i: constraints[i].sense != "=="):
+        if constraints[i].is_bound and _take_bound(bounds, constraints[i]):
+            taken.add(i)
+    return bounds, [constraint for i, constraint in enumerate(constraints) if i not in taken]
+
+
+def _take_bound(bounds: Bounds, constraint: _Constraint) -> bool:
+    """Enter a constraint on one variable into the bounds, or refuse if it crosses one of them."""
+    ((variable, coefficient),) = constraint.coefficients.items()
+    # dividing in rationals, floats at face value, leaves the same set of x
+    limit = constraint.limit * (1 / fraction(coefficient))
+    sense = constraint.sense if coefficient > 0 else _FLIPPED[constraint.sense]
+    sides: list[Sense] = ["<=", ">="] if sense == "==" else [sense]
+    present = {side: bounds[variable, side] for side in sides if (variable, side) in bounds}
+    if any(bound.slope != limit.slope for bound in present.values()):
+        return False
+    for side in sides:
+        bounds[variable, side] = _tighter(present.get(side, limit), limit, side)
+    return True
+
+
+def _tighter(left: Affine, right: Affine, side: Sense) -> Affine:
+    return left if (left.constant <= right.constant) == (side == "<=") else right
+
+
+def _ordered(used: set[Any], given: tuple[Any, ...] | None) -> list[Any]:
+    """Return the variables in the order given, or by name with the numbers in it counted."""
+    variables = list(given) if given is not None else sorted(used, key=lambda v: _natural(v.name))
+    for variable in variables:
+        if not isinstance(variable, sympy.Symbol) or variable == MU_SYMBOL:
+            raise ProblemError(f"variables must be sympy symbols other than mu, got {variable!r}")
+        require_plain(variable)
+    if missing := ", ".join(sorted(str(v) for v in used - set(variables))):
+        raise ProblemError(f"variables lacks {missing}, which the formulas contain")
+    if not variables:
+        raise ProblemError("objective and constraints contain no variables: there is nothing to choose")
+    return variables
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a sort key that puts x2 before x10.
+
+    >>> sorted(["x10", "y", "x2", "x"], key=_natural)
+    ['x', 'x2', 'x10', 'y']
+    """
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _hessian(terms: Sequence[Term], variables: Sequence[Any]) -> Array:
+    """Return P, which carries the ½."""
+    place = {v: i for i, v in enumerate(variables)}
+    P = np.zeros((len(variables), len(variables)), dtype=object)
+    for term in terms:
+        if term.degrees == (2, 0):
+            i, j = (place[v] for v, power in term.powers.items() for _ in range(power))
+            P[i, j] += term.coefficient
+            P[j, i] += term.coefficient
+    # one rounded entry is enough for P not to be exactly convex: floats are to be judged as floats
+    return P.astype(float) if any(isinstance(entry, float) for entry in P.flat) else P
+
+
+def _linear(terms: Sequence[Term], variables: Sequence[Any]) -> Affine:
+    place = {v: i for i, v in enumerate(variables)}
+    c = np.zeros((2, len(variables)), dtype=object)
+    for term in terms:
+        if term.degrees[0] == 1:
+            c[term.mu_power, place[next(iter(term.powers))]] += term.coefficient
+    return Affine(c[0], c[1])
+
+
+def _stacked(entries: Sequence[Affine | None], default: float) -> Affine:
+    filled = [_affine(default, 0) if entry is None else entry for entry in entries]
+    return _affine([entry.constant[()] for entry in filled], [entry.slope[()] for entry in filled])
+
+
+def _affine(constant: Any, slope: Any) -> Affine:
+    """Return affine data at face value, without letting numpy round integers to floats."""
+    return Affine(*(exact_array(np.array(part, dtype=object)) for part in (constant, slope)))

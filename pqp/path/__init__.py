@@ -1,0 +1,1 @@
+"""The answer: a path and what can be asked of it."""

@@ -1,0 +1,184 @@
+r"""Images: the lines of B x, or B y, along a whole path, for a few rows B, without completing every piece.
+
+Scores of a ranking model, part-worths, the exposure of a portfolio to its factors are all B x(mu) for one
+matrix B; thresholds of an ordinal model are B y(mu). On a trail only few items change from piece to piece,
+and of the others the contribution is kept. Pieces on which some x, or y, was neither held nor solved for, but
+follows from others, are completed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from pqp.errors import ProblemError
+from pqp.linalg.field import FLOAT, Array, float_array
+from pqp.linalg.matrices import MatrixData, as_matrix
+from pqp.linalg.structure import compiled
+from pqp.records.segment import Segment
+from pqp.records.trail import CODES, STATES, Trail
+
+# What there are images of: x, one entry a variable, or y, one entry a row.
+Part = Literal["x", "y"]
+# What is kept of held items is summed up anew after so many pieces, so that round-off does not pile up.
+SUM_ANEW_EVERY = 256
+# The states in which an item must have been solved for, if the trail is to tell its x, or its y.
+OPEN: dict[Part, tuple[str, ...]] = {"x": ("between",), "y": ("lower", "upper", "equal")}
+
+
+class Asked(NamedTuple):
+    """Items of which there are images, from `first` on: what they are held at, and which states are open."""
+
+    first: int
+    held: Array
+    is_open: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Images:
+    """B x(mu), or B y(mu), is constant + mu slope on the optimal pieces from `lo` to `hi`, one row a piece.
+
+    >>> import pqp
+    >>> problem = pqp.ParametricQP([[1]], -pqp.mu, lower=0, upper=2)
+    >>> images = pqp.solve_path(problem, (-1, 3)).images([[10]])
+    >>> images.lo.tolist(), images.slope.ravel().tolist()
+    ([-1.0, 0.0, 2.0], [0.0, 10.0, 0.0])
+    >>> images.at(1.5)
+    array([15.])
+    """
+
+    lo: Array
+    hi: Array
+    constant: Array
+    slope: Array
+
+    def __post_init__(self) -> None:
+        for array in (self.lo, self.hi, self.constant, self.slope):
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    def at(self, mu: float) -> Array:
+        """Return the image at one mu inside the pieces; where two meet, that of the right one."""
+        piece = int(np.searchsorted(self.lo, mu, side="right")) - 1
+        if piece < 0 or not mu <= self.hi[piece]:
+            raise ProblemError(f"mu = {mu} is on no optimal piece of the path")
+        return self.constant[piece] + mu * self.slope[piece]
+
+
+def images_of(segments: Sequence[Segment], B: Any, part: Part = "x") -> Images:
+    """Return the lines of B x, or B y, on the optimal ones among ascending segments, in float64."""
+    optimal = [segment for segment in segments if segment.status == "optimal"]
+    matrix = as_matrix(B, "B")
+    _require_fit(matrix, segments, part)
+    lo, hi = (float_array([getattr(segment, end) for segment in optimal]).reshape(-1) for end in ("lo", "hi"))
+    lines = np.empty((2, len(optimal), matrix.shape[0]))
+    for first, last in _runs(optimal):
+        _fill(optimal[first:last], matrix, part, lines[:, first:last])
+    return Images(lo, hi, *lines)
+
+
+def _require_fit(B: MatrixData, segments: Sequence[Segment], part: Part) -> None:
+    if not segments:
+        return
+    problem = segments[0].problem
+    count, what = (problem.n, "variable") if part == "x" else (problem.m, "row of the problem")
+    if B.shape[1] != count:
+        raise ProblemError(f"B must have {count} columns, one a {what}, got shape {B.shape}")
+
+
+def _runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
+    """Return where neighbouring pieces of one trail, or single pieces, begin and end."""
+    starts = [
+        k
+        for k, segment in enumerate(segments)
+        if k == 0
+        or segment.trail is None
+        or segment.trail is not segments[k - 1].trail
+        or segment.number != segments[k - 1].number + 1
+    ]
+    return list(pairwise([*starts, len(segments)]))
+
+
+def _fill(segments: Sequence[Segment], B: MatrixData, part: Part, lines: Array) -> None:
+    """Write the lines of some pieces, from the trail alone where it tells all."""
+    trail, is_told = segments[0].trail, np.zeros(len(segments), dtype=bool)
+    if trail is not None:
+        is_told = _fill_run(trail, segments[0].number, csr_array(B), _asked(trail, part), lines)
+    for k in np.flatnonzero(~is_told).tolist():
+        solution = segments[k].x if part == "x" else segments[k].y
+        assert solution is not None
+        for side in (0, 1):
+            lines[side, k] = B @ float_array(solution[side])
+
+
+def _asked(trail: Trail, part: Part) -> Asked:
+    """Return the items of a trail there are images of: variables at their limits, or rows at their caps."""
+    data, n, m = trail.problem.data(FLOAT), trail.problem.n, trail.problem.m
+    held = np.zeros((len(CODES), n if part == "x" else m, 2))
+    cap = np.stack(data.penalty)
+    limits = {"lower": data.lower, "upper": data.upper, "fixed": data.lower}
+    for name, limit in (limits if part == "x" else {"below": cap, "above": -cap}).items():
+        held[CODES[name]] = np.where(np.isfinite(limit[0]), limit, 0.0).T
+    return Asked(0 if part == "x" else n, held, np.isin(STATES, OPEN[part]))
+
+
+def _fill_run(trail: Trail, first: int, B: Any, asked: Asked, lines: Array) -> Array:
+    """Write the lines of consecutive pieces of a trail; tell for which of them it tells all."""
+    columns, is_told = B.T.tocsr(), np.zeros(lines.shape[1], dtype=bool)
+    changes = (trail.change_ends, trail.changed_items, trail.changed_states)
+    solved = (trail.solved_ends, trail.solved_items, trail.solved_values)
+    matrix = (columns.indptr, columns.indices, columns.data.astype(float))
+    own = slice(asked.first, asked.first + asked.held.shape[1])
+    for begin in range(0, lines.shape[1], SUM_ANEW_EVERY):
+        states, some = trail.states(first + begin)[own], slice(begin, begin + SUM_ANEW_EVERY)
+        base = np.ascontiguousarray((B @ asked.held[states, np.arange(len(states))]).T)
+        _walk(changes, solved, matrix, asked, states, base, first + begin, lines[:, some], is_told[some])
+    return is_told
+
+
+@compiled
+def _walk(
+    changes: tuple[Array, Array, Array],
+    solved: tuple[Array, Array, Array],
+    matrix: tuple[Array, Array, Array],
+    asked: Asked,
+    states: Array,
+    base: Array,
+    first: int,
+    lines: Array,
+    is_told: Array,
+) -> None:
+    """Write the lines piece by piece: few held items change, what was solved for is new.
+
+    All is told if what was solved for is exactly what is open.
+    """
+    held, is_open, size = asked.held, asked.is_open, len(states)
+    count = np.sum(is_open[states])
+    for k in range(lines.shape[1]):
+        for c in range(changes[0][first + k] if k else 0, changes[0][first + k + 1] if k else 0):
+            item, state = changes[1][c] - asked.first, changes[2][c]
+            if 0 <= item < size:
+                _add(matrix, item, held[state, item] - held[states[item], item], base)
+                count += int(is_open[state]) - int(is_open[states[item]])
+                states[item] = state
+        lines[:, k] = base
+        found, others = 0, 0
+        for u in range(solved[0][first + k], solved[0][first + k + 1]):
+            item = solved[1][u] - asked.first
+            if 0 <= item < size:
+                _add(matrix, item, solved[2][u], lines[:, k])
+                found, others = found + 1, others + int(not is_open[states[item]])
+        is_told[k] = found == count and others == 0
+
+
+@compiled
+def _add(matrix: tuple[Array, Array, Array], column: int, line: Array, total: Array) -> None:
+    """Add a column of B times a line."""
+    for e in range(matrix[0][column], matrix[0][column + 1]):
+        total[0, matrix[1][e]] += matrix[2][e] * line[0]
+        total[1, matrix[1][e]] += matrix[2][e] * line[1]

@@ -1,0 +1,1 @@
+"""What the engines return: pieces, residuals, the compressed trail."""

@@ -1,0 +1,295 @@
+"""Segments: the pieces of a path, with everything that holds on them."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, Literal, TypeVar, overload
+
+import numpy as np
+
+from pqp.errors import NoSolutionError
+from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
+from pqp.model.problem import Affines, ParametricQP, QPData
+from pqp.records.residuals import Residuals, residuals
+from pqp.records.trail import STATES, Trail
+from pqp.records.uniqueness import is_unique
+
+Status = Literal["optimal", "infeasible", "unbounded"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Basis:
+    """One state a variable and one a row: what determines the solution on a piece.
+
+    Variables are "between" their limits, at "lower", "upper", "fixed", or "zero" (free and
+    determined by nothing). Rows are "off", at "lower", "upper", "equal", or, if soft and violated,
+    "below" or "above".
+    """
+
+    variables: tuple[str, ...]
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Farkas:
+    """Why no x is feasible: nonnegative weights of limits whose sum contradicts itself.
+
+    With f = row_lower − row_upper: Aᵀf + lower − upper = 0, yet the weighted limits add up to more than 0.
+    """
+
+    row_lower: Array
+    row_upper: Array
+    lower: Array
+    upper: Array
+
+    def __post_init__(self) -> None:
+        _freeze(self.row_lower, self.row_upper, self.lower, self.upper)
+
+    def gap(self, data: QPData) -> tuple[Number, Number]:
+        """Return by how much the weighted limits contradict each other, as constant and slope in mu."""
+        total = [data.field.number(0), data.field.number(0)]
+        for name, sense in (("row_lower", 1), ("row_upper", -1), ("lower", 1), ("upper", -1)):
+            weights, limit = getattr(self, name), getattr(data, name)
+            used = np.flatnonzero(weights != 0)
+            for part in (0, 1):
+                total[part] += sense * (limit[part][used] @ weights[used])
+        return total[0], total[1]
+
+
+def descent(data: QPData, ray: Array, violation: Array) -> tuple[Number, Number]:
+    """Return the change of the objective along a ray, as constant and slope in mu."""
+    soft = np.flatnonzero(violation != 0)
+    parts = [data.c[part] @ ray + data.penalty[part][soft] @ violation[soft] for part in (0, 1)]
+    return parts[0], parts[1]
+
+
+class _Part(Generic[T]):
+    """A field that is what was handed in or, on a piece of a trail, read from the trail whenever asked."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, segment: None, owner: Any) -> None: ...
+    @overload
+    def __get__(self, segment: "Segment", owner: Any) -> T | None: ...
+    def __get__(self, segment: "Segment | None", owner: Any) -> T | None:
+        if segment is None:
+            return None  # the default of the field
+        stored: T | None = segment.__dict__[self.name]
+        return stored if segment.trail is None else _read(segment.trail, segment.number, self.name)
+
+    def __set__(self, segment: "Segment", value: T | None) -> None:
+        segment.__dict__[self.name] = value
+
+
+def _read(trail: Trail, number: int, name: str) -> Any:
+    if name != "basis":
+        return trail.solution(number)["xyz".index(name)]
+    states = [STATES[code] for code in trail.states(number)]
+    return Basis(tuple(states[: trail.problem.n]), tuple(states[trail.problem.n :]))
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One piece of a path, from `lo` to `hi`.
+
+    Optimal pieces are closed and carry the affine solution x(mu) = x0 + mu x1, the row multipliers
+    y0 + mu y1 and the bound multipliers z0 + mu z1: handed in, or piece `number` of a `trail`, which
+    completes them on demand. Infeasible pieces carry `proof`; unbounded ones carry `ray`, the growth
+    `violation` of soft rows along it, and a feasible x0 + mu x1.
+    """
+
+    lo: Number
+    hi: Number
+    status: Status
+    problem: ParametricQP = field(repr=False)
+    arithmetic: Field = field(repr=False)
+    basis: _Part[Basis] = _Part()
+    x: _Part[Affines] = _Part()
+    y: _Part[Affines] = _Part()
+    z: _Part[Affines] = _Part()
+    proof: Farkas | None = field(default=None, repr=False)
+    ray: Array | None = field(default=None, repr=False)
+    violation: Array | None = field(default=None, repr=False)
+    trail: Trail | None = field(default=None, repr=False)
+    number: int = field(default=0, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.trail is not None:  # what the trail knows is not kept twice
+            self.__dict__.update(basis=None, x=None, y=None, z=None)
+            return
+        _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
+        _freeze(*(array for array in (self.ray, self.violation) if array is not None))
+
+    def covers(self, mu: Number) -> bool:
+        """Tell whether the piece proves its status at one of its ends, or leaves that end to a neighbour."""
+        if self.proof is not None:
+            constant, slope = self.proof.gap(self.problem.data(RATIONAL))
+        elif self.ray is not None and self.violation is not None:
+            constant, slope = (
+                -part for part in descent(self.problem.data(RATIONAL), self.ray, self.violation)
+            )
+        else:
+            return True
+        return is_infinite(mu) or constant + RATIONAL.number(mu) * slope > 0
+
+    @property
+    def farkas(self) -> Array | None:
+        """The proof of infeasibility as one number a row: positive weighs row_lower, negative row_upper."""
+        return None if self.proof is None else self.proof.row_lower - self.proof.row_upper
+
+    @property
+    def x0(self) -> Array | None:
+        """x(mu) = x0 + mu x1: the optimal point, or on unbounded pieces a feasible one."""
+        return _entry(self.x, 0)
+
+    @property
+    def x1(self) -> Array | None:
+        """See `x0`."""
+        return _entry(self.x, 1)
+
+    @property
+    def y0(self) -> Array | None:
+        """Row multipliers y0 + mu y1: positive at row_lower, negative at row_upper."""
+        return _entry(self.y, 0)
+
+    @property
+    def y1(self) -> Array | None:
+        """See `y0`."""
+        return _entry(self.y, 1)
+
+    @property
+    def z0(self) -> Array | None:
+        """Bound multipliers z0 + mu z1: positive at lower, negative at upper."""
+        return _entry(self.z, 0)
+
+    @property
+    def z1(self) -> Array | None:
+        """See `z0`."""
+        return _entry(self.z, 1)
+
+    def at(self, mu: Number) -> "Point":
+        """Return the point of this piece at a mu, which is not checked to lie in it."""
+        return Point(mu, self)
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether x(mu) is the only optimal point at every mu inside the piece."""
+        if self.status != "optimal":
+            return False
+        point = self.at(_inside(self.lo, self.hi))
+        return is_unique(self.problem, self.arithmetic, point.mu, point.x, point.y, point.z)
+
+    @cached_property
+    def objective(self) -> tuple[Number, Number, Number]:
+        """The optimal value as a0 + a1 mu + a2 mu²."""
+        x, y, basis = self.x, self.y, self.basis
+        if x is None or y is None or basis is None:
+            raise NoSolutionError(
+                f"the problem is {self.status} on this piece: it has no optimal value", self
+            )
+        data = self.problem.data(self.arithmetic)
+        smooth = product((data.P @ x[0], data.P @ x[1]), x) / 2 + product(data.c, x)
+        k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
+        a0, a1, a2 = smooth + self._penalties(x, y, basis.rows)
+        return a0 + k0, a1 + k1, a2 + k2
+
+    def _penalties(self, x: Affines, y: Affines, rows: tuple[str, ...]) -> Array:
+        """Return Σ penalty · violation: a violated row's multiplier is its penalty, up to sign."""
+        data = self.problem.data(self.arithmetic)
+        total = self.arithmetic.array([0, 0, 0])
+        for state, limit in (("below", data.row_lower), ("above", data.row_upper)):
+            violated = np.array([row == state for row in rows], dtype=bool)
+            shortfall = [limit[part][violated] - data.A[violated] @ x[part] for part in (0, 1)]
+            total = total + product((y[0][violated], y[1][violated]), (shortfall[0], shortfall[1]))
+        return total
+
+    def __repr__(self) -> str:
+        return f"Segment({shown(self.lo)}, {shown(self.hi)}, {self.status!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What a path says at one mu: the solution, or why there is none."""
+
+    mu: Number
+    segment: Segment
+
+    @property
+    def status(self) -> Status:
+        """Whether the problem is optimal, infeasible or unbounded here."""
+        return self.segment.status
+
+    @property
+    def x(self) -> Array:
+        """The solution."""
+        return self._value("x", self.segment.x)
+
+    @property
+    def y(self) -> Array:
+        """The row multipliers: positive at row_lower, negative at row_upper."""
+        return self._value("y", self.segment.y)
+
+    @property
+    def z(self) -> Array:
+        """The bound multipliers: positive at lower, negative at upper."""
+        return self._value("z", self.segment.z)
+
+    @property
+    def objective(self) -> Number:
+        """The optimal value."""
+        if self.status != "optimal":
+            raise self._no_solution("objective")
+        a0, a1, a2 = self.segment.objective
+        return a0 + self.mu * (a1 + self.mu * a2)
+
+    @property
+    def named(self) -> dict[str, Number]:
+        """The solution by variable name."""
+        return dict(zip(self.segment.problem.names, self.x.tolist(), strict=True))
+
+    def residuals(self) -> Residuals:
+        """Return by how much the optimality conditions fail, computed from the data: all 0 if exact."""
+        data = self.segment.problem.data(self.segment.arithmetic)
+        return residuals(data, self.mu, self.x, self.y, self.z)
+
+    def _value(self, name: str, affine: Affines | None) -> Array:
+        if self.status != "optimal" or affine is None:
+            raise self._no_solution(name)
+        return affine[0] + self.mu * affine[1]
+
+    def _no_solution(self, name: str) -> NoSolutionError:
+        proof = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
+        return NoSolutionError(
+            f"the problem is {self.status} at mu = {shown(self.mu)}: no {name}; {proof}", self.segment
+        )
+
+    def __repr__(self) -> str:
+        if self.status != "optimal":
+            return f"Point(mu={shown(self.mu)}, {self.status})"
+        values = ", ".join(f"{name}={shown(value)}" for name, value in self.named.items())
+        return f"Point(mu={shown(self.mu)}, {values})"
+
+
+def _entry(pair: Affines | None, part: int) -> Array | None:
+    return None if pair is None else pair[part]
+
+
+def _freeze(*arrays: Array) -> None:
+    for array in arrays:
+        array.flags.writeable = False
+
+
+def product(left: Affines, right: Affines) -> Array:
+    """Return the three coefficients of the quadratic (l0 + mu l1)·(r0 + mu r1)."""
+    return np.array([left[0] @ right[0], left[0] @ right[1] + left[1] @ right[0], left[1] @ right[1]])
+
+
+def _inside(lo: Number, hi: Number) -> Number:
+    """Return a mu inside the interval."""
+    if is_infinite(lo) and is_infinite(hi):
+        return 0
+    if is_infinite(lo):
+        return hi - 1
+    return lo + 1 if is_infinite(hi) else (lo + hi) / 2

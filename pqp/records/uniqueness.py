@@ -1,0 +1,122 @@
+r"""Uniqueness: is x the only optimal point of the problem at one mu?
+
+With one dual solution (y, z) fixed, the optimal points are exactly those x' with P x' = P x whose
+entries and rows stay in the intervals that complementarity with (y, z) allows. So x is unique if
+and only if the cone of directions
+
+.. math:: \{ d : P d = 0,\; E d = 0,\; G d \ge 0 \}
+
+is {0}, E holding the intervals that are points and G those that x sits at one end of. By Stiemke's
+theorem that is so if and only if (P, E, G) has full column rank and :math:`G^\top u + H^\top v = 0` for
+some u ≥ 1 and any v, where H = (P, E).
+"""
+
+import numpy as np
+
+from pqp.lcp.crisscross import Solved, criss_cross
+from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
+from pqp.lcp.problem import ParametricLCP, Place
+from pqp.lcp.solve_lcp import run
+from pqp.linalg.field import FLOAT, Array, Field, Number, is_infinite, to_flint_matrix
+from pqp.model.problem import Affines, ParametricQP, QPData
+
+
+def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Array, z: Array) -> bool:
+    """Tell whether x is the only optimal point at mu, given multipliers y of rows and z of bounds."""
+    data = problem.data(field)
+    fixed, rising = _variable_directions(data, mu, x, z)
+    kept = np.flatnonzero(~fixed)
+    row_fixed, row_rising = _row_directions(data, mu, data.A @ x, y)
+    H = np.vstack([data.dense_P, data.dense_A[row_fixed]])[:, kept]
+    identity = field.array(np.eye(len(x)))
+    ends = rising != 0
+    G = np.vstack([identity[ends] * rising[ends, None], data.dense_A[row_rising != 0] * _column(row_rising)])[
+        :, kept
+    ]
+    if _rank(np.vstack([H, G]), field) < len(kept):
+        return False
+    return len(G) == 0 or _has_positive_combination(G, H, field)
+
+
+def _variable_directions(data: QPData, mu: Number, x: Array, z: Array) -> tuple[Array, Array]:
+    low, high = _at(data.lower, mu), _at(data.upper, mu)
+    allowed = [_hard_interval(data.field, low[j], high[j], z[j]) for j in range(len(x))]
+    return _directions(data.field, x, allowed)
+
+
+def _row_directions(data: QPData, mu: Number, activity: Array, y: Array) -> tuple[Array, Array]:
+    low, high, penalty = _at(data.row_lower, mu), _at(data.row_upper, mu), _at(data.penalty, mu)
+    allowed = [
+        _soft_interval(data.field, low[i], high[i], y[i], penalty[i])
+        if not is_infinite(penalty[i])
+        else _hard_interval(data.field, low[i], high[i], y[i])
+        for i in range(len(activity))
+    ]
+    return _directions(data.field, activity, allowed)
+
+
+def _hard_interval(field: Field, low: Number, high: Number, multiplier: Number) -> tuple[Number, Number]:
+    """Return the values that complementarity with a multiplier allows."""
+    sign = field.sign(multiplier)
+    return (low, low) if sign > 0 else (high, high) if sign < 0 else (low, high)
+
+
+def _soft_interval(
+    field: Field, low: Number, high: Number, y: Number, penalty: Number
+) -> tuple[Number, Number]:
+    """Return the same for a soft row: at a cap the row may be violated."""
+    everything: Number = float("inf")
+    above_floor, below_cap = field.sign(y + penalty) > 0, field.sign(penalty - y) > 0
+    if not above_floor and not below_cap:
+        return -everything, everything
+    if not below_cap:
+        return -everything, low
+    if not above_floor:
+        return high, everything
+    return _hard_interval(field, low, high, y)
+
+
+def _directions(field: Field, values: Array, allowed: list[tuple[Number, Number]]) -> tuple[Array, Array]:
+    """Return which values cannot move, and for the others +1, -1 or 0: only up, only down, both."""
+    at_low = [
+        field.sign(value - low, _scale(value)) == 0 for value, (low, _) in zip(values, allowed, strict=True)
+    ]
+    at_high = [
+        field.sign(high - value, _scale(value)) == 0 for value, (_, high) in zip(values, allowed, strict=True)
+    ]
+    low, high = np.array(at_low, dtype=bool), np.array(at_high, dtype=bool)
+    return low & high, np.where(low & high, 0, low.astype(int) - high.astype(int))
+
+
+def _scale(value: Number) -> float:
+    return max(1.0, abs(float(value)))
+
+
+def _at(data: Affines, mu: Number) -> Array:
+    return data[0] + mu * data[1]
+
+
+def _column(signs: Array) -> Array:
+    return signs[signs != 0][:, None]
+
+
+def _rank(matrix: Array, field: Field) -> int:
+    if 0 in matrix.shape:
+        return 0
+    if field is FLOAT:
+        return int(np.linalg.matrix_rank(matrix))
+    return int(to_flint_matrix(matrix).rank())
+
+
+def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:
+    """Tell whether Gᵀu + Hᵀv = 0 has a solution with u ≥ 1, by the criss-cross method itself."""
+    rows = np.hstack([G.T, H.T])
+    n, k = rows.shape[1], sum(rows.shape)
+    M = field.array(np.zeros((k, k)))
+    M[n:, :n], M[:n, n:] = rows, -rows.T
+    q = field.array([*[0] * n, *(G.T @ field.array(np.ones(len(G))))])
+    free = np.array([False] * len(G) + [True] * (k - len(G)), dtype=bool)
+    names = tuple(str(i) for i in range(k))
+    lcp = ParametricLCP(M, q, 0 * q, free, names, names, field)
+    _, outcome = run(criss_cross(with_free_pairs_in(first_dictionary(lcp)), Place(0)))
+    return isinstance(outcome, Solved)

@@ -1,0 +1,1 @@
+"""Engine 2: parametric pivoting on a factorised basis."""

@@ -1,0 +1,306 @@
+r"""Elimination: free variables with a positive definite Hessian block of their own, taken out.
+
+They solve  P_E w = A_Eᵀy − c_E,  so rows see  A_E w = G y + r  with
+
+.. math:: G = A_E P_E^{-1} A_E^\top, \qquad r = -A_E P_E^{-1} c_E
+
+and a problem in (w, ξ) costs what its dual costs. G is known by its factors.
+
+Reduction: what of a problem the revised engine has to move, and how the rest follows.
+
+Taken out on entry, exactly: free variables with a positive definite Hessian block of their own
+(`elimination`); rows with a single entry on a free variable, which are limits of that variable; variables
+that only soften one row (zero Hessian, one entry, cost c ≥ 0), which are penalties of that row.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.sparse import csr_array
+
+from pqp.linalg.field import FLOAT, WELL_CONDITIONED, Array
+from pqp.linalg.kernels import product_of
+from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, is_sparse
+from pqp.linalg.structure import Part, factored_part, part_of, sparse_factor_part
+from pqp.model.hessian import Hessian, Matrix
+from pqp.model.problem import Affines, ParametricQP
+from pqp.revised.states import Limits
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """Which variables are eliminated, their columns of A, and P_E and P_E⁻¹: diagonals, or all of them."""
+
+    variables: Array
+    columns: MatrixData
+    own_block: Array
+    inverse: Array
+    cost: Array
+
+    @property
+    def size(self) -> int:
+        """The number of rows of A."""
+        return int(self.columns.shape[0])
+
+    def solved(self, right: Array) -> Array:
+        """Return P_E⁻¹ times a block, refined once where it was rounded."""
+        if self.inverse.ndim == 1:
+            return right / self.own_block[:, None]
+        solution = self.inverse @ right
+        return np.asarray(solution + self.inverse @ (right - self.own_block @ solution))
+
+    @cached_property
+    def _weighted(self) -> MatrixData:
+        """A_E P_E⁻¹."""
+        if self.inverse.ndim > 1:
+            return np.ascontiguousarray(self.columns @ self.inverse)
+        if np.all(self.inverse == 1.0):
+            return self.columns
+        return (
+            (self.columns * self.inverse).tocsr() if is_sparse(self.columns) else self.columns * self.inverse
+        )
+
+    @cached_property
+    def _transposed(self) -> MatrixData:
+        return self.columns.T.tocsr() if is_sparse(self.columns) else self.columns.T
+
+    @cached_property
+    def _expanded(self) -> Array | None:
+        """G itself where that is smaller than its factors."""
+        rows, columns = self.columns.shape
+        is_smaller = columns >= rows and not is_sparse(self.columns)
+        return self._weighted @ self._transposed if is_smaller else None
+
+    @cached_property
+    def part(self) -> Part:
+        """G as compiled code takes it."""
+        if self._expanded is not None:
+            return part_of(self._expanded)
+        if is_sparse(self.columns):
+            return sparse_factor_part(self.columns, self.inverse, np.empty(0))
+        return factored_part(self._weighted, self.columns, np.empty(0))
+
+    def product(self, indices: Array, values: Array) -> Array:
+        """Return G[:, indices] @ values."""
+        return product_of(self.part, self.size, indices, values)
+
+    def times(self, vector: Array) -> Array:
+        """Return G @ vector."""
+        return self._weighted @ (self._transposed @ vector)
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return G[rows, columns]."""
+        if self._expanded is not None:
+            return block_of(self._expanded, rows, columns)
+        return dense_matrix(self._weighted[rows] @ self.columns[columns].T)
+
+    def diagonal(self) -> Array:
+        """Return the diagonal of G."""
+        if is_sparse(self.columns):
+            return np.asarray(self._weighted.multiply(self.columns).sum(axis=1)).ravel()
+        return np.einsum("ij,ij->i", self._weighted, self.columns)
+
+    def offset(self) -> Array:
+        """Return r."""
+        return -(self._weighted @ self.cost)
+
+    def variables_at(self, y: Array) -> Array:
+        """Return w for the multipliers of all rows, as lines."""
+        return self.solved(self._transposed @ y - self.cost)
+
+
+# Free variables beyond this number are eliminated only if their block is diagonal: P_E⁻¹ is kept in full.
+LARGEST_BLOCK = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Single entries of A: `entries[k]` of variable `variables[k]` in row `rows[k]`."""
+
+    variables: Array
+    rows: Array
+    entries: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """The kept variables and rows of a problem, and what became of the others.
+
+    Rows in `merged` limit a free variable; variables in `slacks` soften a row.
+    """
+
+    problem: ParametricQP
+    variables: Array
+    rows: Array
+    merged: Entries
+    slacks: Entries
+    elimination: Elimination | None
+
+    @property
+    def size(self) -> int:
+        """The number of items: kept variables, then kept rows."""
+        return len(self.variables) + len(self.rows)
+
+    @cached_property
+    def is_row(self) -> Array:
+        """Which items are rows."""
+        return np.arange(self.size) >= len(self.variables)
+
+    @cached_property
+    def q(self) -> Array:
+        """The lines g = M v + q starts from: costs of variables, offsets of rows."""
+        cost = lines(self.problem.data(FLOAT).c)[self.variables]
+        if self.elimination is None:
+            return np.concatenate([cost, np.zeros((len(self.rows), 2))])
+        return np.concatenate([cost, self.elimination.offset()])
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits and caps of all items; a cap that is always 0 makes limits pointless."""
+        variable, row = self._variable_limits(), self._row_limits()
+        lower, upper, cap = (np.concatenate([a, b]) for a, b in zip(variable, row, strict=True))
+        pointless = ~np.any(cap, axis=1)
+        lower[pointless], upper[pointless], cap[pointless] = (-np.inf, 0), (np.inf, 0), (np.inf, 0)
+        is_equal = np.isfinite(lower[:, 0]) & np.all(lower == upper, axis=1)
+        return Limits(lower, upper, cap, is_equal)
+
+    def _variable_limits(self) -> tuple[Array, Array, Array]:
+        data, merged = self.problem.data(FLOAT), self.merged
+        lower, upper = lines(data.lower), lines(data.upper)
+        cap = _infinite(self.problem.n)
+        low, high = (lines(limit)[merged.rows] for limit in (data.row_lower, data.row_upper))
+        turned, a = (merged.entries < 0)[:, None], merged.entries[:, None]
+        lower[merged.variables] = np.where(turned, high, low) / a
+        upper[merged.variables] = np.where(turned, low, high) / a
+        cap[merged.variables] = lines(data.penalty)[merged.rows] * np.abs(a)
+        kept = self.variables
+        return lower[kept], upper[kept], cap[kept]
+
+    def _row_limits(self) -> tuple[Array, Array, Array]:
+        data, slacks = self.problem.data(FLOAT), self.slacks
+        lower, upper, cap = (lines(part) for part in (data.row_lower, data.row_upper, data.penalty))
+        cap[slacks.rows] = lines(data.c)[slacks.variables] / np.abs(slacks.entries)[:, None]
+        return lower[self.rows], upper[self.rows], cap[self.rows]
+
+
+def reduce_problem(problem: ParametricQP) -> Reduction:
+    """Return the reduction of a problem.
+
+    >>> import pqp
+    >>> reduction = reduce_problem(pqp.catalog.lasso([[1, 0], [0, 2]], [3, 4]))
+    >>> reduction.variables.tolist(), reduction.rows.tolist()
+    ([0, 1], [])
+    """
+    A = _Columns(problem)
+    free = np.isinf(A.data.lower[0]) & np.isinf(A.data.upper[0])
+    slacks = _find_slacks(problem, A)
+    merged = _find_merged(problem, A, free, slacks)
+    kept = np.ones(problem.n, dtype=bool)
+    kept[slacks.variables] = False
+    rows = np.ones(problem.m, dtype=bool)
+    rows[merged.rows] = False
+    remaining = np.flatnonzero(rows)
+    candidates = free & kept
+    candidates[merged.variables] = False
+    elimination = _eliminated(problem, np.flatnonzero(candidates), remaining)
+    if elimination is not None:
+        kept[elimination.variables] = False
+    return Reduction(problem, np.flatnonzero(kept), remaining, merged, slacks, elimination)
+
+
+class _Columns:
+    """A by entries: how many a row and a column have, and where the single ones are."""
+
+    def __init__(self, problem: ParametricQP) -> None:
+        self.data = problem.data(FLOAT)
+        entries = csr_array(self.data.A).tocoo()
+        stored = entries.data != 0
+        self.row, self.column = entries.row[stored], entries.col[stored]
+        self.value = entries.data[stored]
+        self.in_row = np.bincount(self.row, minlength=problem.m)
+        self.in_column = np.bincount(self.column, minlength=problem.n)
+
+
+def _find_slacks(problem: ParametricQP, A: _Columns) -> Entries:
+    """Return the variables with 0 ≤ x, no Hessian and one entry, which can only raise a row to its limit."""
+    data = A.data
+    is_slack = (data.lower[0] == 0) & (data.lower[1] == 0) & np.isinf(data.upper[0])
+    is_slack &= (A.in_column == 1) & (problem.P.diagonal() == 0)
+    is_slack &= (data.c[0] > 0) | (data.c[1] != 0)
+    has_lower, has_upper = np.isfinite(data.row_lower[0]), np.isfinite(data.row_upper[0])
+    hard, rises = np.isinf(data.penalty[0])[A.row], A.value > 0
+    fits = np.where(rises, has_lower[A.row] & ~has_upper[A.row], has_upper[A.row] & ~has_lower[A.row])
+    found = np.flatnonzero(is_slack[A.column] & hard & fits & (A.in_row[A.row] > 1))
+    _, first = np.unique(A.row[found], return_index=True)
+    chosen = found[first]
+    return Entries(A.column[chosen], A.row[chosen], A.value[chosen])
+
+
+def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Entries) -> Entries:
+    """Return rows with a single entry on a free variable, one a variable."""
+    data = A.data
+    taken = np.isinf(data.row_lower[0]) & np.isinf(data.row_upper[0])
+    taken |= (data.penalty[0] == 0) & (data.penalty[1] == 0)
+    taken[slacks.rows] = True
+    found = np.flatnonzero((A.in_row[A.row] == 1) & free[A.column] & ~taken[A.row])
+    _, first = np.unique(A.column[found], return_index=True)
+    chosen = found[first]
+    return Entries(A.column[chosen], A.row[chosen], A.value[chosen])
+
+
+def _eliminated(problem: ParametricQP, candidates: Array, rows: Array) -> Elimination | None:
+    """Return the elimination of free variables whose block is positive definite and stands alone."""
+    if not len(rows):
+        return None
+    alone, block, inverse = _own_block(problem.P, problem.n, candidates)
+    if not len(alone):
+        return None
+    data = problem.data(FLOAT)
+    columns: MatrixData = data.A[rows][:, alone]
+    if inverse.ndim > 1:
+        columns = dense_matrix(columns)  # P_E⁻¹ fills what is empty
+    columns = columns.tocsr() if is_sparse(columns) else np.ascontiguousarray(columns)
+    return Elimination(alone, columns, block, inverse, lines(data.c)[alone])
+
+
+def _own_block(P: Hessian, n: int, candidates: Array) -> tuple[Array, Array, Array]:
+    """Return which candidates can be eliminated, their block or its diagonal, and the inverse of that."""
+    nothing = candidates[:0], np.empty(0), np.empty(0)
+    if isinstance(P, Matrix) and is_sparse(P.values):
+        entries = np.diff(csr_array(P.values).indptr)
+        diagonal = P.diagonal()
+        alone = candidates[(entries[candidates] == 1) & (diagonal[candidates] > 0)]
+        return alone, diagonal[alone], 1.0 / diagonal[alone]
+    if not len(candidates) or len(candidates) > LARGEST_BLOCK:
+        return nothing
+    others = np.setdiff1d(np.arange(n), candidates)
+    if len(others) and np.any(P.block(candidates, others)):
+        return nothing
+    block = P.block(candidates, candidates)
+    if not np.any(block - np.diag(np.diag(block))) and np.all(np.diag(block) > 0):
+        return candidates, np.diag(block), 1.0 / np.diag(block)
+    inverse = _inverse(block)
+    return nothing if inverse is None else (candidates, block, inverse)
+
+
+def _inverse(block: Array) -> Array | None:
+    """Return the inverse of a well-conditioned positive definite matrix, None if it is not one."""
+    try:
+        L = cholesky(block, lower=True)
+    except LinAlgError:
+        return None
+    if np.any(np.diag(L) ** 2 <= WELL_CONDITIONED * np.diag(block)):
+        return None
+    inverse = cho_solve((L, True), np.eye(len(block)))
+    return np.asarray((inverse + inverse.T) / 2)
+
+
+def lines(pair: Affines) -> Array:
+    """Return affine data as an array with the columns constant and slope."""
+    return np.column_stack(pair).astype(float)
+
+
+def _infinite(count: int) -> Array:
+    return np.column_stack([np.full(count, np.inf), np.zeros(count)])

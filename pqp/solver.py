@@ -1,0 +1,296 @@
+"""Solving: the calls a user makes, `solve_path`, `solve`, and how a trace is gathered into a path."""
+
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from joblib import effective_n_jobs
+
+from pqp.errors import InternalError, NumericalTroubleError, ProblemError
+from pqp.io.document import VERSION, problem_document, write_document
+from pqp.lcp.crisscross import RULES, Rule
+from pqp.lcp.log import numbered
+from pqp.limits import Limits, Progress, Watch
+from pqp.linalg.field import FIELDS, RATIONAL, Arithmetic, Field, Number, as_numbers, is_infinite, shown
+from pqp.model.problem import ParametricQP
+from pqp.path.path import Path
+from pqp.records.segment import Basis, Point, Segment
+from pqp.revised.runner import RevisedRunner
+from pqp.tableau.runner import TableauRunner
+from pqp.tableau.unsolvable import Run, in_order, ordered
+
+METHODS = ("revised", "tableau")
+
+
+def solve_path(
+    problem: ParametricQP,
+    interval: tuple[Any, Any],
+    method: str = "revised",
+    arithmetic: Arithmetic = "float",
+    log: bool = False,
+    *,
+    rule: str = "least-index",
+    direction: Literal["left-to-right", "right-to-left"] = "left-to-right",
+    start: Basis | Segment | None = None,
+    n_jobs: int = 1,
+    max_pieces: int | None = None,
+    max_pivots: int | None = None,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Path:
+    """Return the complete solution path of a problem over an interval of mu, ends included.
+
+    Parameters
+    ----------
+    interval
+        (lo, hi) with lo ≤ hi; either may be infinite.
+    method
+        "revised": parametric pivoting on a factorised basis, for real problems, in float64 with exact repair;
+        "tableau": the paper's algorithm on a dense dictionary, for teaching and reference.
+    arithmetic
+        "float", or "exact" for rationals; floats in the data are then taken at face value. Exact paths are
+        traced by the tableau engine.
+    log
+        Keep every pivot, and every event of the revised engine, in `path.log`.
+    direction
+        "left-to-right", or "right-to-left" to start at hi; the path is in ascending order either way.
+    rule
+        How pivots of the tableau engine are chosen: "least-index", "lifo" or "most-often-selected".
+    start
+        A basis, or a segment that has one, which is optimal where the trace begins: no time is spent on
+        finding one.
+    n_jobs
+        Trace this many parts of the interval side by side, in processes of their own (-1: one a core); the
+        path is the same. Not with limits, `start`, `log` or `progress`.
+    max_pieces, max_pivots, time_limit
+        Stop early; the path then ends where it was stopped, and `path.stopped` says why.
+    progress
+        Called after every pivot and every piece with how far the trace has come.
+
+    >>> import pqp
+    >>> problem = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=pqp.mu, lower=0)
+    >>> path = pqp.solve_path(problem, (-2, 8), arithmetic="exact")
+    >>> [str(mu) for mu in path.breakpoints]
+    ['0', '1', '5']
+    """
+    if not isinstance(problem, ParametricQP):
+        remedy = "; call .subject_to() on it" if hasattr(problem, "subject_to") else ""
+        raise ProblemError(f"problem must be a pqp.ParametricQP, got {type(problem).__name__}{remedy}")
+    field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
+    _choice(method, METHODS, "method")
+    method = "tableau" if field is RATIONAL else method
+    job = _Job(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
+    _choice(direction, ("left-to-right", "right-to-left"), "direction")
+    lo, hi = _interval(interval, field)
+    begin, stop = (lo, hi) if direction == "left-to-right" else (hi, lo)
+    problem.require_uncrossed_soft_rows(*_interval(interval, RATIONAL))
+    if field is RATIONAL:
+        problem.P.require_exact_convexity()
+    limits = Limits(max_pieces, max_pivots, time_limit)
+    if jobs := _jobs(n_jobs, limits == Limits() and start is None and not log and progress is None):
+        part = job.run_parts((lo, hi), jobs)
+    else:
+        part = job.run(begin, stop, job.checked(start, begin), limits, progress)
+    return job.path(part, part.segments, (lo, hi), begin)
+
+
+def solve(
+    problem: ParametricQP, mu: Any, arithmetic: Arithmetic = "float", rule: str = "least-index"
+) -> Point:
+    """Return the solution at one mu.
+
+    >>> import pqp
+    >>> pqp.solve(pqp.ParametricQP([[2]], [-4], lower=0), 0).x
+    array([2.])
+    """
+    at = _one_number(mu, RATIONAL)
+    if is_infinite(at):
+        raise ProblemError(f"mu must be finite, got {mu!r}")
+    return solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)(at)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Everything a trace needs apart from its interval."""
+
+    problem: ParametricQP
+    field: Field
+    rule: Rule
+    method: str
+    log: bool
+
+    def run(
+        self,
+        begin: Number,
+        stop: Number,
+        start: Basis | None,
+        limits: Limits,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Run:
+        """Trace from one end to the other, starting with a basis if there is one."""
+        part, watch = Run(), Watch(limits, begin, progress)
+        try:
+            self._runner().run(begin, stop, start, watch, part)
+        except KeyboardInterrupt:
+            watch.interrupt()
+        except NumericalTroubleError as trouble:
+            trouble.segments = tuple(in_order(part.segments))
+            raise
+        except InternalError as bug:
+            raise InternalError(*_reproducible(bug, self.problem, (begin, stop))) from bug
+        part.segments, part.stopped = in_order(part.segments), watch.stopped
+        return part
+
+    def checked(self, start: Basis | Segment | None, begin: Number) -> Basis | None:
+        """Return the basis to start from after checking it."""
+        basis = start.basis if isinstance(start, Segment) else start
+        if basis is None:
+            return None
+        if (len(basis.variables), len(basis.rows)) != (self.problem.n, self.problem.m):
+            raise ProblemError(
+                f"start must have {self.problem.n} variables and {self.problem.m} rows, got "
+                f"{len(basis.variables)} and {len(basis.rows)}"
+            )
+        runner = self._runner()
+        if isinstance(runner, RevisedRunner):
+            runner.require_optimal(basis, begin)
+        return basis
+
+    def run_parts(self, ends: tuple[Number, Number], jobs: int) -> Run:
+        """Trace the parts of an interval side by side."""
+        runner, part = self._runner(), Run()
+        if not isinstance(runner, RevisedRunner):
+            raise ProblemError('n_jobs needs method="revised" and arithmetic="float"; leave it out')
+        runner.run_parts(_cuts(*ends, jobs), jobs, part)
+        return part
+
+    def _runner(self) -> TableauRunner | RevisedRunner:
+        if self.method == "tableau":
+            return TableauRunner(self.problem, self.field, self.rule, self.log)
+        return RevisedRunner(self.problem, self.log)
+
+    def path(self, part: Run, segments: list[Segment], asked: tuple[Number, Number], begin: Number) -> Path:
+        """Return the finished path."""
+        return Path(
+            problem=self.problem,
+            segments=tuple(segments),
+            asked=asked,
+            arithmetic=self.field,
+            method=self.method,
+            rule=self.rule.name,
+            stopped=part.stopped,
+            log=numbered(part.pivots) if self.log else None,
+            continuation=extend,
+            begin=begin,
+        )
+
+
+def extend(
+    path: Path,
+    mu: Any,
+    max_pieces: int | None = None,
+    max_pivots: int | None = None,
+    time_limit: float | None = None,
+) -> Path:
+    """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
+    target, limits = _one_number(mu, path.arithmetic), Limits(max_pieces, max_pivots, time_limit)
+    job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
+    path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
+    if not path.segments:
+        part = job.run(path.origin, target, None, limits)
+        return job.path(part, part.segments, ordered(path.origin, target), path.origin)
+    rightwards = target >= path.hi
+    if not rightwards and target > path.lo:
+        raise ProblemError(
+            f"mu must lie outside [{shown(path.lo)}, {shown(path.hi)}], which is traced already, got {mu}"
+        )
+    last, kept = (
+        (path.segments[-1], path.segments[:-1]) if rightwards else (path.segments[0], path.segments[1:])
+    )
+    begin, neighbour = (last.lo, kept[-1:]) if rightwards else (last.hi, kept[:1])
+    repeated = 1 + (last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal")
+    part = job.run(begin, target, last.basis, _with_more_pieces(limits, repeated))
+    if not part.segments:
+        kept = path.segments
+    new = [s for s in part.segments if not (_is_point(s, begin) and repeated == 2)]
+    part.pivots = [*(path.log or ()), *part.pivots]
+    asked = (path.asked[0], target) if rightwards else (target, path.asked[1])
+    is_cut = path.lo != path.asked[0] if rightwards else path.hi != path.asked[1]
+    part.stopped = part.stopped or (path.stopped if is_cut else None)
+    return job.path(part, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
+
+
+def _with_more_pieces(limits: Limits, count: int) -> Limits:
+    """Return limits that do not count the pieces that are only traced again."""
+    return limits if limits.max_pieces is None else replace(limits, max_pieces=limits.max_pieces + count)
+
+
+def _is_point(segment: Segment, mu: Number) -> bool:
+    return segment.status == "optimal" and segment.lo == segment.hi == mu
+
+
+def _reproducible(
+    bug: InternalError, problem: ParametricQP, interval: tuple[Number, Number]
+) -> tuple[str, str]:
+    """Return the message of a bug and the file in which its problem was kept."""
+    handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
+    os.close(handle)
+    write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
+    return (
+        f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {interval[0]} to {interval[1]})",
+        file,
+    )
+
+
+def _jobs(n_jobs: Any, is_plain: bool) -> int:
+    """Return how many parts to trace side by side, 0 if there is one."""
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
+        raise ProblemError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
+    jobs = effective_n_jobs(n_jobs)
+    if jobs > 1 and not is_plain:
+        raise ProblemError("n_jobs does not go with limits, start, log or progress; leave it or them out")
+    return jobs if jobs > 1 else 0
+
+
+def _cuts(lo: Number, hi: Number, parts: int) -> list[Number]:
+    """Return the ends of the parts: equal ones, or by equal angles over an infinite interval."""
+    shares = [k / parts for k in range(1, parts)]
+    if is_infinite(lo) and is_infinite(hi):
+        inner = [math.tan(math.pi * (share - 0.5)) for share in shares]
+    elif is_infinite(hi):
+        inner = [lo + math.tan(math.pi / 2 * share) for share in shares]
+    elif is_infinite(lo):
+        inner = [hi - math.tan(math.pi / 2 * (1 - share)) for share in shares]
+    else:
+        inner = [lo + share * (hi - lo) for share in shares]
+    return [lo, *inner, hi]
+
+
+def _choice(value: Any, allowed: tuple[str, ...], name: str) -> str:
+    if value not in allowed:
+        raise ProblemError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+    return str(value)
+
+
+def _one_number(mu: Any, field: Field) -> Number:
+    value = as_numbers(mu, "mu")
+    if value.shape:
+        raise ProblemError(f"mu must be a single number, got {mu!r}")
+    return field.number(value[()])
+
+
+def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
+    ends = as_numbers(interval, "interval")
+    if ends.shape != (2,):
+        raise ProblemError(f"interval must be (lo, hi), got shape {ends.shape}")
+    lo, hi = field.number(ends[0]), field.number(ends[1])
+    if lo > hi:
+        raise ProblemError(
+            f"interval must have lo ≤ hi, got ({shown(lo)}, {shown(hi)}); give the smaller end first"
+        )
+    if lo == hi and is_infinite(lo):
+        raise ProblemError(f"interval ({lo}, {hi}) contains no number")
+    return lo, hi

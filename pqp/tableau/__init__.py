@@ -1,0 +1,1 @@
+"""Engine 1: the paper's algorithm on a dense dictionary."""

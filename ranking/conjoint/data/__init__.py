@@ -1,0 +1,1 @@
+"""Conjoint studies: reading, validation, design."""

@@ -1,0 +1,140 @@
+"""Attributes: what the alternatives of a study differ in, by level or as a number."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ranking.conjoint.data.messages import listing, plain, quoted, text
+from ranking.core.validation import positive_number
+from ranking.errors import DataError
+
+Kind = Literal["levels", "linear"]
+KINDS = ("levels", "linear")
+# The name of the none option among the columns, as attribute and as level.
+NONE = "none"
+# The name of the only column of a linear attribute.
+PER_UNIT = "per unit"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute: by level, a part-worth for every level; or linear, a part-worth for every unit.
+
+    `levels` are in the order of the columns. While they are None, an attribute by level takes them from the
+    data: the categories of a pandas categorical, or what occurs, numbers by size and words by letter. A
+    linear attribute enters as number / unit: with `unit=1000` a price of 2500 is 2.5, and its part-worth is
+    that of 1000.
+
+    >>> Attribute("brand", levels=("Alba", "Brio")).labels
+    ('Alba', 'Brio')
+    >>> Attribute.linear("price", unit=1000).labels
+    ('per unit',)
+    """
+
+    name: str
+    kind: Kind = "levels"
+    levels: tuple[Any, ...] | None = None
+    unit: float = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DataError(
+                f"the name of an attribute must be a word, the name of its column, got {self.name!r}"
+            )
+        if self.name == NONE:
+            raise DataError(f"an attribute cannot be called {NONE!r}, the none option is; rename the column")
+        if self.kind not in KINDS:
+            raise DataError(f"attribute {self.name!r}: kind must be 'levels' or 'linear', got {self.kind!r}")
+        if self.kind == "linear" and self.levels is not None:
+            raise DataError(
+                f"attribute {self.name!r} is linear, so it has no levels, got {self.levels!r:.80}"
+            )
+        if self.kind == "levels" and self.unit != 1:
+            raise DataError(f"attribute {self.name!r}: unit is for linear attributes, got {self.unit!r}")
+        positive_number(self.unit, f"unit of attribute {self.name!r}")
+        if self.levels is not None:
+            object.__setattr__(self, "levels", _distinct(self.levels, self.name))
+
+    @classmethod
+    def linear(cls, name: str, unit: float = 1) -> "Attribute":
+        """Return an attribute that enters as a number."""
+        return cls(name, "linear", None, unit)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the attribute enters as a number."""
+        return self.kind == "linear"
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The names of the columns of this attribute: its levels, or "per unit"."""
+        return (PER_UNIT,) if self.is_linear else (self.levels or ())
+
+    def with_levels(self, levels: Iterable[Any]) -> "Attribute":
+        """Return the same attribute with the given levels."""
+        return replace(self, levels=tuple(levels))
+
+
+# "linear", "levels", the levels in order, or the whole record.
+Description: TypeAlias = str | Sequence[Any] | Attribute
+# Names of columns, by level if nothing is said; or a description for every name.
+Attributes: TypeAlias = Sequence[str | Attribute] | Mapping[str, Description]
+
+
+def read_attributes(given: Attributes) -> dict[str, Attribute]:
+    """Return attributes by name, in the order given.
+
+    >>> list(read_attributes(["brand", Attribute.linear("price")]))
+    ['brand', 'price']
+    >>> read_attributes({"brand": "levels", "size": ["small", "large"], "price": "linear"})["price"].kind
+    'linear'
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise DataError(f"attributes must be a list of columns, or a mapping of columns, got {given!r:.80}")
+    if isinstance(given, Mapping):
+        found = [_described(name, description) for name, description in given.items()]
+    else:
+        found = [entry if isinstance(entry, Attribute) else Attribute(entry) for entry in given]
+    if not found:
+        raise DataError("attributes is empty; name at least one column, for example attributes=['price']")
+    names = [attribute.name for attribute in found]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise DataError(f"attributes names {name!r} twice; name every column once")
+    return {attribute.name: attribute for attribute in found}
+
+
+def _described(name: Any, description: Description) -> Attribute:
+    if isinstance(description, Attribute):
+        if description.name != name:
+            raise DataError(
+                f"attributes[{name!r}] is called {description.name!r}; name it the same way twice"
+            )
+        return description
+    if isinstance(description, str):
+        if description not in KINDS:
+            raise DataError(
+                f"attributes[{name!r}] must be 'levels', 'linear' or a list of levels, got {description!r}"
+            )
+        return Attribute(name, "linear" if description == "linear" else "levels")
+    if not isinstance(description, Iterable):
+        raise DataError(
+            f"attributes[{name!r}] must be 'levels', 'linear' or a list of levels, got {description!r:.80}"
+        )
+    return Attribute(name, "levels", tuple(description))
+
+
+def _distinct(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
+    """Return levels as Python objects, each there once."""
+    found = tuple(plain(level) for level in levels)
+    if not found:
+        raise DataError(f"attribute {name!r} has an empty list of levels; name them, or leave the list out")
+    texts = [text(level) for level in found]
+    for k, level in enumerate(found):
+        if level is None or (isinstance(level, float) and np.isnan(level)) or not texts[k].strip():
+            raise DataError(f"attribute {name!r}: level {k + 1} of {listing(found)} is empty; give it a name")
+        if texts[k] in texts[:k]:
+            raise DataError(f"attribute {name!r} has the level {quoted(level)} twice; name every level once")
+    return found

@@ -1,0 +1,389 @@
+r"""Straight-lining: respondents who nearly always take the same position, and how likely that is by chance.
+
+Balance: how often levels and positions were shown and chosen, and how much alternatives overlap.
+
+Confounding: attributes that the tasks shown do not tell apart, whatever is chosen.
+
+Let D hold the differences of alternatives of the same task. Part-worths v and v + z have the same utilities
+in every task, but for a constant, if D z = 0. Always so are the z that add one number to all levels of an
+attribute (and to the none option). An attribute is told apart from the others if on it every z is like that.
+
+Remarks: what a look at a study should not miss before any model.
+
+The study card: what one looks at before any model, as tables and as a page of text.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.conjoint.data.attributes import NONE
+from ranking.conjoint.data.design import columns_of, design_of
+from ranking.conjoint.data.messages import counted, in_order, listing, quoted
+from ranking.conjoint.data.table import Sheet
+from ranking.core.validation import Array
+from ranking.errors import DataError
+
+
+def straight_liners(sheet: Sheet, share: float) -> pd.DataFrame:
+    """Return the respondents who chose one alternative in at least this share of their tasks, and more often
+    than all others together, by the name of the alternative.
+
+    `probability` is that of a respondent who chooses at random taking any one alternative at least as often.
+    """
+    choices = sheet.choices
+    table = pd.DataFrame(
+        {"respondent": choices.respondent, "alternative": sheet.alternative[choices.chosen_rows]}
+    )
+    counts = table.value_counts().rename("times").reset_index()
+    most = counts.sort_values("times", ascending=False, kind="stable").drop_duplicates("respondent")
+    tasks = np.bincount(choices.respondent, minlength=len(sheet.respondents))[most["respondent"]]
+    is_straight = ((most["times"] >= share * tasks) & (2 * most["times"] > tasks)).to_numpy()
+    found = most.assign(tasks=tasks)[is_straight].sort_values("respondent", kind="stable")
+    found["probability"] = [
+        _by_chance(sheet, code, times)
+        for code, times in zip(found["respondent"], found["times"], strict=True)
+    ]
+    names = sheet.respondents[found["respondent"].to_numpy(dtype=np.int64)]
+    return found.assign(respondent=names).set_index("respondent")
+
+
+def tail(probabilities: Array, times: int) -> float:
+    r"""Return the probability that at least so many of independent events happen.
+
+    The number of events has the generating function :math:`\prod_i (1 - p_i + p_i z)`.
+
+    >>> tail(np.array([0.5, 0.5]), 1)
+    0.75
+    """
+    coefficients = reduce(np.convolve, [np.array([1 - p, p]) for p in probabilities], np.ones(1))
+    return float(coefficients[times:].sum())
+
+
+def _by_chance(sheet: Sheet, code: int, times: int) -> float:
+    """Return the sum of the tails of all alternatives: exact, for two cannot both have more than half."""
+    choices = sheet.choices
+    tasks = np.flatnonzero(choices.respondent == code)
+    offers = [list(sheet.alternative[list(choices.rows(t))]) for t in tasks.tolist()]
+    names = {name for offer in offers for name in offer}
+    chances = (
+        np.array([1 / len(offer) for offer in offers if name in offer]) for name in sorted(names, key=str)
+    )
+    return min(1.0, sum(tail(chance, times) for chance in chances))
+
+
+def level_balance(sheet: Sheet) -> pd.DataFrame:
+    """Return for every level, and the none option, how often it was shown and chosen.
+
+    `share` is that among all alternatives shown with the attribute, `chosen_share` that of the times it was
+    shown. Linear attributes are in `number_summary`.
+    """
+    linear = [name for name, attribute in sheet.attributes.items() if attribute.is_linear]
+    columns = columns_of(sheet)
+    by_level = ~columns.get_level_values("attribute").isin(linear)
+    design = design_of(sheet)[:, by_level] != 0
+    shown, chosen = design.sum(axis=0), design[sheet.choices.chosen_rows].sum(axis=0)
+    products = int((~sheet.is_none).sum())
+    kept = columns[by_level]
+    whole = np.where(kept.get_level_values("attribute") == NONE, len(design), products)
+    return pd.DataFrame(
+        {
+            "shown": shown,
+            "share": _ratio(shown, whole),
+            "chosen": chosen,
+            "chosen_share": _ratio(chosen, shown),
+        },
+        index=kept,
+    )
+
+
+def number_summary(sheet: Sheet) -> pd.DataFrame:
+    """Return for every linear attribute how many values it has, their range, and their means."""
+    names = [name for name, attribute in sheet.attributes.items() if attribute.is_linear]
+    values = sheet.profiles[names].astype(float)
+    chosen = values.iloc[sheet.choices.chosen_rows]
+    table = {
+        "values": values.nunique(),
+        "least": values.min(),
+        "mean": values.mean(),
+        "greatest": values.max(),
+        "mean_chosen": chosen.mean(),
+    }
+    return pd.DataFrame(table, index=pd.Index(names, name="attribute"))
+
+
+def overlap(sheet: Sheet) -> pd.DataFrame:
+    """Return for every attribute the share of tasks in which alternatives have the same level.
+
+    `some`: a level, or number, occurs more than once; `all`: all alternatives but the none option have the
+    same one, so that the task says nothing about the attribute. Tasks with one alternative beside the none
+    option have no overlap.
+    """
+    task, used = sheet.choices.task_of_row, ~sheet.is_none
+    sizes = np.bincount(task[used], minlength=len(sheet.choices))
+    shares = {}
+    for name in sheet.attributes:
+        cells = pd.DataFrame({"task": task[used], "cell": pd.factorize(sheet.profiles[name][used])[0]})
+        different = (
+            cells.groupby("task")["cell"].nunique().reindex(range(len(sizes)), fill_value=0).to_numpy()
+        )
+        shares[name] = (np.mean(different < sizes), np.mean((different == 1) & (sizes > 1)))
+    return pd.DataFrame.from_dict(shares, orient="index", columns=["some", "all"]).rename_axis("attribute")
+
+
+def positions(sheet: Sheet) -> pd.DataFrame:
+    """Return for every alternative, by name, how often it was shown and chosen, and would be by chance."""
+    choices = sheet.choices
+    names = in_order(sheet.alternative)
+    codes = pd.Index(names).get_indexer(pd.Index(sheet.alternative.tolist()))
+    shown, chosen = (np.bincount(x, minlength=len(names)) for x in (codes, codes[choices.chosen_rows]))
+    expected = np.bincount(codes, weights=1 / choices.size[choices.task_of_row], minlength=len(names))
+    columns = {"shown": shown, "chosen": chosen, "by_chance": expected, "chosen_share": _ratio(chosen, shown)}
+    return pd.DataFrame(columns, index=pd.Index(names, name="alternative"))
+
+
+def duplicates(sheet: Sheet) -> pd.DataFrame:
+    """Return the tasks in which two alternatives have the same levels and numbers throughout."""
+    task = sheet.choices.task_of_row
+    cells = sheet.profiles.astype(object).assign(**{"": task})[~sheet.is_none]
+    again = np.unique(task[~sheet.is_none][cells.duplicated().to_numpy()])
+    names = sheet.respondents[sheet.choices.respondent[again]]
+    return pd.DataFrame({"respondent": names, "task": sheet.choices.task[again]})
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    """Return quotients, NaN where nothing was shown."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=np.asarray(whole) > 0)
+
+
+# Eigenvalues below this are round-off, columns having length 1; and entries of z, the largest being 1.
+ZERO, STILL = 1e-9, 1e-6
+
+
+def confounded(sheet: Sheet) -> list[str]:
+    """Return the attributes whose levels, as they were shown together, could have other part-worths as well.
+
+    Attributes that never differ within a task, and levels that were never shown, are not looked at.
+
+    >>> from ranking.conjoint import example_study
+    >>> confounded(example_study().sheet)
+    []
+    """
+    D, owner = _differences(sheet)
+    free = _kernel(D)
+    return [
+        name
+        for name, attribute in sheet.attributes.items()
+        if _is_moved(free[owner == name], attribute.is_linear)
+    ]
+
+
+def _differences(sheet: Sheet) -> tuple[Array, Array]:
+    """Return the differences from the first alternative of every task, without idle columns, and whose."""
+    design = np.asarray(design_of(sheet), dtype=float)
+    first = sheet.choices.first[sheet.choices.task_of_row]
+    D, owner = design - design[first], columns_of(sheet).get_level_values(0).to_numpy()
+    differing = {name for name in sheet.attributes if D[:, owner == name].any()}
+    kept = design.any(axis=0) & np.array(
+        [name in differing or name not in sheet.attributes for name in owner]
+    )
+    return D[:, kept], owner[kept]
+
+
+def _kernel(D: Array) -> Array:
+    """Return a basis of all z with D z = 0, one a column."""
+    lengths = np.linalg.norm(D, axis=0)
+    scale = np.where(lengths > 0, lengths, 1.0)
+    values, vectors = np.linalg.eigh((D / scale).T @ (D / scale))
+    free = vectors[:, values <= ZERO * max(1.0, float(values.max(initial=0.0)))] / scale[:, None]
+    return np.asarray(free / np.abs(free).max(axis=0, initial=0.0))
+
+
+def _is_moved(part: Array, is_linear: bool) -> bool:
+    """Tell whether some z is not one number on all levels of an attribute, or not 0 on a linear one."""
+    moved = part if is_linear or not len(part) else part - part.mean(axis=0)
+    return bool((np.abs(moved) > STILL).any())
+
+
+# A level shown less often than this share of what even balance gives it is worth a remark.
+RARE = 0.2
+# Of one attribute so many levels are named, more of them counted.
+MOST_LEVELS = 3
+# Straight-lining less probable than this by chance is worth a remark.
+UNLIKELY = 0.01
+# The range of a linear attribute in its units, which is what its part-worth is shrunk by.
+NARROW, WIDE = 0.1, 100.0
+
+
+def remarks(sheet: Sheet, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Yield remarks, the gravest first."""
+    yield from _about_attributes(sheet, tables["overlap"])
+    yield from _about_numbers(sheet, tables["numbers"])
+    yield from _about_levels(sheet, tables["levels"])
+    yield from _about_choices(sheet, tables)
+
+
+def _about_attributes(sheet: Sheet, overlap: pd.DataFrame) -> Iterator[str]:
+    for name, share in overlap["all"].items():
+        if share == 1:
+            yield f"{name} is the same for all alternatives of every task: nothing can be learnt on it"
+    mixed = confounded(sheet)
+    if mixed:
+        yield (
+            f"the tasks do not tell the worths of {listing(mixed)} apart: others explain any choices as "
+            "well, and which are reported is a convention; do not rely on their importances, nor on what is "
+            "paid for them"
+        )
+    if not sheet.has_none and _has_zeros(sheet):
+        yield "one alternative of every task has 0 in all attributes: is it the none option? Then say none=0"
+
+
+def _has_zeros(sheet: Sheet) -> bool:
+    """Tell whether every task has one alternative whose attributes are all 0."""
+    is_zero = (sheet.profiles.astype(str).isin(["0", "0.0"])).all(axis=1).to_numpy()
+    return bool((np.bincount(sheet.choices.task_of_row, is_zero) == 1).all())
+
+
+def _about_numbers(sheet: Sheet, numbers: pd.DataFrame) -> Iterator[str]:
+    for name, row in numbers.iterrows():
+        unit = sheet.attributes[str(name)].unit
+        reach = row["greatest"] - row["least"]
+        width = reach / unit
+        if width and not NARROW <= width <= WIDE:
+            yield (
+                f"{name} ranges over {width:.3g} of its units, and a part-worth of one unit is shrunk like "
+                f"that of a level, so that results hang on the unit: one of about {reach:.3g} would suit it"
+            )
+
+
+def _about_levels(sheet: Sheet, levels: pd.DataFrame) -> Iterator[str]:
+    for name, attribute in sheet.attributes.items():
+        if attribute.is_linear:
+            continue
+        mine = levels.loc[[name]]
+        rare = mine[(mine["share"] * len(attribute.labels) < RARE) | (mine["chosen"] == 0)]
+        if len(rare) > MOST_LEVELS:
+            found = f"{len(rare)} of {len(mine)} levels"
+            yield f"{name}: {found} were hardly shown or never chosen; is it an attribute?"
+        else:
+            yield from (_about_level(name, label[1], row) for label, row in rare.iterrows())
+
+
+def _about_level(name: str, level: Any, row: "pd.Series[Any]") -> str:
+    times = counted(int(row["shown"]), "time")
+    if not row["shown"]:
+        return f"{name}: level {quoted(level)} was never shown, so its part-worth says nothing"
+    if not row["chosen"]:
+        return f"{name}: level {quoted(level)} was shown {times} and never chosen"
+    return f"{name}: level {quoted(level)} was shown only {times}; is it meant?"
+
+
+def _about_choices(sheet: Sheet, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
+    if straight:
+        who = f"{straight} of {counted(len(sheet.respondents), 'respondent')}"
+        yield f"{who} chose the same alternative more often than chance explains: do they belong?"
+    if double:
+        yield f"{counted(double, 'task')} with two equal alternatives: choosing between them says nothing"
+    idle = len(sheet.respondents) - len(np.unique(sheet.choices.respondent))
+    if idle:
+        yield f"{counted(idle, 'respondent')} without tasks"
+
+
+# The share of tasks that counts as nearly all.
+NEARLY_ALL = 0.9
+# Respondents and tasks that are printed; the tables hold all of them.
+MOST_ROWS = 10
+# Numbers from here on are printed without decimals.
+LARGE = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class StudyCard:
+    """Tables about a study; `print(card)` shows them.
+
+    `counts`: sizes. `levels`: how often each level was shown and chosen. `numbers`: ranges of linear
+    attributes. `overlap`: shares of tasks where alternatives share a level. `positions`: how often each
+    alternative was chosen. `straight_liners`: respondents who nearly always chose the same one, with the
+    probability of that by chance. `duplicates`: tasks with two equal alternatives. `remarks`: what a look
+    at the tables should not miss.
+    """
+
+    counts: "pd.Series[Any]"
+    levels: pd.DataFrame
+    numbers: pd.DataFrame
+    overlap: pd.DataFrame
+    positions: pd.DataFrame
+    straight_liners: pd.DataFrame
+    duplicates: pd.DataFrame
+    remarks: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [
+            "STUDY CARD",
+            self.counts.to_string(),
+            _titled("Levels: how often shown, how often chosen when shown", self.levels),
+            _titled("Numbers", self.numbers),
+            _titled("Overlap: share of tasks where alternatives have the same level", self.overlap),
+            _titled("Positions: how often each alternative was chosen", self.positions),
+            _titled("Straight-liners: the same alternative nearly always", self.straight_liners),
+            _titled("Tasks with two equal alternatives", self.duplicates),
+            "\n".join(["Remarks", *(f"- {remark}" for remark in self.remarks)]) if self.remarks else "",
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+
+def study_card(sheet: Sheet, straight: float = NEARLY_ALL) -> StudyCard:
+    """Return the card of a study; `straight` is the share of tasks that makes a straight-liner."""
+    if not 0.5 <= straight <= 1:
+        raise DataError(f"straight must be a share of tasks between 0.5 and 1, got {straight!r}")
+    tables = {
+        "levels": level_balance(sheet),
+        "numbers": number_summary(sheet),
+        "overlap": overlap(sheet),
+        "positions": positions(sheet),
+        "straight_liners": straight_liners(sheet, straight),
+        "duplicates": duplicates(sheet),
+    }
+    return StudyCard(counts=_counts(sheet), **tables, remarks=tuple(remarks(sheet, tables)))
+
+
+def _counts(sheet: Sheet) -> "pd.Series[Any]":
+    choices = sheet.choices
+    tasks = np.bincount(choices.respondent, minlength=len(sheet.respondents))
+    levels = [len(a.labels) for a in sheet.attributes.values() if not a.is_linear]
+    counts = {
+        "respondents": len(sheet.respondents),
+        "tasks": len(choices),
+        "holdout tasks": int(sheet.is_holdout.sum()),
+        "alternatives": len(sheet.alternative),
+        "tasks a respondent, least": int(tasks.min()),
+        "tasks a respondent, most": int(tasks.max()),
+        "alternatives a task, least": int(choices.size.min()),
+        "alternatives a task, most": int(choices.size.max()),
+        "attributes": len(sheet.attributes),
+        "levels": sum(levels),
+        "linear attributes": len(sheet.attributes) - len(levels),
+        "none options": int(sheet.is_none.sum()),
+        "choices of none": int(sheet.is_none[choices.chosen_rows].sum()),
+    }
+    return pd.Series(counts, name="count")
+
+
+def _shown(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= LARGE else f"{number:.3g}"
+
+
+def _titled(title: str, table: pd.DataFrame) -> str:
+    """Return a table under its title, cut if it is long, or nothing if it is empty."""
+    if not len(table):
+        return ""
+    is_list = "task" in table or "probability" in table
+    shown = table.head(MOST_ROWS) if is_list else table
+    more = [f"... and {len(table) - len(shown)} more"] if len(shown) < len(table) else []
+    body = shown.to_string(float_format=_shown, index="task" not in table)
+    return "\n".join([title, body, *more])

@@ -1,0 +1,296 @@
+r"""Conjoint studies: choice tasks as the data of part-worth models."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.conjoint.data.attributes import Attribute, Attributes, read_attributes
+from ranking.conjoint.data.card import NEARLY_ALL, StudyCard, study_card
+from ranking.conjoint.data.columns import Roles, require_table
+from ranking.conjoint.data.design import (
+    By,
+    Differences,
+    columns_of,
+    design_of,
+    differences_of,
+    fold_tasks,
+    holdout_tasks,
+    respondent_codes,
+)
+from ranking.conjoint.data.messages import Problems
+from ranking.conjoint.data.reading import read_long, read_table
+from ranking.conjoint.data.table import Choices, Sheet
+from ranking.conjoint.data.wide import PATTERN, find_layout, long_from_wide, wide_from_sheet
+from ranking.core.validation import Array, Integers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConjointStudy:
+    """Respondents, their choice tasks, the alternatives of every task, and which of them was chosen.
+
+    Made by `from_frame`, `read_csv`, `from_wide` or `read_wide_csv`. Respondents, tasks and alternatives are
+    sorted by name (numbers by size), so that the order of the rows handed in does not matter.
+
+    >>> frame = pd.DataFrame({
+    ...     "who": [1, 1, 1, 1], "task": [1, 1, 2, 2], "alt": [1, 2, 1, 2], "taken": [1, 0, 0, 1],
+    ...     "brand": ["Alba", "Brio", "Brio", "Alba"], "price": [9, 12, 9, 15]})
+    >>> study = ConjointStudy.from_frame(frame, respondent="who", task="task", chosen="taken",
+    ...     alternative="alt", attributes={"brand": "levels", "price": "linear"})
+    >>> study
+    ConjointStudy(1 respondent, 2 tasks, 4 alternatives; brand: 2 levels, price: linear)
+    >>> study.differences().to_frame().reset_index(drop=True)
+    attribute brand         price
+    level      Alba Brio per unit
+    0             1   -1       -3
+    1             1   -1        6
+    """
+
+    sheet: Sheet
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        respondent: str,
+        task: str,
+        chosen: str,
+        attributes: Attributes,
+        alternative: str | None = None,
+        none: Any = None,
+        weight: Any = None,
+        holdout: str | None = None,
+    ) -> "ConjointStudy":
+        """Return the study of long data, one row an alternative.
+
+        Parameters
+        ----------
+        respondent, task, alternative
+            Columns that name them. Tasks of different respondents may have the same name. Without
+            `alternative` the rows of a task are numbered as they come.
+        chosen
+            The column that marks what was taken: 1 or 0, yes or no, x or nothing; once in every task.
+        attributes
+            Columns, all by level; or a mapping of columns to "levels", "linear", a list of levels in order,
+            or an `Attribute`.
+        none
+            How the none option is told: the name of a column that marks it; True if its attributes are all
+            empty; any other value if its attributes all hold that, such as 0.
+        weight
+            The column with the weight of the respondent, or weights by respondent; 1 if not given.
+        holdout
+            The column that marks tasks kept apart from learning.
+
+        Raises
+        ------
+        StudyError
+            With all problems of the data in `problems`, in words.
+        """
+        roles = Roles(respondent, task, chosen, alternative, none, weight, holdout)
+        return cls(read_long(frame, roles, attributes))
+
+    @classmethod
+    def read_csv(
+        cls,
+        path: str | PathLike[str],
+        *,
+        respondent: str,
+        task: str,
+        chosen: str,
+        attributes: Attributes,
+        alternative: str | None = None,
+        none: Any = None,
+        weight: Any = None,
+        holdout: str | None = None,
+        **options: Any,
+    ) -> "ConjointStudy":
+        """Return the study of a CSV file of long data, plain or gzip, or of a workbook; see `from_frame`.
+
+        Other options go to `pandas.read_csv`, for example `sep=";"`, `decimal=","`, `encoding="latin-1"`.
+        Only empty cells are missing: "None" and "NA" may be levels. Of a workbook, .xlsx, the first sheet is
+        read.
+        """
+        roles = Roles(respondent, task, chosen, alternative, none, weight, holdout)
+        return cls(read_long(read_table(path, **options), roles, attributes))
+
+    @classmethod
+    def from_wide(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        respondent: str,
+        task: str,
+        choice: str,
+        attributes: Attributes,
+        pattern: str = PATTERN,
+        none: Any = None,
+        none_choice: Any = None,
+        weight: Any = None,
+        holdout: str | None = None,
+    ) -> "ConjointStudy":
+        """Return the study of wide data, one row a task: columns like alt1_brand, alt1_price, ..., choice.
+
+        `choice` names the chosen alternative as the columns do, here 1, 2, .... An alternative whose columns
+        are all empty was not shown; with `none=True` it is the none option. `none="none"` marks the none
+        option in columns like alt3_none; `none_choice` is what the choice holds where none was taken, if the
+        none option has no columns. The rest is as in `from_frame`.
+        """
+        require_table(frame)
+        wanted, found = read_attributes(attributes), Problems()
+        roles = Roles(respondent, task, choice, None, none, weight, holdout)
+        marks = (none,) if isinstance(none, str) else ()
+        layout = find_layout(frame, pattern, (*wanted, *marks))
+        long, roles = long_from_wide(frame, layout, roles, none_choice, found)
+        return cls(read_long(long, roles, wanted, found))
+
+    @classmethod
+    def read_wide_csv(
+        cls,
+        path: str | PathLike[str],
+        *,
+        respondent: str,
+        task: str,
+        choice: str,
+        attributes: Attributes,
+        pattern: str = PATTERN,
+        none: Any = None,
+        none_choice: Any = None,
+        weight: Any = None,
+        holdout: str | None = None,
+        **options: Any,
+    ) -> "ConjointStudy":
+        """Return the study of a CSV file of wide data; see `from_wide`, and `read_csv` for other options."""
+        return cls.from_wide(
+            read_table(path, **options),
+            respondent=respondent,
+            task=task,
+            choice=choice,
+            attributes=attributes,
+            pattern=pattern,
+            none=none,
+            none_choice=none_choice,
+            weight=weight,
+            holdout=holdout,
+        )
+
+    def __repr__(self) -> str:
+        return f"ConjointStudy({self.sheet.summary})"
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        """The attributes by name, in the order of the columns."""
+        return dict(self.sheet.attributes)
+
+    def levels(self) -> dict[str, tuple[Any, ...]]:
+        """Return the levels of the attributes by level."""
+        entries = self.sheet.attributes.items()
+        return {name: entry.labels for name, entry in entries if not entry.is_linear}
+
+    @property
+    def has_none(self) -> bool:
+        """Whether there is a none option, the last column of the design."""
+        return self.sheet.has_none
+
+    @property
+    def respondents(self) -> "pd.Index[Any]":
+        """The respondents by name; their place here is their code."""
+        return self.sheet.respondents
+
+    @property
+    def weights(self) -> "pd.Series[Any]":
+        """The weight of every respondent, as given, 1 if none are."""
+        return pd.Series(self.sheet.weights, index=self.respondents, name="weight")
+
+    @property
+    def choices(self) -> Choices:
+        """Who chose what in every task, by row of the design."""
+        return self.sheet.choices
+
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task: respondent, task, number of alternatives, name of the chosen one, holdout."""
+        return self.sheet.task_frame()
+
+    @property
+    def n_alternatives(self) -> Integers:
+        """The number of alternatives of every task, the none option included."""
+        return self.choices.size
+
+    @cached_property
+    def columns(self) -> pd.MultiIndex:
+        """The names of the columns of the design: attribute and level, "per unit" of linear attributes."""
+        return columns_of(self.sheet)
+
+    @cached_property
+    def design(self) -> Array:
+        """The characteristic vectors of the alternatives, one a row; see `ranking.conjoint.data.design`."""
+        return design_of(self.sheet)
+
+    def differences(self, holdout: bool | None = False) -> Differences:
+        """Return the row chosen − other for every task and other alternative of it.
+
+        Of the tasks to learn from; with `holdout=True` of the tasks held out, with None of all.
+        """
+        is_held = self.sheet.is_holdout
+        wanted = np.ones(len(is_held), dtype=bool) if holdout is None else is_held == holdout
+        return differences_of(self.sheet, self.design, self.columns, np.flatnonzero(wanted))
+
+    def only(self, *, respondents: Iterable[Any]) -> "ConjointStudy":
+        """Return the study of some respondents, who are numbered anew; levels stay as they are."""
+        return ConjointStudy(self.sheet.with_respondents(respondent_codes(self.sheet, respondents)))
+
+    def split_holdout(
+        self, *, last: int | None = None, tasks: Iterable[Any] | None = None, column: str | None = None
+    ) -> tuple["ConjointStudy", "ConjointStudy"]:
+        """Return the study to learn from and the one held out.
+
+        Held out are the `last` tasks of every respondent, the `tasks` with the given names, those that a
+        `column` marks, or, if nothing is said, those that were marked as the data were read. Both studies
+        have all respondents, with the same codes, and no marks.
+        """
+        return self._cut(np.flatnonzero(holdout_tasks(self.sheet, last, tasks, column)))
+
+    def folds(
+        self, k: int = 5, random_state: Any = None, by: By = "task"
+    ) -> Iterator[tuple["ConjointStudy", "ConjointStudy"]]:
+        """Yield k times a study to learn from and one to judge by, which has every task once over all k.
+
+        Tasks are never divided. By "task", those of every respondent are spread over the folds; by
+        "respondent", respondents are. Tasks marked as held out take part: split them off first.
+        """
+        for held in fold_tasks(self.sheet, k, random_state, by):
+            yield self._cut(held)
+
+    def card(self, straight: float = NEARLY_ALL) -> StudyCard:
+        """Return tables to look at before any model; `print` shows them."""
+        return study_card(self.sheet, straight)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return long data, one row an alternative; `from_frame` reads them, see `arguments`."""
+        return self.sheet.to_frame()
+
+    def to_wide(self, pattern: str = PATTERN) -> pd.DataFrame:
+        """Return wide data, one row a task; `from_wide` reads them, none="none" if there is a none option.
+
+        Columns without a role are left out.
+        """
+        return wide_from_sheet(self.sheet, pattern)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `from_frame` needs to read `to_frame()`, levels included."""
+        roles = self.sheet.roles
+        named: dict[str, Any] = {**roles.columns, "attributes": self.attributes}
+        return named if isinstance(roles.none, str) or not self.has_none else {**named, "none": True}
+
+    def _cut(self, held: Integers) -> tuple["ConjointStudy", "ConjointStudy"]:
+        """Return the study without some tasks, and the study of these."""
+        rest = np.setdiff1d(np.arange(len(self.choices)), held)
+        return ConjointStudy(self.sheet.with_tasks(rest).unmarked()), ConjointStudy(
+            self.sheet.with_tasks(held).unmarked()
+        )

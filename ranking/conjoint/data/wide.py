@@ -1,0 +1,193 @@
+"""Wide data: one row a task, its alternatives side by side in columns like alt1_brand, alt1_price."""
+
+import re
+import string
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.conjoint.data.attributes import NONE
+from ranking.conjoint.data.columns import ALTERNATIVE, Roles, labels_of, require_columns, require_table
+from ranking.conjoint.data.messages import Problems, in_order, is_empty, listing, plain, quoted, text
+from ranking.conjoint.data.table import Sheet
+from ranking.errors import DataError
+
+PATTERN = "alt{alternative}_{attribute}"
+FIELDS = {"alternative", "attribute"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The names of the columns of wide data: a pattern, the alternatives, and what each has a column for."""
+
+    pattern: str
+    alternatives: tuple[Any, ...]
+    names: tuple[str, ...]
+
+    def column(self, alternative: Any, name: str) -> str:
+        """Return the column of an attribute of an alternative."""
+        return self.pattern.format(alternative=alternative, attribute=name)
+
+    def block(self, alternative: Any) -> dict[str, str]:
+        """Return the columns of an alternative, and what they hold."""
+        return {self.column(alternative, name): name for name in self.names}
+
+
+def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> Layout:
+    """Return the layout of a wide table, which must have all columns of every alternative it has some of.
+
+    >>> find_layout(pd.DataFrame(columns=["alt1_price", "alt2_price"]), PATTERN, ("price",)).alternatives
+    (1, 2)
+    """
+    fields = {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
+    if fields != FIELDS:
+        raise DataError(
+            f"pattern must hold {{alternative}} and {{attribute}}, like {PATTERN!r}, got {pattern!r}"
+        )
+    labels = in_order(label for column in frame.columns for label in _labels(str(column), pattern, names))
+    layout = Layout(pattern, tuple(labels), names)
+    if not labels:
+        wanted = listing([layout.column(1, name) for name in names])
+        raise DataError(f"no column is like {wanted} (pattern {pattern!r}); there are {listing(list(frame))}")
+    found = Problems()
+    for label in labels:
+        for column in layout.block(label):
+            if column not in frame:
+                found.add(
+                    "column", f"there is no column {column!r}, but others of alternative {quoted(label)}"
+                )
+    found.raise_any()
+    return layout
+
+
+def long_from_wide(
+    frame: pd.DataFrame, layout: Layout, roles: Roles, none_choice: Any, found: Problems
+) -> tuple[pd.DataFrame, Roles]:
+    """Return long data and their roles; an alternative whose cells are all empty was not shown.
+
+    With `roles.none` True such an alternative is the none option. With `none_choice` the none option has no
+    columns: it was taken where the choice is that value.
+    """
+    blocks = {column for label in layout.alternatives for column in layout.block(label)}
+    base = frame[[name for name in frame.columns if name not in blocks]].reset_index(drop=True)
+    _require_rows(base, roles, (*layout.names, ALTERNATIVE))
+    parts = [_part(frame, base, layout, label) for label in layout.alternatives]
+    if roles.none is not True:
+        parts = [part[~_is_absent(part, layout)] for part in parts]
+    if none_choice is not None:
+        roles = _with_none_column(roles, base)
+        empty = dict.fromkeys(layout.names)
+        parts = [part.assign(**{NONE: 0}) for part in parts]
+        parts.append(base.assign(**{ALTERNATIVE: none_choice, **empty, NONE: 1}))
+    # rows without any cell have no dtype to offer
+    long = pd.concat([part.astype(object) for part in parts if len(part)])
+    long = long.sort_index(kind="stable").rename_axis("wide row").reset_index()
+    _mark_choices(long, roles, found)
+    return long.drop(columns="wide row"), replace(roles, alternative=ALTERNATIVE)
+
+
+def wide_from_sheet(sheet: Sheet, pattern: str = PATTERN) -> pd.DataFrame:
+    """Return wide data, the choice by the name of the alternative; columns without a role are left out.
+
+    If there is a none option, every alternative has a column that marks it.
+    """
+    names = (*sheet.attributes, *([NONE] if sheet.has_none else []))
+    layout = Layout(pattern, tuple(in_order(sheet.alternative)), names)
+    choices, roles = sheet.choices, sheet.roles
+    cells = sheet.profiles.astype(object)
+    if sheet.has_none:
+        cells = cells.assign(**{NONE: sheet.is_none.astype(np.int64)}).astype(object)
+    columns: dict[str, Any] = {
+        roles.respondent: sheet.respondents[choices.respondent],
+        roles.task: choices.task,
+    }
+    for label in layout.alternatives:
+        rows = np.flatnonzero(np.array([other == label for other in sheet.alternative.tolist()]))
+        placed = cells.iloc[rows].set_axis(choices.task_of_row[rows]).reindex(range(len(choices)))
+        columns.update({column: placed[name] for column, name in layout.block(label).items()})
+    columns[roles.chosen] = sheet.alternative[choices.chosen_rows]
+    if isinstance(roles.weight, str):
+        columns[roles.weight] = sheet.weights[choices.respondent]
+    if roles.holdout is not None:
+        columns[roles.holdout] = sheet.is_holdout.astype(np.int64)
+    return pd.DataFrame(columns)
+
+
+def _labels(column: str, pattern: str, names: tuple[str, ...]) -> list[Any]:
+    """Return the alternative a column belongs to, if any; names made of digits are numbers.
+
+    The longest attribute that fits is meant: alt1_max_price is max_price of 1, not price of 1_max.
+    """
+    for name in sorted(names, key=len, reverse=True):
+        parts = pattern.replace("{attribute}", name).split("{alternative}", 1)
+        before, after = (re.escape(part) for part in parts)
+        if match := re.fullmatch(f"{before}(.+){after}", column):
+            label = match.group(1)
+            is_number = label.isdecimal() and str(int(label)) == label
+            return [int(label) if is_number else label]
+    return []
+
+
+def _require_rows(base: pd.DataFrame, roles: Roles, made: tuple[str, ...]) -> None:
+    """Raise one error about columns, rows without a name and rows that are there twice."""
+    require_table(base)
+    outer = {role: name for role, name in roles.columns.items() if role != "none"}
+    require_columns(base.rename(columns={ALTERNATIVE: f"{ALTERNATIVE} "}), outer, [])
+    found = Problems()
+    for name in made:
+        if name in base:
+            found.add("column", f"column {name!r} stands beside the columns of the alternatives; rename it")
+    respondent, task = labels_of(base[roles.respondent]), labels_of(base[roles.task])
+    for role, column, cells in (("respondent", roles.respondent, respondent), ("task", roles.task, task)):
+        for row in np.flatnonzero(is_empty(cells)).tolist():
+            found.add(role, f"row {row + 1}: column {column!r} ({role}) is empty")
+    for row in np.flatnonzero(pd.MultiIndex.from_arrays([respondent, task]).duplicated()).tolist():
+        where = f"respondent {respondent[row]}, task {task[row]}"
+        found.add("task", f"{where} is there again in row {row + 1}; remove one of the rows")
+    found.raise_any()
+
+
+def _part(frame: pd.DataFrame, base: pd.DataFrame, layout: Layout, label: Any) -> pd.DataFrame:
+    block = layout.block(label)
+    cells = frame[list(block)].rename(columns=block).reset_index(drop=True)
+    return pd.concat(
+        [base, pd.Series(label, index=base.index, name=ALTERNATIVE, dtype=object), cells], axis=1
+    )
+
+
+def _is_absent(part: pd.DataFrame, layout: Layout) -> Any:
+    return np.logical_and.reduce([is_empty(part[name]) for name in layout.names])
+
+
+def _with_none_column(roles: Roles, base: pd.DataFrame) -> Roles:
+    if roles.none is not None:
+        raise DataError(
+            "give none= or none_choice=, not both: either the none option has columns or it has not"
+        )
+    if NONE in base:
+        raise DataError("with none_choice= a column 'none' is made, but there is one; rename it")
+    return replace(roles, none=NONE)
+
+
+def _mark_choices(long: pd.DataFrame, roles: Roles, found: Problems) -> None:
+    """Replace the choice, the name of an alternative, by marks; note choices that name none of the task.
+
+    Without a none option, each of these may stand for it.
+    """
+    choice, names = long[roles.chosen], long[ALTERNATIVE]
+    empty = is_empty(choice)
+    pairs = zip(choice, names, strict=True)
+    marked = np.array([text(cell).strip() == text(name) for cell, name in pairs]) & ~empty
+    hits = pd.Series(marked).groupby(long["wide row"]).transform("any").to_numpy()
+    first = ~long["wide row"].duplicated().to_numpy()
+    for row in np.flatnonzero(~hits & ~empty & first).tolist():
+        where = f"respondent {long[roles.respondent].iloc[row]}, task {long[roles.task].iloc[row]}"
+        offered = listing(names[long["wide row"] == long["wide row"].iloc[row]].tolist())
+        cell = plain(choice.iloc[row])
+        remedy = "" if roles.has_none else f"; if none was taken, pass none_choice={cell!r}"
+        found.add("choice", f"{where}: the choice is {quoted(cell)}, but there are {offered}{remedy}")
+        # said already: a mark anywhere keeps it from being said again
+        marked[row] = True
+    long[roles.chosen] = marked.astype(np.int64)

@@ -1,0 +1,1 @@
+"""Part-worths from choices: CBC(C) at one C, along the path, cross-validated."""

@@ -1,0 +1,264 @@
+r"""Likelihoods along paths: how probable the choices of a study are, at C after C.
+
+Utilities of a large-margin model have no scale, so at every C the choices get the scale that makes them
+likeliest: what is compared is how well utilities say the odds, not how large they happen to be. The root
+likelihood is no step function of C. It is evaluated in the middle of cells, which are equally wide on a
+logarithmic axis, and the curve has this value on the whole cell.
+
+ConjointPathCV: C, shrinkage and whatever else a path depends on, chosen by folds of whole tasks.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ranking.conjoint.data.design import By
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.estimation.model import ConjointSVM, require_study
+from ranking.conjoint.estimation.path import ConjointPath
+from ranking.conjoint.estimation.selection import add_up
+from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
+from ranking.core.validation import Array, Integers
+from ranking.errors import DataError
+from ranking.selection.curve import SelectionCurve, middle
+from ranking.selection.search import Grid, Judge, PathSearch, Progress
+
+# How many cells there are for a factor of ten, and for how many such factors below C_max.
+CELLS, DECADES = 10, 3
+# A path that should end at an edge may end this part of C before it.
+ROUNDED = 1e-12
+
+
+def likelihood_curve(judged: Sequence[tuple[ConjointPath, ConjointStudy]]) -> SelectionCurve:
+    """Return the root likelihood of the choices of some studies, each by a path of its own.
+
+    All of them together have one scale at every C. Standard errors are not known.
+    """
+    edges = cell_edges(float(judged[0][0].C_max), min(path.C_end_ for path, _ in judged))
+    values = [_root_likelihood(judged, middle((lo, hi))) for lo, hi in pairwise(edges.tolist())]
+    return SelectionCurve(edges, np.array(values), np.full(len(values), np.nan), is_exact=False)
+
+
+def cell_edges(C_max: float, end: float) -> Array:
+    """Return the edges of the cells of C that paths reach which should have gone on to C_max.
+
+    >>> cell_edges(1.0, 1.0)[[0, 10, 20, 30]].round(12).tolist()
+    [0.001, 0.01, 0.1, 1.0]
+    """
+    require_end(C_max)
+    edges = C_max * 10.0 ** (-np.arange(CELLS * DECADES, -1, -1) / CELLS)
+    reached = edges[edges <= end * (1 + ROUNDED)]
+    if len(reached) < 2:
+        raise DataError(f"a path ends at C = {end:g}, before C_max / 10^{DECADES}; raise time_limit")
+    return np.asarray(reached)
+
+
+def require_end(C_max: float) -> None:
+    """Raise for paths without end."""
+    if np.isinf(C_max):
+        raise DataError(
+            "C_max must be finite for metric='root_likelihood', which is evaluated at single C; got inf"
+        )
+
+
+def _root_likelihood(judged: Sequence[tuple[ConjointPath, ConjointStudy]], C: float) -> float:
+    parts = [gaps_of(path.individual_part_worths_at(C), study) for path, study in judged]
+    return fit_scale(*joined(parts)).root_likelihood
+
+
+# A study to learn from, and one to judge by.
+StudyFold = tuple[ConjointStudy, ConjointStudy]
+Metric = Literal["hit_rate", "root_likelihood"]
+METRICS = get_args(Metric)
+
+
+class ConjointPathCV(PathSearch):
+    """Part-worths from choices, with C and other parameters chosen by cross-validation on whole paths.
+
+    Parameters
+    ----------
+    estimator
+        A `ConjointPath`; its parameters other than those in `param_grid` are kept.
+    param_grid
+        Values of its parameters to compare, as for `GridSearchCV`, e.g. {"shrinkage": [0.1, 0.3]}.
+    cv
+        The number of folds. Tasks are never divided.
+    by
+        "task": the tasks of every respondent are spread over the folds; "respondent": respondents are, which
+        judges how well strangers are predicted.
+    metric
+        "hit_rate", at every C; or "root_likelihood", with the scale that suits each C best, at ten values of
+        C for every factor of ten, from C_max / 1000 to C_max.
+    choice
+        "best", or "one_standard_error" for the most regularised C within one standard error of the best.
+    group_size
+        How many respondents are pooled, at most, while parameters are compared; None for all of them. Paths
+        of small pools are found much sooner than those of large ones. It matters only with
+        pooling="shrinkage", and only for the choice: the model is then fitted to everybody together.
+    n_jobs, random_state
+        Processes, as in joblib; the seed of the folds and of the groups.
+
+    Attributes
+    ----------
+    C_, best_params_, best_score_ : what was chosen, and the mean of its metric.
+    curve_ : the mean `SelectionCurve` of the chosen parameters; `curve_.best_intervals` are all best C.
+    candidates_ : parameters, curves of folds and mean curve of everything compared.
+    best_estimator_ : a `ConjointSVM` at C_, fitted to all tasks.
+    calibration_ : the scale of its utilities, from the same folds: everybody together is fitted once more to
+        the tasks outside each fold. Where there are orders, which makes large pools slow, by groups.
+    part_worths_, individual_part_worths_, importances_ : those of best_estimator_.
+
+    >>> from ranking.conjoint import example_study
+    >>> train, held = example_study().split_holdout()
+    >>> path = ConjointPath(C_max=1, pooling="shrinkage")
+    >>> model = ConjointPathCV(path, {"shrinkage": [0.2, 0.5]}, cv=3).fit(train)
+    >>> model.score(held) > 0.5
+    True
+    >>> print(model.calibration_)
+    scale ...: root likelihood ... in 192 tasks, 0.250 by chance
+    """
+
+    def __init__(
+        self,
+        estimator: ConjointPath | None = None,
+        param_grid: Grid | None = None,
+        *,
+        cv: int = 5,
+        by: By = "task",
+        metric: str = "hit_rate",
+        choice: str = "best",
+        group_size: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        self.by = by
+        self.group_size = group_size
+        super().__init__(
+            estimator,
+            param_grid,
+            cv=cv,
+            metric=metric,
+            choice=choice,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+
+    def fit(self, study: ConjointStudy, y: None = None, progress: Progress | None = None) -> "ConjointPathCV":
+        """Choose by cross-validation on the tasks that are not held out, and fit to all of them."""
+        require_study(study)
+        self._require_arguments(study)
+        if self.metric not in METRICS:
+            raise DataError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if self.metric == "root_likelihood":
+            require_end(self._base().C_max)
+        size = _group_size(self.group_size)
+        if study.sheet.is_holdout.any():
+            study, _ = study.split_holdout()
+        folds: Any = list(study.folds(self.cv, self.random_state, self.by))
+        groups = respondent_groups(len(study.respondents), size, self.random_state)
+        chosen = self._search(Judge(fold_curve, (groups,), folds), progress)
+        shared = ("pooling", "shrinkage", "orders")
+        model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
+        self.calibration_ = self._calibrated(clone(model), study, groups)
+        self.best_estimator_ = model.fit(study)
+        return self
+
+    def _calibrated(self, model: ConjointSVM, study: ConjointStudy, groups: list[Integers]) -> Calibration:
+        """Return the scale of the utilities of the chosen model, from the folds it was chosen by."""
+        is_slow = model.pooling == "shrinkage" and model.orders
+        together = [np.arange(len(study.respondents))]
+        fit = partial(worths_by_group, model, groups if is_slow else together)
+        return calibrate(fit, study, self.cv, self.random_state, self.n_jobs, self.by)
+
+    @property
+    def part_worths_(self) -> pd.DataFrame:
+        """The mean part-worths of the chosen model."""
+        return self._chosen().part_worths_
+
+    @property
+    def individual_part_worths_(self) -> pd.DataFrame:
+        """The part-worths of the chosen model, one row a respondent."""
+        return self._chosen().individual_part_worths_
+
+    @property
+    def importances_(self) -> "pd.Series[Any]":
+        """The importances of attributes in the chosen model."""
+        return self._chosen().importances_
+
+    def utilities(self, study: ConjointStudy) -> Array:
+        """Return the utility of every alternative of a study; see `ConjointSVM`."""
+        return self._chosen().utilities(study)
+
+    def predict(self, study: ConjointStudy) -> Integers:
+        """Return the position of the best alternative of every task."""
+        return self._chosen().predict(study)
+
+    def score(self, study: ConjointStudy) -> float:
+        """Return the hit rate."""
+        return self._chosen().score(study)
+
+    def _chosen(self) -> ConjointSVM:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _kind(self) -> type[ConjointPath]:
+        return ConjointPath
+
+
+def fold_curve(
+    model: ConjointPath, groups: list[Integers], fold: StudyFold, metric: str = "hit_rate"
+) -> SelectionCurve:
+    """Return a metric in the tasks of a fold along paths fitted to the others, group by group."""
+    judged = _judged(model, groups, fold)
+    if metric == "root_likelihood":
+        return likelihood_curve(list(judged))
+    return add_up([steps for path, part in judged for steps in path.hit_steps(part)])
+
+
+def _judged(
+    model: ConjointPath, groups: list[Integers], fold: StudyFold
+) -> Iterator[tuple[ConjointPath, ConjointStudy]]:
+    """Yield the path of every group, and the tasks of the fold to judge it by."""
+    train, judged = fold
+    # somebody alone, or all alike, are the same in any group
+    if model.pooling != "shrinkage":
+        yield clone(model).fit(train), judged
+        return
+    for group in groups:
+        names = train.respondents[group]
+        part = judged.only(respondents=names)
+        if len(part.choices):
+            yield clone(model).fit(train.only(respondents=names)), part
+
+
+def worths_by_group(model: ConjointSVM, groups: list[Integers], study: ConjointStudy) -> pd.DataFrame:
+    """Return the part-worths of everybody, each group fitted by itself."""
+    parts = [study.only(respondents=study.respondents[group]) for group in groups]
+    return pd.concat([clone(model).fit(part).individual_part_worths_ for part in parts])
+
+
+def respondent_groups(n: int, size: int | None, random_state: int | None) -> list[Integers]:
+    """Return the codes of respondents in groups of nearly equal size, by chance; all in one without a size.
+
+    >>> [len(group) for group in respondent_groups(10, 4, 0)]
+    [4, 3, 3]
+    """
+    if size is None or size >= n:
+        return [np.arange(n)]
+    shuffled = np.random.default_rng(random_state).permutation(n)
+    return [np.sort(part) for part in np.array_split(shuffled, -(-n // size))]
+
+
+def _group_size(size: Any) -> int | None:
+    if size is None:
+        return None
+    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
+        raise DataError(f"group_size must be a positive number of respondents, or None, got {size!r}")
+    return int(size)

@@ -1,0 +1,287 @@
+r"""What every fitted conjoint model can do: name its part-worths, predict choices, count hits.
+
+What can be read off a table of part-worths is in `utilities` and `scaling`; a model has the part-worths for
+the respondents of a study, also of those it did not know.
+
+ConjointSVM: part-worths at one C, for all respondents together, each alone, or pooled.
+"""
+
+from abc import abstractmethod
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+import pqp
+from ranking.conjoint.data.messages import quoted
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.estimation.conflicts import Conflict, find_conflict, find_conflicts
+from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
+from ranking.conjoint.estimation.programs import Program, choice_rows, trace, z_at
+from ranking.conjoint.results.bootstrap import weighted_mean
+from ranking.conjoint.results.orders import Orders, order_rows
+from ranking.conjoint.results.part_worths import space_of
+from ranking.conjoint.results.predictions import hit_rate, hits, task_utilities, utilities
+from ranking.conjoint.results.scaling import importances
+from ranking.core.validation import Array, Integers, positive_number
+from ranking.errors import ContradictionError, DataError
+
+Pooling = Literal["aggregate", "individual", "shrinkage"]
+POOLINGS = ("aggregate", "individual", "shrinkage")
+
+
+class ConjointModel(BaseEstimator):
+    """A model that has part-worths for every respondent of the study it was fitted to.
+
+    A subclass calls `_learn_names`, and tells its part-worths by `_worths` and `_common`.
+    """
+
+    @abstractmethod
+    def _worths(self) -> Array:
+        """Return the part-worths in use, one row a respondent."""
+
+    @abstractmethod
+    def _common(self) -> Array:
+        """Return the part-worths of somebody who is not known."""
+
+    def _learn_names(self, study: ConjointStudy) -> None:
+        """Keep what names and weighs the part-worths."""
+        require_study(study)
+        self.space_ = space_of(study)
+        self.respondents_, self.weights_ = study.respondents, study.weights
+
+    @property
+    def individual_part_worths_(self) -> pd.DataFrame:
+        """The part-worths, one row a respondent, columns by attribute and level."""
+        check_is_fitted(self)
+        return pd.DataFrame(self._worths(), index=self.respondents_, columns=self.space_.columns)
+
+    @property
+    def part_worths_(self) -> pd.DataFrame:
+        """The mean part-worths over respondents, by their weights: attribute, level, part_worth."""
+        return weighted_mean(self.individual_part_worths_, self.weights_.to_numpy()).to_frame("part_worth")
+
+    @property
+    def importances_(self) -> "pd.Series[Any]":
+        """The importance of every attribute in per cent, of each respondent, then averaged by their weights.
+
+        See `ranking.conjoint.importances`; respondents without any preference are left out.
+        """
+        table = importances(self.individual_part_worths_, self.space_)
+        mean = weighted_mean(table, self.weights_.to_numpy())
+        return mean.rename("importance").rename_axis("attribute")
+
+    def part_worths_for(self, study: ConjointStudy) -> pd.DataFrame:
+        """Return the part-worths of the respondents of a study, strangers having those common to all."""
+        worths = np.vstack([self._worths(), self._common()])
+        return pd.DataFrame(worths[self._codes(study)], index=study.respondents, columns=study.columns)
+
+    def utilities(self, study: ConjointStudy) -> Array:
+        """Return the utility of every alternative of a study, row by row of its design."""
+        return utilities(self.part_worths_for(study), study)
+
+    def predict(self, study: ConjointStudy) -> Integers:
+        """Return the position of the best alternative of every task, counted from 0, the first of ties."""
+        table, _ = task_utilities(self.part_worths_for(study), study)
+        return np.asarray(np.argmax(table, axis=1), dtype=np.int64)
+
+    def hits(self, study: ConjointStudy) -> Array:
+        """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m, else 0."""
+        return hits(self.part_worths_for(study), study)
+
+    def score(self, study: ConjointStudy) -> float:
+        """Return the hit rate, tasks by the weights of their respondents."""
+        return hit_rate(self.part_worths_for(study), study)
+
+    def _codes(self, study: ConjointStudy) -> Integers:
+        """Return the row of part-worths of every respondent of a study; strangers have the last one."""
+        check_is_fitted(self)
+        require_study(study)
+        if not study.columns.equals(self.space_.columns):
+            raise DataError("study must have the attributes and levels of the study that was fitted")
+        return study_codes(study, self.respondents_, self._knows_strangers())
+
+    def _knows_strangers(self) -> bool:
+        """Tell whether there are part-worths for respondents who were not there."""
+        return True
+
+
+def study_codes(study: ConjointStudy, known: "pd.Index[Any]", with_strangers: bool) -> Integers:
+    """Return the place of every respondent of a study among those known; strangers come after the last."""
+    codes = known.get_indexer(study.respondents)
+    for place in np.flatnonzero(codes < 0)[: 0 if with_strangers else 1]:
+        raise DataError(
+            f"respondent {quoted(study.respondents[place])} was not there when everyone was fitted alone; "
+            'fit with pooling="shrinkage" or "aggregate" to predict for strangers'
+        )
+    return np.where(codes < 0, len(known), codes).astype(np.int64)
+
+
+def require_study(study: Any) -> None:
+    """Raise unless it is a study with a choice in it."""
+    if not isinstance(study, ConjointStudy):
+        raise DataError(
+            f"study must be a ConjointStudy, got {type(study).__name__}; see ConjointStudy.from_frame"
+        )
+
+
+def require_pooling(pooling: Any, shrinkage: Any) -> None:
+    """Raise unless respondents are pooled in a way there is."""
+    if pooling not in POOLINGS:
+        raise DataError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
+    is_number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
+    if pooling == "shrinkage" and not (is_number and 0 < shrinkage < 1):
+        raise DataError(
+            f"shrinkage must lie between 0, everyone alone, and 1, all alike, got {shrinkage!r}; "
+            'for the ends use pooling="individual" or "aggregate"'
+        )
+
+
+class ConjointSVM(ConjointModel):
+    r"""Part-worths from choices, as a support vector machine with one C.
+
+    Parameters
+    ----------
+    C
+        What a choice costs that part-worths do not explain; `inf` explains all of them, or raises
+        `ContradictionError` with a minimal set of choices that contradict each other.
+    pooling
+        "aggregate": one set of part-worths for all; "individual": each respondent alone, with weights of
+        respondents used only in means; "shrinkage": :math:`v_r = v_0 + u_r`, see
+        `ranking.conjoint.estimation.programs`.
+    shrinkage
+        γ, between 0 (everyone alone) and 1 (all alike), of pooling="shrinkage".
+    orders
+        Orders of levels that all part-worths must keep, also those of strangers: {"price": "falls",
+        "quality": "rises"}, or levels from the worst to the best.
+    n_jobs
+        Processes for respondents alone, as in joblib.
+
+    Attributes
+    ----------
+    part_worths_, individual_part_worths_ : means over respondents, and those of everyone.
+    common_part_worths_ : v_0, what a stranger is taken to want; the mean where there is no v_0.
+    importances_ : of attributes in per cent, of everyone, then averaged.
+    duality_gap_ : of pooling="shrinkage" solved through its structure, relatively; else None.
+
+    >>> from ranking.conjoint import example_study
+    >>> train, held = example_study().split_holdout()
+    >>> model = ConjointSVM(C=0.1, pooling="shrinkage", orders={"price": "falls"}).fit(train)
+    >>> bool((model.individual_part_worths_["price"].diff(axis=1).iloc[:, 1:] < 1e-9).all(axis=None))
+    True
+    >>> model.score(held) > 0.5
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        pooling: Pooling = "aggregate",
+        shrinkage: float = 0.3,
+        orders: Orders | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.pooling = pooling
+        self.shrinkage = shrinkage
+        self.orders = orders
+        self.n_jobs = n_jobs
+
+    def fit(self, study: ConjointStudy, y: None = None) -> "ConjointSVM":
+        """Fit to the tasks of a study that are not held out."""
+        C = positive_number(self.C, "C", can_be_infinite=True)
+        require_pooling(self.pooling, self.shrinkage)
+        programs = programs_of(study, self.pooling, self.shrinkage, self.orders)
+        if np.isinf(C):
+            _require_agreement(study, self.pooling, self.orders)
+        self._learn_names(study)
+        self.duality_gap_: float | None = None
+        if self.pooling == "individual":
+            found = Parallel(n_jobs=self.n_jobs)(delayed(solve_program)(program, C) for program in programs)
+            return self._keep(np.vstack(found))
+        (program,) = programs
+        if self.pooling == "aggregate":
+            return self._keep(np.repeat(solve_program(program, C), len(study.respondents), axis=0))
+        worths, v_0, self.duality_gap_ = solve_pool(program, C)
+        return self._keep(worths, v_0)
+
+    def _keep(self, worths: Array, common: Array | None = None) -> "ConjointSVM":
+        """Keep part-worths under the names users look for."""
+        self.worths_ = worths
+        mean = np.average(worths, axis=0, weights=self.weights_)
+        self.common_part_worths_ = mean if common is None else common
+        return self
+
+    def _worths(self) -> Array:
+        return self.worths_
+
+    def _common(self) -> Array:
+        return self.common_part_worths_
+
+    def _knows_strangers(self) -> bool:
+        return self.pooling != "individual"
+
+
+def programs_of(
+    study: ConjointStudy, pooling: Pooling, shrinkage: float, orders: Orders | None
+) -> list[Program]:
+    """Return the program of a study, or one for every respondent."""
+    require_study(study)
+    differences, conditions = study.differences(), order_rows(study, orders).rows
+    if not len(differences):
+        raise DataError("study has no task to learn from: all are held out, or have one alternative only")
+    if pooling == "aggregate":
+        return [Program(choice_rows(differences), conditions)]
+    n = len(study.respondents)
+    if pooling == "shrinkage":
+        return [Program(choice_rows(differences, n), conditions, float(shrinkage))]
+    rows = choice_rows(differences, n, is_weighted=False)
+    return [Program(rows.of(code), conditions) for code in range(n)]
+
+
+def solve_program(program: Program, C: float) -> Array:
+    """Return the part-worths of all owners at one C, from the end of the path that begins at C = 0."""
+    return np.asarray(program.part_worths(solution_of(program, C)))
+
+
+def solution_of(program: Program, C: float) -> Array:
+    """Return z at one C, which is infinite if choices are hard."""
+    if np.isinf(C):
+        return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float)
+    return z_at(program, trace(program, C), C)
+
+
+def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
+    """Return part-worths of a pool, v_0 and the duality gap, through the structure of the pool if possible.
+
+    Where there are orders, or the gap does not close, the path from C = 0 is followed, and no gap told.
+    """
+    assert program.shrinkage is not None
+    g = program.shrinkage
+    if not len(program.orders) and np.isfinite(C):
+        found = solve_pooled(program.rows, g, C)
+        if found.gap <= CLOSED:
+            z = np.concatenate([np.sqrt(g) * found.common, np.sqrt(1 - g) * found.own.ravel()])
+            return program.part_worths(z), program.common(z), found.gap
+    z = solution_of(program, C)
+    return program.part_worths(z), program.common(z), None
+
+
+def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | None) -> None:
+    """Raise if choices that must all be explained contradict each other."""
+    if pooling == "aggregate":
+        conflict = find_conflict(study, orders)
+        conflicts: tuple[Conflict, ...] = () if conflict is None else (conflict,)
+    else:
+        conflicts = tuple(find_conflicts(study, orders).values())
+    if conflicts:
+        more = f" ({len(conflicts)} respondents in all)" if len(conflicts) > 1 else ""
+        raise ContradictionError(
+            f"no part-worths explain all choices: these contradict each other{more}; give a finite C\n"
+            f"{conflicts[0]}",
+            conflicts,
+        )

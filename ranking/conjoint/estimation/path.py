@@ -1,0 +1,251 @@
+r"""ConjointPath: part-worths at every C, exactly, and the hit rate at every C."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+import pqp
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.data.table import Choices
+from ranking.conjoint.estimation.model import (
+    ConjointModel,
+    ConjointSVM,
+    Pooling,
+    programs_of,
+    require_pooling,
+)
+from ranking.conjoint.estimation.programs import Program, readout, trace, worth_lines, z_at
+from ranking.conjoint.estimation.selection import HitSteps, Tally, add_up
+from ranking.conjoint.results.bootstrap import weighted_mean
+from ranking.conjoint.results.orders import Orders
+from ranking.conjoint.results.stability import Tracks
+from ranking.core.validation import Array, Integers, positive_number
+from ranking.errors import DataError
+from ranking.selection.curve import SelectionCurve
+from ranking.selection.piecewise import ScoreLines
+
+# Pieces whose utilities are looked at together: a few megabytes.
+BLOCK = 128
+
+
+class ConjointPath(ConjointModel):
+    """Part-worths from choices for every C up to `C_max`, exactly.
+
+    Parameters
+    ----------
+    C_max
+        Where paths end; `inf` for all of them.
+    C
+        The C in use, until `select` chooses one; None is the end of the paths.
+    pooling, shrinkage, orders, n_jobs
+        As for `ConjointSVM`. Each respondent alone has a path of his own.
+    time_limit
+        Stop a path after so many seconds; `C_end_` is then less than C_max.
+
+    Attributes
+    ----------
+    paths_ : the `pqp.Path` of everyone, or the only one; `certify()` proves them.
+    breakpoints_ : where any of them bends.
+    C_, C_end_ : the C in use, and the last one all paths know.
+    part_worths_, individual_part_worths_, common_part_worths_, importances_ : at C_.
+
+    >>> from ranking.conjoint import example_study
+    >>> train, held = example_study().split_holdout()
+    >>> path = ConjointPath(C_max=10).fit(train)
+    >>> curve = path.select(held)
+    >>> bool(curve.best == curve.at(path.C_) == path.score(held))
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        C_max: float = 10.0,
+        C: float | None = None,
+        pooling: Pooling = "aggregate",
+        shrinkage: float = 0.3,
+        orders: Orders | None = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.C_max = C_max
+        self.C = C
+        self.pooling = pooling
+        self.shrinkage = shrinkage
+        self.orders = orders
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+
+    def fit(self, study: ConjointStudy, y: None = None) -> "ConjointPath":
+        """Trace the path for the tasks of a study that are not held out."""
+        C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
+        if self.C is not None and positive_number(self.C, "C") > C_max:
+            raise DataError(f"C must be at most C_max, {C_max:g}, got {self.C!r}; raise C_max")
+        require_pooling(self.pooling, self.shrinkage)
+        self.programs_ = programs_of(study, self.pooling, self.shrinkage, self.orders)
+        self._learn_names(study)
+        self.paths_ = list(
+            Parallel(n_jobs=self.n_jobs)(
+                delayed(trace)(program, C_max, self.time_limit) for program in self.programs_
+            )
+        )
+        if not all(len(path.segments) for path in self.paths_):
+            raise DataError(f"a path has no piece after {self.time_limit} seconds; raise time_limit")
+        self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
+        return self
+
+    @property
+    def path_(self) -> pqp.Path:
+        """The only path there is."""
+        check_is_fitted(self)
+        if len(self.paths_) > 1:
+            raise AttributeError(f"there are {len(self.paths_)} paths, one a respondent; see paths_")
+        return self.paths_[0]
+
+    @property
+    def breakpoints_(self) -> Array:
+        """The values of C at which some path bends, ascending."""
+        check_is_fitted(self)
+        return np.unique(np.concatenate([np.array(path.breakpoints, dtype=float) for path in self.paths_]))
+
+    @property
+    def C_end_(self) -> float:
+        """The largest C all paths know; of paths without end the last bend."""
+        end = min(float(path.hi) for path in self.paths_)
+        return max(float(path.segments[-1].lo) for path in self.paths_) if np.isinf(end) else end
+
+    def certify(self) -> list[Any]:
+        """Prove all paths in exact arithmetic, or raise `pqp.CertificateError`; returns the certificates."""
+        check_is_fitted(self)
+        return list(Parallel(n_jobs=self.n_jobs)(delayed(_certified)(path) for path in self.paths_))
+
+    def individual_part_worths_at(self, C: float) -> pd.DataFrame:
+        """Return the part-worths at one C, one row a respondent."""
+        return pd.DataFrame(self._worths_at(C), index=self.respondents_, columns=self.space_.columns)
+
+    def part_worths_at(self, C: float) -> pd.DataFrame:
+        """Return the mean part-worths at one C: attribute, level, part_worth."""
+        return weighted_mean(self.individual_part_worths_at(C), self.weights_.to_numpy()).to_frame(
+            "part_worth"
+        )
+
+    def at(self, C: float) -> ConjointSVM:
+        """Return the estimator at one C, fitted."""
+        shared = ("pooling", "shrinkage", "orders", "n_jobs")
+        model = ConjointSVM(self._checked(C), **{name: getattr(self, name) for name in shared})
+        for name in ("respondents_", "space_", "weights_"):
+            setattr(model, name, getattr(self, name))
+        model.duality_gap_ = None
+        return model._keep(self._worths_at(C), self._common_at(C))
+
+    def tracks(self) -> Tracks:
+        """Return all part-worths as lines in C, one respondent after the other, or one row for all.
+
+        `first_choice_steps`, `importance_orders` and `Tracks.along` tell what follows from them at every C.
+        """
+        check_is_fitted(self)
+        pairs = zip(self.programs_, self.paths_, strict=True)
+        lines = tuple(line for program, path in pairs for line in worth_lines(program, path))
+        if self.pooling == "aggregate":
+            return Tracks(lines, self.space_, pd.Index(["everyone"]), np.ones(1))
+        return Tracks(lines, self.space_, self.respondents_, self.weights_.to_numpy())
+
+    def select(self, study: ConjointStudy, metric: str = "hit_rate") -> SelectionCurve:
+        """Choose C by the hit rate in the tasks of a study at every C; `C_` becomes the best."""
+        if metric != "hit_rate":
+            raise DataError(f"metric must be 'hit_rate', got {metric!r}")
+        curve = add_up(self.hit_steps(study))
+        self.C_ = curve.C_best
+        return curve
+
+    def hit_steps(self, study: ConjointStudy) -> list[HitSteps]:
+        """Return how often the tasks of a study are hit along every path that has some of them."""
+        owner, choices = self._codes(study), study.choices
+        code = (
+            owner[choices.respondent] if self.pooling == "individual" else np.zeros(len(choices), dtype=int)
+        )
+        found = []
+        for number in np.unique(code).tolist():
+            tasks = np.flatnonzero(code == number)
+            mine = choices.take(tasks)
+            tally = Tally(mine, study.sheet.weights[mine.respondent])
+            rows = study.design[np.isin(choices.task_of_row, tasks)]
+            found.append(tally.steps(self._utility_lines(number, rows, owner, mine)))
+        if not found:
+            raise DataError("study has no task to count hits in")
+        return found
+
+    @property
+    def common_part_worths_(self) -> Array:
+        """v_0 at C_, what a stranger is taken to want; the mean where there is no v_0."""
+        return self._common_at(self.C_)
+
+    def _utility_lines(
+        self, number: int, design: Array, owner: Integers, choices: Choices
+    ) -> Iterator[ScoreLines]:
+        """Yield the utilities of alternatives as lines in C, some pieces of a path at a time."""
+        program, path = self.programs_[number], self.paths_[number]
+        code = owner[choices.respondent[choices.task_of_row]]
+        B = readout(program, path)
+        for begin in range(0, len(path.segments), BLOCK):
+            images = path.images(B, slice(begin, begin + BLOCK))
+            yield ScoreLines(
+                images.lo,
+                images.hi,
+                _utilities(program, images.constant, design, code),
+                _utilities(program, images.slope, design, code),
+            )
+
+    def _worths_at(self, C: float) -> Array:
+        """Return the part-worths at one C, one row a respondent."""
+        at = self._checked(C)
+        found = [
+            program.part_worths(z_at(program, path, at))
+            for program, path in zip(self.programs_, self.paths_, strict=True)
+        ]
+        worths = np.vstack(found)
+        return np.repeat(worths, len(self.respondents_), axis=0) if self.pooling == "aggregate" else worths
+
+    def _common_at(self, C: float) -> Array:
+        if self.pooling != "individual":
+            program = self.programs_[0]
+            return program.common(z_at(program, self.paths_[0], self._checked(C)))
+        return np.asarray(np.average(self._worths_at(C), axis=0, weights=self.weights_))
+
+    def _worths(self) -> Array:
+        return self._worths_at(self.C_)
+
+    def _common(self) -> Array:
+        return self._common_at(self.C_)
+
+    def _knows_strangers(self) -> bool:
+        return self.pooling != "individual"
+
+    def _checked(self, C: Any) -> float:
+        check_is_fitted(self)
+        value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
+        end = min(float(path.hi) for path in self.paths_)
+        if value > end:
+            raise DataError(
+                f"C must be at most {end:g}, where the paths end, got {C!r}; raise C_max or time_limit"
+            )
+        return value
+
+
+def _certified(path: pqp.Path) -> Any:
+    return path.certify()
+
+
+def _utilities(program: Program, z: Array, design: Array, code: Integers) -> Array:
+    """Return the utilities of alternatives for the respondents who saw them, one row a piece."""
+    if program.shrinkage is None:
+        return np.asarray(z @ design.T)
+    d = program.d
+    own = z[:, d:].reshape(len(z), program.rows.n_owners, d)
+    # strangers are themselves v_0
+    padded = np.concatenate([own, np.zeros((len(z), 1, d))], axis=1)
+    return np.asarray(z[:, :d] @ design.T + np.einsum("pad,ad->pa", padded[:, code], design))

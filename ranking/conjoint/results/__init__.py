@@ -1,0 +1,1 @@
+"""What follows from part-worths: predictions, markets, willingness to pay."""

@@ -1,0 +1,217 @@
+r"""Bootstrap: how averages over respondents would scatter if other respondents had been asked.
+
+Respondents are drawn with replacement, each with its weight. `RespondentBootstrap` draws rows of part-worths
+that were estimated once: quick, and what belongs to models of single respondents. `RefitBootstrap` estimates
+anew from the choices of every draw: what belongs to one row of part-worths for all.
+
+Everything read off part-worths here is a weighted mean over respondents of a table of theirs,
+
+.. math:: \bar q = \sum_r w_r q(v_r) / \sum_r w_r,
+
+so a bootstrap hands out the mean of such a table and its draws. Intervals are percentiles of the draws.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.data.table import Choices
+from ranking.conjoint.results.part_worths import (
+    Fit,
+    HasSpace,
+    Space,
+    as_fit,
+    read_part_worths,
+    space_of,
+    weights_of,
+)
+from ranking.core.validation import Array, Integers
+from ranking.errors import DataError
+
+DRAWS, REFITS, LEVEL = 1000, 200, 0.95
+# From part-worths to a table with the same rows, of which the mean is of interest; NaN is left out of it.
+Read: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Weighted means, their bootstrap draws, one a row, and the number of respondents that entered."""
+
+    estimate: "pd.Series[Any]"
+    draws: pd.DataFrame
+    respondents: "pd.Series[Any]"
+
+    def intervals(self, level: float = LEVEL) -> pd.DataFrame:
+        """Return estimate, standard error and the ends of percentile intervals; NaN if there are no draws."""
+        return summary_of(self.estimate, self.draws, level)
+
+
+@dataclass(frozen=True, eq=False)
+class RespondentBootstrap:
+    """Part-worths and weights of respondents, who are drawn `draws` times; always the same for a seed."""
+
+    part_worths: pd.DataFrame
+    weights: Array
+    draws: int = DRAWS
+    random_state: Any = 0
+
+    def __post_init__(self) -> None:
+        require_draws(self.draws)
+
+    @property
+    def has_scatter(self) -> bool:
+        """Whether respondents differ: one row, or the same for all, was estimated from all together."""
+        table = self.part_worths.to_numpy()
+        return bool((table != table[0]).any())
+
+    def means(self, read: Read) -> Means:
+        """Return the mean of a table read off the part-worths, without draws if these tell no scatter."""
+        values = read(self.part_worths)
+        n = len(values)
+        draws = np.empty((0, values.shape[1]))
+        if self.has_scatter:
+            chance = np.random.default_rng(self.random_state)
+            counts = chance.multinomial(n, np.full(n, 1 / n), size=self.draws)
+            draws = _means(values.to_numpy(dtype=float), counts * self.weights)
+        return _as_means(values, self.weights, draws)
+
+
+@dataclass(frozen=True, eq=False)
+class RefitBootstrap:
+    """Part-worths and weights of a study, and those of studies whose respondents were drawn from it."""
+
+    part_worths: pd.DataFrame
+    weights: Array
+    samples: tuple[tuple[pd.DataFrame, Array], ...]
+
+    def means(self, read: Read) -> Means:
+        """Return the mean of a table read off the part-worths of the study, and of every draw."""
+        values = read(self.part_worths)
+        drawn = [weighted_mean(read(table), weights).to_numpy() for table, weights in self.samples]
+        draws = np.array(drawn, dtype=float).reshape(len(drawn), values.shape[1])
+        return _as_means(values, self.weights, draws)
+
+
+Bootstrap: TypeAlias = RespondentBootstrap | RefitBootstrap
+
+
+def bootstrap_of(part_worths: Any, study: HasSpace, weights: Any = None) -> Bootstrap:
+    """Return a bootstrap of respondents with what it usually takes, or the one that is handed in."""
+    if isinstance(part_worths, RespondentBootstrap | RefitBootstrap):
+        if weights is not None:
+            raise DataError("weights are those of the bootstrap; leave them out")
+        read_part_worths(part_worths.part_worths, study)
+        return part_worths
+    return respondent_bootstrap(part_worths, study, weights)
+
+
+def respondent_bootstrap(
+    part_worths: Any, study: HasSpace, weights: Any = None, draws: int = DRAWS, random_state: Any = 0
+) -> RespondentBootstrap:
+    """Return the bootstrap of part-worths that stay as they are while respondents are drawn.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> boot = respondent_bootstrap(example_part_worths().T, example_study(), draws=100)
+    >>> boot.means(lambda v: v["size"]).intervals()
+           estimate  standard_error   lo   hi
+    level
+    small      -0.3        ...      -0.4 -0.2
+    large       0.3        ...       0.2  0.4
+    """
+    table = read_part_worths(part_worths, study)
+    return RespondentBootstrap(table, weights_of(weights, table, study), draws, random_state)
+
+
+def refit_bootstrap(
+    fit: Any,
+    study: ConjointStudy,
+    draws: int = REFITS,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> RefitBootstrap:
+    """Return the bootstrap that estimates anew from every draw of respondents, and from the study itself.
+
+    `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
+    Tasks marked as held out take no part. Draws are spread over processes by joblib, with equal results.
+    """
+    require_draws(draws)
+    estimate = as_fit(fit)
+    train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
+    space, n = space_of(train), len(train.respondents)
+    codes = np.random.default_rng(random_state).integers(n, size=(draws, n))
+    samples = Parallel(n_jobs=n_jobs)(delayed(_refitted)(estimate, train, row, space) for row in codes)
+    whole = read_part_worths(estimate(train), space)
+    return RefitBootstrap(whole, weights_of(None, whole, train), tuple(samples))
+
+
+def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
+    """Return the study of respondents given by code, who may be there several times, named 0, 1, ...."""
+    sheet, choices = study.sheet, study.choices
+    mine = [np.flatnonzero(choices.respondent == code) for code in range(len(study.respondents))]
+    tasks = np.concatenate([mine[code] for code in codes])
+    rows = np.concatenate([np.asarray(choices.rows(t)) for t in tasks])
+    who = np.repeat(np.arange(len(codes)), [len(mine[code]) for code in codes])
+    drawn = Choices(who, choices.task[tasks], choices.size[tasks], choices.chosen[tasks])
+    return ConjointStudy(
+        replace(
+            sheet,
+            profiles=sheet.profiles.iloc[rows].reset_index(drop=True),
+            extras=sheet.extras.iloc[rows].reset_index(drop=True),
+            alternative=sheet.alternative[rows],
+            is_none=sheet.is_none[rows],
+            choices=drawn,
+            is_holdout=sheet.is_holdout[tasks],
+            respondents=pd.RangeIndex(len(codes), name=study.respondents.name),
+            weights=sheet.weights[codes],
+        )
+    )
+
+
+def summary_of(estimate: "pd.Series[Any]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+    """Return estimates with the standard errors and percentile intervals of draws, one column an estimate."""
+    if not 0 < level < 1:
+        raise DataError(f"level must lie between 0 and 1, for example 0.95, got {level!r}")
+    table = draws.to_numpy()
+    error = lo = hi = np.full(len(estimate), np.nan)
+    if len(table) > 1:
+        error = table.std(axis=0, ddof=1)
+        lo, hi = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    columns = {"estimate": estimate.to_numpy(), "standard_error": error, "lo": lo, "hi": hi}
+    return pd.DataFrame(columns, index=estimate.index)
+
+
+def require_draws(draws: Any) -> None:
+    """Raise unless a number of draws is at least 2."""
+    if not isinstance(draws, Integral) or isinstance(draws, bool) or draws < 2:
+        raise DataError(f"draws must be a whole number of at least 2, got {draws!r}")
+
+
+def _refitted(fit: Fit, study: ConjointStudy, codes: Integers, space: Space) -> tuple[pd.DataFrame, Array]:
+    """Return part-worths and weights of a draw of respondents."""
+    sample = resampled(study, codes)
+    table = read_part_worths(fit(sample), space)
+    return table, weights_of(None, table, sample)
+
+
+def weighted_mean(values: pd.DataFrame, weights: Array) -> "pd.Series[Any]":
+    """Return the weighted mean of every column, without the entries that are NaN."""
+    return pd.Series(_means(values.to_numpy(dtype=float), weights[None, :])[0], index=values.columns)
+
+
+def _as_means(values: pd.DataFrame, weights: Array, draws: Array) -> Means:
+    drawn = pd.DataFrame(draws, columns=values.columns)
+    return Means(weighted_mean(values, weights), drawn, values.notna().sum())
+
+
+def _means(values: Array, weights: Array) -> Array:
+    """Return the means of columns for every row of weights, without the entries that are NaN."""
+    is_there = np.isfinite(values)
+    total = weights @ is_there
+    sums = weights @ np.where(is_there, values, 0.0)
+    return np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0)

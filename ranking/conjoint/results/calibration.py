@@ -1,0 +1,145 @@
+r"""Calibration: the one scale that turns utilities into choice probabilities.
+
+Part-worths of a large-margin model have no scale of their own: twice the utilities choose the same. The
+scale :math:`\beta \ge 0` maximises
+
+.. math:: \ell(\beta) = \sum_t w_t \log \frac{e^{\beta u_{t,\mathrm{chosen}}}}{\sum_a e^{\beta u_{ta}}}
+
+over tasks t whose utilities come from part-worths estimated without them. The function is concave, so its
+derivative :math:`\sum_t w_t (u_{t,\mathrm{chosen}} - \sum_a p_{ta} u_{ta})` falls, and one root is sought.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.optimize import brentq
+
+from ranking.conjoint.data.design import By
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.results.part_worths import Fit, as_fit
+from ranking.conjoint.results.predictions import TIED, log_logit, logit, task_utilities, task_weights
+from ranking.core.validation import Array
+
+Verdict = Literal["fitted", "zero", "infinite"]
+# How precise a scale is, relative to the largest utility.
+PRECISE = 1e-14
+SENTENCES: dict[Verdict, str] = {
+    "fitted": "scale {scale:.4g}: root likelihood {root_likelihood:.3f} in {tasks} tasks, "
+    "{chance:.3f} by chance",
+    "zero": "scale 0: on {tasks} tasks the utilities predict no better than chance, {chance:.3f}",
+    "infinite": "scale inf: in all of {tasks} tasks the best alternative was chosen, so larger scales fit "
+    "better and better; shares are those of first choice",
+}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The scale, the root likelihood with it of the tasks it was fitted to, and the one by chance.
+
+    `verdict` is "zero" where utilities say nothing of the choices, and "infinite" where they agree with all.
+    """
+
+    scale: float
+    root_likelihood: float
+    chance: float
+    tasks: int
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return SENTENCES[self.verdict].format(**vars(self))
+
+
+class Gaps(NamedTuple):
+    """Utilities D less those of the chosen alternatives, one row a task; weights and sizes of the tasks."""
+
+    D: Array
+    weights: Array
+    sizes: Array
+
+
+def calibrate(
+    fit: Any,
+    study: ConjointStudy,
+    k: int = 5,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    by: By = "task",
+) -> Calibration:
+    """Return the scale of the part-worths of `fit`, from folds of the tasks to learn from.
+
+    `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths. It is used
+    k times with a part of the study; utilities of the other tasks are then compared with their choices. Tasks
+    marked as held out take no part. Folds are those of `study.folds`.
+    """
+    estimate = as_fit(fit)
+    train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
+    folds = list(train.folds(k, random_state, by))
+    parts = Parallel(n_jobs=n_jobs)(delayed(_left_out)(estimate, rest, held) for rest, held in folds)
+    return fit_scale(*joined(parts))
+
+
+def gaps_of(part_worths: Any, study: ConjointStudy) -> Gaps:
+    """Return how far the alternatives of every task are from the chosen one."""
+    U, sizes = task_utilities(part_worths, study)
+    chosen = U[np.arange(len(U)), study.choices.chosen]
+    return Gaps(U - chosen[:, None], task_weights(study), sizes)
+
+
+def joined(parts: Sequence[Gaps]) -> Gaps:
+    """Return the tasks of all parts as one; tasks with fewer alternatives are filled up with −inf."""
+    width = max(part.D.shape[1] for part in parts)
+    D = np.concatenate([_padded(part.D, width) for part in parts])
+    weights, sizes = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
+    return Gaps(D, weights, sizes)
+
+
+def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
+    r"""Return the scale for utilities D less those of the chosen alternatives, one row a task.
+
+    >>> D = np.array([[0.0, -1.0], [0.0, -1.0], [0.0, 1.0]])
+    >>> fitted = fit_scale(D, np.ones(3), np.ones(3))  # two of three choose the better one: e^β = 2
+    >>> round(float(np.exp(fitted.scale)), 9), str(fitted)
+    (2.0, 'scale 0.6931: root likelihood 0.529 in 3 tasks, 0.500 by chance')
+    """
+    verdict: Verdict
+    size = float(np.abs(np.where(np.isneginf(D), 0.0, D)).max(initial=0.0))
+    if size == 0 or slope_of(D, weights, 0.0) <= 0:
+        verdict, scale = "zero", 0.0
+    elif (D.max(axis=1) <= TIED * sizes).all():
+        verdict, scale = "infinite", np.inf
+    else:
+        verdict, scale = "fitted", _root(D / size, weights) / size
+    fitted, chance = (_root_likelihood(D, weights, sizes, beta) for beta in (scale, 0.0))
+    return Calibration(scale, fitted, chance, len(D), verdict)
+
+
+def slope_of(D: Array, weights: Array, scale: float) -> float:
+    """Return the derivative of the log likelihood of the choices at a scale."""
+    expected = (logit(D, scale, np.ones(len(D))) * np.where(np.isneginf(D), 0.0, D)).sum(axis=1)
+    return float(-(weights @ expected))
+
+
+def _root(D: Array, weights: Array) -> float:
+    """Return where the derivative is 0; it is positive at 0, and negative far out as one D is positive."""
+    far = 1.0
+    while slope_of(D, weights, far) > 0:
+        far *= 2
+    return float(brentq(lambda beta: slope_of(D, weights, beta), 0.0, far, xtol=PRECISE, rtol=PRECISE))
+
+
+def _root_likelihood(D: Array, weights: Array, sizes: Array, scale: float) -> float:
+    # the chosen alternative is the first of those with D = 0
+    chosen = np.argmax(D == 0, axis=1)
+    logs = log_logit(D, scale, sizes)[np.arange(len(D)), chosen]
+    return float(np.exp(np.average(logs, weights=weights)))
+
+
+def _left_out(fit: Fit, rest: ConjointStudy, held: ConjointStudy) -> Gaps:
+    return gaps_of(fit(rest), held)
+
+
+def _padded(D: Array, width: int) -> Array:
+    return np.pad(D, ((0, 0), (0, width - D.shape[1])), constant_values=-np.inf)

@@ -1,0 +1,455 @@
+r"""Scenarios: the products of a market, described by the attributes of a study.
+
+Noise of randomized first choice: utilities that waver, alike for products that are alike.
+
+The model of Orme (1998) and Huber, Orme and Miller (1999) chooses, again and again, the product of largest
+
+.. math:: U_i = \beta\, x_i^\top v + z_i^\top E + e_i,
+
+where E, one normal number a level, wavers with the standard deviation `attribute` and is the same for all
+products of a draw, and :math:`e_i`, Gumbel times `product`, is a product's own. Products with the same levels
+share E, so that they take shares from one another first. Without E and with `product=1` this is the logit
+rule. By default :math:`e_i` is 0 and E has the variance :math:`\pi^2/6` of logit, spread over the attributes:
+so products that differ in everything get about their logit shares.
+
+:math:`z_i` is the row of the product, where the number of a linear attribute is written in units that make
+its two ends as different as two levels, and the none option is as different as a whole product can be.
+
+The simulator: shares of products that respondents with known part-worths would choose among.
+
+Sensitivity: how the share of a product moves as one of its attributes does.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from ranking.conjoint.data.attributes import NONE, Attribute
+from ranking.conjoint.data.messages import guess, listing, plain, quoted, text
+from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, Means, bootstrap_of, summary_of
+from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of
+from ranking.conjoint.results.predictions import first_choices, logit, read_scale
+from ranking.conjoint.results.willingness import PRICE, price_row
+from ranking.core.validation import Array, as_vector, read_only
+from ranking.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """Products by name, each with a level or number of every attribute, and the rows of their design.
+
+    If `has_none`, the none option is one more of them, the last row. Made by `read_scenario`.
+    """
+
+    products: dict[str, dict[str, Any]]
+    design: Array
+    has_none: bool
+    space: Space
+    extrapolate: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the rows of the design: the products, then the none option."""
+        return [*self.products, *[NONE] * self.has_none]
+
+    def with_value(self, product: str, attribute: str, value: Any) -> "Scenario":
+        """Return the scenario in which one product has another level or number of an attribute."""
+        self.require(product)
+        changed = {**self.products, product: {**self.products[product], attribute: value}}
+        return read_scenario(changed, self.space, self.has_none, self.extrapolate)
+
+    def require(self, product: str) -> None:
+        """Raise unless a product is in the scenario."""
+        if product not in self.products:
+            remedy = guess(product, self.products) or f"; there are {listing(list(self.products))}"
+            raise DataError(f"there is no product {quoted(product)}{remedy}")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a product; `read_scenario` reads it."""
+        return pd.DataFrame.from_dict(self.products, orient="index")
+
+
+def read_scenario(
+    products: Any, study: HasSpace, none: bool | None = None, extrapolate: bool = False
+) -> Scenario:
+    """Return the scenario of products: a mapping of names to {attribute: level or number}, or a table.
+
+    A number between two levels, if all levels are numbers, stands for the mixture of its neighbours: its
+    worth lies on the line between theirs. Numbers of linear attributes must lie within what was shown, unless
+    `extrapolate`. The none option is there if the study has one, unless `none=False`.
+
+    >>> from ranking.conjoint import example_study
+    >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 10}
+    >>> scenario = read_scenario({"ours": pack}, example_study())
+    >>> scenario.design.round(2)[:, 8:]
+    array([[0.67, 0.33, 0.  , 0.  ],
+           [0.  , 0.  , 0.  , 1.  ]])
+    """
+    if isinstance(products, Scenario):
+        return products
+    space = space_of(study)
+    if isinstance(products, pd.DataFrame):
+        _require_unique(products)
+        products = products.to_dict("index")
+    if not isinstance(products, Mapping) or not products:
+        raise DataError(
+            "products must map names of products to their levels, for example "
+            f"{{'ours': {{'price': 9}}}}, got {products!r:.60}"
+        )
+    if none and not space.has_none:
+        raise DataError("none=True, but the study had no none option, so nothing is known of it")
+    has_none = space.has_none if none is None else bool(none)
+    named = {str(name): _profile(str(name), profile, space) for name, profile in products.items()}
+    rows = [_row(name, profile, space, extrapolate) for name, profile in named.items()]
+    if has_none:
+        rows.append(np.eye(len(space.columns))[-1])
+    return Scenario(named, read_only(np.array(rows)), has_none, space, extrapolate)
+
+
+def _require_unique(products: pd.DataFrame) -> None:
+    for name in products.index[products.index.duplicated()][:1]:
+        raise DataError(f"products has {quoted(name)} twice; give every product its own name")
+
+
+def _profile(name: str, profile: Any, space: Space) -> dict[str, Any]:
+    """Return the attributes of a product in the order of the study, all of them and no other."""
+    if name == NONE:
+        raise DataError(f"a product cannot be called {NONE!r}, the none option is; it comes with none=True")
+    if not isinstance(profile, Mapping):
+        raise DataError(f"product {quoted(name)} must map attributes to levels, got {profile!r:.60}")
+    for attribute in profile:
+        if attribute not in space.attributes:
+            remedy = guess(attribute, space.attributes) or f"; there are {listing(list(space.attributes))}"
+            raise DataError(
+                f"product {quoted(name)}: {quoted(attribute)} is no attribute of the study{remedy}"
+            )
+    missing = [attribute for attribute in space.attributes if attribute not in profile]
+    if missing:
+        raise DataError(f"product {quoted(name)} has no {listing(missing)}; say all attributes of a product")
+    return {attribute: plain(profile[attribute]) for attribute in space.attributes}
+
+
+def _row(name: str, profile: Mapping[str, Any], space: Space, extrapolate: bool) -> Array:
+    """Return the design of a product."""
+    row = np.zeros(len(space.columns))
+    for attribute in space.attributes.values():
+        place = f"product {quoted(name)}: {attribute.name}"
+        value, block = profile[attribute.name], space.block(attribute.name)
+        if attribute.is_linear:
+            lo, hi = (-np.inf, np.inf) if extrapolate else space.ranges[attribute.name]
+            row[block] = _number(value, lo, hi, place) / attribute.unit
+        else:
+            row[block] = _mixture(attribute, value, place)
+    return row
+
+
+def _number(value: Any, lo: float, hi: float, place: str) -> float:
+    is_number = isinstance(value, str | Real) and not isinstance(value, bool)
+    number = float(pd.to_numeric(value, errors="coerce")) if is_number else np.nan
+    if not np.isfinite(number):
+        raise DataError(f"{place} must be a number, got {quoted(value)}")
+    if not lo <= number <= hi:
+        raise DataError(
+            f"{place} is {number:g}, but {lo:g} to {hi:g} was shown; "
+            "read_scenario(..., extrapolate=True) goes beyond"
+        )
+    return number
+
+
+def _mixture(attribute: Attribute, value: Any, place: str) -> Array:
+    """Return how much of every level a value is: one of them, or two if it is a number between them."""
+    labels = attribute.labels
+    texts = [text(label) for label in labels]
+    if text(value) in texts:
+        return np.eye(len(labels))[texts.index(text(value))]
+    is_number = isinstance(value, Real) and all(isinstance(label, Real) for label in labels)
+    if not is_number or not min(labels) < value < max(labels):
+        between = f", say one or a number from {min(labels)} to {max(labels)}" if is_number else ""
+        remedy = guess(value, labels) or f"; its levels are {listing(labels)}{between}"
+        raise DataError(f"{place} has no level {quoted(value)}{remedy}")
+    order = np.argsort(np.array(labels, dtype=float))
+    mixed = [
+        np.interp(float(value), np.array(labels, dtype=float)[order], unit[order])
+        for unit in np.eye(len(labels))
+    ]
+    return np.array(mixed)
+
+
+# The variance of the noise of the logit rule.
+LOGIT_VARIANCE = np.pi**2 / 6
+# Sobol points are multiples of 2^-BITS, and are moved by odd multiples of half of that, off 0 and 1.
+BITS = 30
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How utilities waver: by level (None: as much as in logit), by product, how often, and the seed.
+
+    `draws` is a power of two, as the draws are points of a Sobol sequence, which are spread more evenly than
+    random ones: with 361 respondents and 1024 draws, shares of different seeds scatter by 0.001. All
+    respondents get the same draws, so nobody's share depends on who else was asked.
+    """
+
+    attribute: float | None = None
+    product: float = 0.0
+    draws: int = 1024
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("attribute", "product"):
+            value = getattr(self, name)
+            if name == "attribute" and value is None:
+                continue
+            is_number = isinstance(value, Real) and not isinstance(value, bool)
+            if not is_number or not 0 <= float(value) < np.inf:
+                raise DataError(f"{name} must be a standard deviation of at least 0, got {value!r}")
+        is_whole = isinstance(self.draws, Integral) and not isinstance(self.draws, bool)
+        if not is_whole or self.draws < 2 or self.draws & (self.draws - 1):
+            raise DataError(f"draws must be a power of two, for example 1024, got {self.draws!r}")
+
+    def of(self, scenario: Scenario) -> Array:
+        """Return the noise in the utility of every product, one row a draw."""
+        Z = noise_rows(scenario)
+        count = len(scenario.space.attributes)
+        sd = np.sqrt(LOGIT_VARIANCE / count) if self.attribute is None else self.attribute
+        points = spread_points(self.draws, Z.shape[1] + len(Z), self.random_state)
+        levels, products = points[:, : Z.shape[1]], points[:, Z.shape[1] :]
+        return np.asarray(sd * ndtri(levels) @ Z.T - self.product * np.log(-np.log(products)))
+
+
+def spread_points(count: int, width: int, random_state: int) -> Array:
+    """Return points strictly inside the unit cube: a Sobol sequence, moved at random and wrapped around."""
+    points = qmc.Sobol(width, scramble=False, bits=BITS).random_base2(int(count).bit_length() - 1)
+    moved = np.random.default_rng(random_state).integers(2**BITS, size=width) + 0.5
+    return np.asarray((points + moved / 2**BITS) % 1.0)
+
+
+def noise_rows(scenario: Scenario) -> Array:
+    """Return the rows of a design as noise sees them."""
+    space, Z = scenario.space, np.array(scenario.design, dtype=float)
+    for name, (lo, hi) in space.ranges.items():
+        unit, block = space.attributes[name].unit, space.block(name)
+        width = (hi - lo) / unit
+        Z[:, block] = np.sqrt(2) * (Z[:, block] - (lo + hi) / (2 * unit)) / width if width > 0 else 0.0
+    if scenario.has_none:
+        Z[-1] = 0.0
+        Z[-1, -1] = np.sqrt(len(space.attributes))
+    return Z
+
+
+Rule = Literal["first_choice", "share_of_preference", "randomized_first_choice"]
+# Respondents times draws times products looked at together: 32 MB an array.
+ENTRIES = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Simulator:
+    """Part-worths, a rule by which they choose, and how shares are averaged.
+
+    Parameters
+    ----------
+    part_worths
+        One row a respondent or one for all; or a bootstrap, which then says how intervals come about.
+    study
+        The study or its space, for attributes, levels and, if not given, weights.
+    rule
+        "first_choice"; "share_of_preference", the logit rule; or "randomized_first_choice", see `Noise`.
+    scale
+        What utilities are multiplied by, see `calibrate`; without meaning for first choice.
+    """
+
+    part_worths: Any
+    study: HasSpace
+    rule: Rule = "share_of_preference"
+    scale: float = 1.0
+    weights: Any = None
+    noise: Noise = field(default_factory=Noise)
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        if self.rule not in get_args(Rule):
+            raise DataError(f"rule must be one of {', '.join(get_args(Rule))}, got {self.rule!r}")
+        read_scale(self.scale)
+        self.bootstrap  # noqa: B018 - bad part-worths or weights raise before any work
+
+    @cached_property
+    def space(self) -> Space:
+        """The space of the study."""
+        return space_of(self.study)
+
+    @cached_property
+    def bootstrap(self) -> Bootstrap:
+        """The part-worths with weights, and how they are drawn."""
+        return bootstrap_of(self.part_worths, self.study, self.weights)
+
+    def shares(self, products: Any, none: bool | None = None) -> pd.DataFrame:
+        """Return the share of every product with its standard error and interval; see `read_scenario`."""
+        return (
+            self.means(read_scenario(products, self.space, none))
+            .intervals(self.level)
+            .rename(columns={"estimate": "share"})
+        )
+
+    def individual_shares(self, products: Any, none: bool | None = None) -> pd.DataFrame:
+        """Return the probability with which every respondent chooses every product."""
+        return self.read(self.bootstrap.part_worths, read_scenario(products, self.space, none))
+
+    def means(self, scenario: Scenario) -> Means:
+        """Return mean shares and their draws."""
+        return self.bootstrap.means(lambda v: self.read(v, scenario))
+
+    def read(self, part_worths: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+        """Return the shares of a scenario for every row of part-worths."""
+        table = read_part_worths(part_worths, self.space)
+        shares = self._rule_shares(table.to_numpy(), scenario)
+        names = pd.Index(scenario.names, name="product")
+        return pd.DataFrame(shares, index=table.index, columns=names)
+
+    def _rule_shares(self, v: Array, scenario: Scenario) -> Array:
+        X = scenario.design
+        U, sizes = v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)
+        if self.rule == "first_choice" or np.isinf(self.scale):
+            return first_choices(U, sizes)
+        if self.rule == "share_of_preference":
+            return logit(U, self.scale, sizes)
+        return randomized_first_choices(self.scale * U, self.scale * sizes, self.noise.of(scenario))
+
+
+def simulate(
+    part_worths: Any,
+    study: HasSpace,
+    products: Any,
+    rule: Rule = "share_of_preference",
+    *,
+    none: bool | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Return the share of every product, with its standard error and interval.
+
+    Other options are those of `Simulator`: scale, weights, noise, level.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 9}
+    >>> rival = {"brand": "Cima", "roast": "dark", "size": "large", "price": 9}
+    >>> shares = simulate(example_part_worths().T, example_study(), {"ours": pack, "theirs": rival})
+    >>> shares["share"].round(2).to_dict()
+    {'ours': 0.79, 'theirs': 0.15, 'none': 0.06}
+    """
+    return Simulator(part_worths, study, rule, **options).shares(products, none)
+
+
+def randomized_first_choices(U: Array, sizes: Array, noise: Array) -> Array:
+    """Return how often every product is best of its row over the draws of noise, the same for all rows."""
+    block = max(1, ENTRIES // noise.size)
+    reach = np.abs(noise).max(axis=1)
+    parts = [
+        first_choices(U[k : k + block, None, :] + noise, sizes[k : k + block, None] + reach).mean(axis=1)
+        for k in range(0, len(U), block)
+    ]
+    return np.concatenate(parts)
+
+
+# Prices at which a curve is drawn unless they are given, and numbers at which a linear attribute is tried.
+CURVE_POINTS, LINEAR_POINTS = 25, 3
+
+
+def sensitivity(simulator: Simulator, products: Any, product: str, none: bool | None = None) -> pd.DataFrame:
+    """Return the share of a product with every other level, one attribute changed at a time.
+
+    Linear attributes are tried at the ends and the middle of what was shown. `change` is the share less that
+    of the product as it is.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 12}
+    >>> chooser = Simulator(example_part_worths().T, example_study())
+    >>> sensitivity(chooser, {"ours": pack}, "ours")["change"]["price"].round(2)
+    level
+    9     0.14
+    12    0.00
+    15   -0.29
+    Name: change, dtype: float64
+    """
+    scenario = read_scenario(products, simulator.space, none)
+    scenario.require(product)
+    tried = [
+        (name, value)
+        for name, attribute in simulator.space.attributes.items()
+        for value in (_spread(simulator, name) if attribute.is_linear else attribute.labels)
+    ]
+    scenarios = [scenario, *(scenario.with_value(product, name, value) for name, value in tried)]
+    means = own_shares(simulator, scenarios, product)
+    table = summary_of(means.estimate, means.draws, simulator.level).rename(columns={"estimate": "share"})
+    changed = table.assign(change=table["share"] - table["share"].iloc[0]).iloc[1:]
+    changed.index = pd.MultiIndex.from_tuples(tried, names=["attribute", "level"])
+    return changed
+
+
+def price_curve(
+    simulator: Simulator,
+    products: Any,
+    product: str,
+    price: str = PRICE,
+    prices: Iterable[float] | None = None,
+    none: bool | None = None,
+) -> pd.DataFrame:
+    """Return the share and the revenue of a product at every price, the others as they are.
+
+    Revenue is price times share, 100 at the price of the product in the scenario. Prices between two levels
+    are mixtures of them, see `read_scenario`; by default they are spread evenly over what was shown.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 12}
+    >>> chooser = Simulator(example_part_worths().T, example_study())
+    >>> price_curve(chooser, {"ours": pack}, "ours", prices=[9, 12, 15])[["share", "revenue"]].round(2)
+           share  revenue
+    price
+    9.0     0.93    88.56
+    12.0    0.79   100.00
+    15.0    0.49    78.42
+    """
+    scenario = read_scenario(products, simulator.space, none)
+    scenario.require(product)
+    price_row(simulator.space, price)
+    wanted = _prices(simulator, price) if prices is None else as_vector(list(prices), "prices")
+    own = float(scenario.products[product][price])
+    if own <= 0 or (wanted < 0).any():
+        raise DataError(f"prices must not be negative, nor that of product {quoted(product)} be 0")
+    scenarios = [scenario, *(scenario.with_value(product, price, float(value)) for value in wanted)]
+    means = own_shares(simulator, scenarios, product)
+    shares = summary_of(means.estimate, means.draws, simulator.level).iloc[1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        index = 100 * wanted / own
+        revenue = means.estimate.iloc[1:] * index / means.estimate.iloc[0]
+        drawn = means.draws.iloc[:, 1:] * index / means.draws.to_numpy()[:, :1]
+    money = summary_of(revenue, drawn, simulator.level)
+    table = shares.rename(columns={"estimate": "share"}).assign(
+        revenue=money["estimate"], revenue_lo=money["lo"], revenue_hi=money["hi"]
+    )
+    table.index = pd.Index(wanted, name=price)
+    return table
+
+
+def own_shares(simulator: Simulator, scenarios: list[Scenario], product: str) -> Means:
+    """Return the share of one product in many scenarios, drawn together."""
+    return simulator.bootstrap.means(
+        lambda v: pd.concat(
+            [simulator.read(v, s)[product] for s in scenarios], axis=1, keys=range(len(scenarios))
+        )
+    )
+
+
+def _spread(simulator: Simulator, name: str, count: int = LINEAR_POINTS) -> list[float]:
+    return np.linspace(*simulator.space.ranges[name], count).tolist()
+
+
+def _prices(simulator: Simulator, price: str) -> Array:
+    labels = simulator.space.attributes[price].labels
+    lo, hi = simulator.space.ranges.get(price) or (float(min(labels)), float(max(labels)))
+    return np.linspace(lo, hi, CURVE_POINTS)

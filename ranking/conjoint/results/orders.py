@@ -1,0 +1,154 @@
+r"""Orders: what is known of part-worths before any choice, as rows that must hold, or may be looked at.
+
+"The price falls" says that of two neighbouring levels the larger has no larger part-worth,
+:math:`v_j - v_{j+1} \ge 0`; of a linear attribute that its only part-worth is not positive.
+
+Order reversals: part-worths that contradict an order everybody should agree with.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from ranking.conjoint.data.attributes import Attribute
+from ranking.conjoint.data.messages import guess, listing, quoted, text
+from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of, weights_of
+from ranking.conjoint.results.predictions import TIED
+from ranking.core.validation import Array
+from ranking.errors import DataError
+
+# For every attribute "rises", "falls" or its levels, some or all, from the worst to the best.
+Orders: TypeAlias = Mapping[str, Any]
+RISES, FALLS = "rises", "falls"
+
+
+class OrderRows(NamedTuple):
+    """Conditions o·v ≥ 0, one a row, each of an attribute and two neighbours: the worse, and the better."""
+
+    rows: Array
+    neighbours: list[tuple[str, Any, Any]]
+
+    def __len__(self) -> int:
+        return len(self.neighbours)
+
+    @property
+    def names(self) -> list[str]:
+        """What the conditions say."""
+        return [f"{name}: {better} at least {worse}" for name, worse, better in self.neighbours]
+
+
+def order_rows(study: HasSpace, orders: Orders | None) -> OrderRows:
+    """Return the conditions that orders put on part-worths, from the worst level of each to the best.
+
+    >>> from ranking.conjoint import example_study
+    >>> order_rows(example_study(), {"price": "falls"}).names
+    ['price: 12 at least 15', 'price: 9 at least 12']
+    """
+    if orders is not None and not isinstance(orders, Mapping):
+        raise DataError(f'orders must be a mapping such as {{"price": "falls"}}, got {orders!r:.80}')
+    space = space_of(study)
+    rows: list[Array] = []
+    neighbours: list[tuple[str, Any, Any]] = []
+    for name, order in (orders or {}).items():
+        if name not in space.attributes:
+            remedy = guess(name, space.attributes) or f"; there are {listing(list(space.attributes))}"
+            raise DataError(f"orders names {quoted(name)}, which is no attribute{remedy}")
+        attribute = space.attributes[name]
+        for row in _rows(attribute, order):
+            rows.append(np.zeros(len(space.columns), dtype=np.int64))
+            rows[-1][space.block(name)] = row
+            neighbours.append((name, *_ends(attribute, row)))
+    return OrderRows(np.array(rows, dtype=np.int64).reshape(len(rows), len(space.columns)), neighbours)
+
+
+def _rows(attribute: Attribute, order: Any) -> list[Array]:
+    """Return the conditions of one attribute, in its own columns."""
+    units = np.eye(len(attribute.labels), dtype=np.int64)
+    if not attribute.is_linear:
+        return [units[better] - units[worse] for worse, better in pairwise(_places(attribute, order))]
+    if order not in (RISES, FALLS):
+        raise DataError(
+            f"orders[{attribute.name!r}] is of a linear attribute: say 'rises' or 'falls', got {order!r:.60}"
+        )
+    return [units[0] if order == RISES else -units[0]]
+
+
+def _places(attribute: Attribute, order: Any) -> list[int]:
+    """Return the places of levels from the worst to the best."""
+    labels = [text(label) for label in attribute.labels]
+    if isinstance(order, str) and order in (RISES, FALLS):
+        return list(range(len(labels)))[:: 1 if order == RISES else -1]
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        wanted = "'rises', 'falls' or levels from worst to best"
+        raise DataError(f"orders[{attribute.name!r}] must be {wanted}, got {order!r}")
+    wished = list(order)
+    for level in wished:
+        if text(level) not in labels:
+            remedy = guess(level, attribute.labels) or f"; there are {listing(attribute.labels)}"
+            raise DataError(f"orders[{attribute.name!r}] names {quoted(level)}, which is no level{remedy}")
+    places = [labels.index(text(level)) for level in wished]
+    if len(places) < 2 or len(set(places)) < len(places):
+        raise DataError(
+            f"orders[{attribute.name!r}] must name at least two levels, each once, got {wished!r}"
+        )
+    return places
+
+
+def _ends(attribute: Attribute, row: Array) -> tuple[Any, Any]:
+    """Return the worse and the better neighbour of a condition, in words if the attribute is linear."""
+    if attribute.is_linear:
+        return ("less", "more") if row[0] > 0 else ("more", "less")
+    return attribute.labels[int(np.argmin(row))], attribute.labels[int(np.argmax(row))]
+
+
+def order_reversals(part_worths: Any, study: HasSpace, orders: Orders, weights: Any = None) -> pd.DataFrame:
+    """Return one row for every two neighbouring levels: how many respondents have them the wrong way round.
+
+    `orders` says for attributes that their worth "rises" or "falls" along their levels, or along the numbers
+    of a linear attribute; or it lists levels from the worst to the best. `share` is weighted;
+    `difference` is the mean worth of the better level less that of the worse.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> order_reversals(example_part_worths().T, example_study(), {"price": "falls", "roast": "rises"})
+      attribute   worse  better  reversed  share  difference
+    0     price      15      12         0    0.0        1.65
+    1     price      12       9         0    0.0        1.05
+    2     roast   light  medium         0    0.0        0.55
+    3     roast  medium    dark         1    0.5        0.25
+    """
+    space = space_of(study)
+    table = read_part_worths(part_worths, space)
+    counts = weights_of(weights, table, study)
+    steps = _steps(space, orders)
+    found = pd.DataFrame(steps.neighbours, columns=["attribute", "worse", "better"])
+    is_wrong = _reversed(table, steps)
+    return found.assign(
+        reversed=is_wrong.sum(axis=0),
+        share=np.average(is_wrong, axis=0, weights=counts),
+        difference=np.average(table.to_numpy() @ steps.rows.T, axis=0, weights=counts),
+    )
+
+
+def reversal_counts(part_worths: Any, study: HasSpace, orders: Orders) -> "pd.Series[Any]":
+    """Return for every respondent how many neighbouring levels stand the wrong way round."""
+    space = space_of(study)
+    table = read_part_worths(part_worths, space)
+    is_wrong = _reversed(table, _steps(space, orders))
+    return pd.Series(is_wrong.sum(axis=1), index=table.index, name="reversals")
+
+
+def _steps(space: Space, orders: Orders) -> OrderRows:
+    """Return the neighbours to look at, at least one."""
+    steps = order_rows(space, orders)
+    if not len(steps):
+        raise DataError("orders must name at least one attribute, such as {'price': 'falls'}, got none")
+    return steps
+
+
+def _reversed(table: pd.DataFrame, steps: OrderRows) -> Array:
+    """Return which neighbours stand the wrong way round, beyond round-off, one row a respondent."""
+    v, o = table.to_numpy(), steps.rows
+    return np.asarray(v @ o.T < -TIED * (np.abs(v) @ np.abs(o).T))

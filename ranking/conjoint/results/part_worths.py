@@ -1,0 +1,166 @@
+"""Estimation: whatever makes part-worths of a study, as a function that can go to other processes.
+
+The space of products: the attributes of a study, their levels or ranges, and the columns of part-worths.
+
+Part-worths as they are handed in: one row a respondent, or one row for all of them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from ranking.conjoint.data.attributes import Attribute
+from ranking.conjoint.data.messages import listing, quoted
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.core.validation import Array, Integers, as_vector
+from ranking.errors import DataError
+
+# A study in, a table or series of part-worths with its columns out.
+Fit: TypeAlias = Callable[[ConjointStudy], Any]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The part-worths of all respondents by an estimator, which is left as it is."""
+
+    model: Any
+
+    def __call__(self, study: ConjointStudy) -> Any:
+        """Return the part-worths that a clone of the estimator finds in a study."""
+        return clone(self.model).fit(study).individual_part_worths_
+
+
+def as_fit(fit: Any) -> Fit:
+    """Return a function from studies to part-worths, from one, or from an estimator such as `ConjointSVM`."""
+    if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
+        raise DataError(
+            "fit must be an estimator, such as ConjointSVM(C=0.1), or a function from a study to its "
+            f"part-worths, got {fit!r:.60}"
+        )
+    return Estimate(fit) if hasattr(fit, "fit") else fit
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Attributes by name, the smallest and largest number shown of the linear ones, and the columns.
+
+    >>> from ranking.conjoint import example_study
+    >>> space = space_of(example_study())
+    >>> space.block("size"), space.ranges
+    (slice(6, 8, None), {})
+    """
+
+    attributes: dict[str, Attribute]
+    ranges: dict[str, tuple[float, float]]
+    columns: pd.MultiIndex
+    has_none: bool
+
+    @cached_property
+    def _blocks(self) -> dict[str, slice]:
+        sizes = [len(attribute.labels) for attribute in self.attributes.values()]
+        ends = np.cumsum(sizes).tolist()
+        return {
+            name: slice(end - size, end) for name, size, end in zip(self.attributes, sizes, ends, strict=True)
+        }
+
+    def block(self, name: str) -> slice:
+        """Return which columns are those of an attribute."""
+        return self._blocks[name]
+
+
+# What has a space: a study, or the space itself.
+HasSpace: TypeAlias = ConjointStudy | Space
+
+
+def space_of(study: Any) -> Space:
+    """Return the space of a study; linear attributes range over the numbers that were shown."""
+    if isinstance(study, Space):
+        return study
+    if not isinstance(study, ConjointStudy):
+        raise DataError(f"study must be a ConjointStudy, or its space, got {type(study).__name__}")
+    profiles = study.sheet.profiles
+    linear = [name for name, attribute in study.attributes.items() if attribute.is_linear]
+    ranges = {name: (float(profiles[name].min()), float(profiles[name].max())) for name in linear}
+    return Space(study.attributes, ranges, study.columns, study.has_none)
+
+
+def read_part_worths(part_worths: Any, study: HasSpace) -> pd.DataFrame:
+    """Return part-worths with the columns of a study in their order, one row a respondent.
+
+    A series, or a table of one row, holds the part-worths of all respondents together; a fitted model has
+    those of its respondents.
+    """
+    columns = space_of(study).columns
+    part_worths = getattr(part_worths, "individual_part_worths_", part_worths)
+    table = part_worths.to_frame().T if isinstance(part_worths, pd.Series) else part_worths
+    if not isinstance(table, pd.DataFrame):
+        raise DataError(
+            f"part_worths must be a DataFrame, a Series or a fitted model, got {type(part_worths).__name__}"
+        )
+    if not table.columns.equals(columns):
+        _require_columns(table, columns)
+        table = table[columns.tolist()]
+        table.columns = columns
+    if not len(table):
+        raise DataError("part_worths has no row; one row a respondent, or one for all, is needed")
+    if not table.index.is_unique:
+        double = table.index[table.index.duplicated()][0]
+        raise DataError(f"part_worths has two rows for respondent {quoted(double)}; keep one")
+    numbers = table.astype(float)
+    for row, column in np.argwhere(~np.isfinite(numbers.to_numpy()))[:1]:
+        where = f"{' '.join(map(str, columns[column]))} of respondent {numbers.index[row]}"
+        raise DataError(f"part_worths must be finite, but {where} is {numbers.iat[row, column]}")
+    return numbers
+
+
+def _require_columns(table: pd.DataFrame, columns: pd.MultiIndex) -> None:
+    """Raise unless a table has the columns of the study, in any order."""
+    hint = "; pass part_worths.T" if table.index.isin(columns).any() else "; they are study.columns"
+    missing = [label for label in columns.tolist() if label not in table.columns]
+    if missing:
+        raise DataError(f"part_worths has no column {missing[0]!r}{hint}")
+    unknown = [label for label in table.columns.tolist() if label not in columns]
+    if unknown or len(table.columns) != len(columns):
+        raise DataError(f"part_worths has columns that the study has not, or twice: {listing(unknown)}{hint}")
+
+
+def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
+    """Return the row of every respondent of a study among part-worths; a single row is that of all."""
+    if len(part_worths) == 1:
+        return np.zeros(len(study.respondents), dtype=np.int64)
+    rows = part_worths.index.get_indexer(study.respondents)
+    asked = np.unique(study.choices.respondent)
+    for code in asked[rows[asked] < 0][:1]:
+        raise DataError(
+            f"part_worths has no row for respondent {quoted(study.respondents[code])}; "
+            "its index must hold the respondents, or it must have one row for all"
+        )
+    return rows.astype(np.int64)
+
+
+def weights_of(weights: Any, part_worths: pd.DataFrame, study: HasSpace) -> Array:
+    """Return the weight of every row of part-worths.
+
+    Without `weights` those of the study if the rows are its respondents, else all the same.
+    """
+    index = part_worths.index
+    if len(index) == 1:
+        return np.ones(1)
+    if weights is None:
+        if not isinstance(study, ConjointStudy) or not index.isin(study.respondents).any():
+            return np.ones(len(index))
+        weights = study.weights
+    if isinstance(weights, Mapping | pd.Series):
+        by_name = pd.Series(weights)
+        for name in index[~index.isin(by_name.index)][:1]:
+            raise DataError(f"weights has none for respondent {quoted(name)}; give one for every row")
+        weights = by_name.loc[index].to_numpy()
+    vector = as_vector(weights, "weights", len(index))
+    if (vector < 0).any() or not vector.sum() > 0:
+        raise DataError("weights must not be negative, and not all zero")
+    return vector

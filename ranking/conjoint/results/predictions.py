@@ -1,0 +1,219 @@
+r"""Rules of choice: from utilities of alternatives to the probability that each of them is taken.
+
+First choice takes the alternative of largest utility, ties in equal parts. The logit rule takes alternative
+a with probability
+
+.. math:: p_a = e^{\beta u_a} / \sum_b e^{\beta u_b},
+
+and tends to first choice as the scale :math:`\beta` grows.
+
+Utilities of the alternatives of a study, and how well they agree with what was chosen.
+
+The utility of alternative a for respondent r is :math:`u = \chi_a^\top v_r`. The hit rate is the share of
+tasks whose chosen alternative has the largest utility, the root likelihood the geometric mean of the
+probabilities of the chosen alternatives: 1/k by chance among k. Tasks weigh as much as their
+respondent does.
+
+Holdout shares: what tasks that several respondents saw alike say of predicted shares.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import logsumexp, softmax
+
+from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.data.table import Choices
+from ranking.conjoint.results.part_worths import read_part_worths, rows_of
+from ranking.core.validation import Array, Integers
+from ranking.errors import DataError
+
+# Utilities closer than this share of the sizes of what was added up to them are tied: the rest is round-off.
+TIED = 1e-10
+
+
+def first_choices(U: Array, sizes: Array) -> Array:
+    """Return which alternative of every row is best, in equal parts where several are.
+
+    `sizes` says how large the sums behind the utilities of each row were; −inf is no alternative.
+
+    >>> first_choices(np.array([[1.0, 3.0, 3.0]]), np.array([3.0]))
+    array([[0. , 0.5, 0.5]])
+    """
+    is_best = U.max(axis=-1, keepdims=True) - U <= TIED * sizes[..., None]
+    return np.asarray(is_best / is_best.sum(axis=-1, keepdims=True))
+
+
+def logit(U: Array, scale: float, sizes: Array) -> Array:
+    """Return choice probabilities at a scale; an infinite one is first choice.
+
+    >>> logit(np.array([[0.0, 0.0, -np.inf]]), 2.0, np.array([1.0]))
+    array([[0.5, 0.5, 0. ]])
+    """
+    if np.isinf(scale):
+        return first_choices(U, sizes)
+    return np.asarray(softmax(scaled(U, scale), axis=-1))
+
+
+def log_logit(U: Array, scale: float, sizes: Array) -> Array:
+    """Return logarithms of choice probabilities, precise where these are tiny."""
+    if np.isinf(scale):
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(first_choices(U, sizes)))
+    multiplied = scaled(U, scale)
+    return np.asarray(multiplied - logsumexp(multiplied, axis=-1, keepdims=True))
+
+
+def scaled(U: Array, scale: float) -> Array:
+    """Return scale · U, with −inf, no alternative, as it is at scale 0 too."""
+    is_missing = np.isneginf(U)
+    return np.where(is_missing, -np.inf, scale * np.where(is_missing, 0.0, U))
+
+
+def read_scale(scale: float) -> float:
+    """Return a scale: a number from 0 to infinity."""
+    if not isinstance(scale, int | float | np.number) or isinstance(scale, bool) or not scale >= 0:
+        raise DataError(f"scale must be a number of at least 0, or inf, got {scale!r}")
+    return float(scale)
+
+
+def utilities(part_worths: Any, study: ConjointStudy) -> Array:
+    """Return the utility of every alternative, row by row of the design, for the respondent who saw it."""
+    v = _worths_of_rows(part_worths, study)
+    return np.asarray((study.design * v).sum(axis=1))
+
+
+def probabilities(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> Array:
+    """Return the probability that each alternative is chosen in its task, row by row of the design."""
+    U, sizes = task_utilities(part_worths, study)
+    return logit(U, read_scale(scale), sizes)[_is_there(study.choices)]
+
+
+def hit_rate(part_worths: Any, study: ConjointStudy) -> float:
+    """Return the share of tasks in which the chosen alternative is the best; ties count in part.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> nothing = 0 * example_part_worths()["price-minded"]
+    >>> hit_rate(nothing, example_study())
+    0.25
+    """
+    return float(np.average(hits(part_worths, study), weights=task_weights(study)))
+
+
+def hits(part_worths: Any, study: ConjointStudy) -> Array:
+    """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m best, else 0."""
+    U, sizes = task_utilities(part_worths, study)
+    return np.asarray(first_choices(U, sizes)[np.arange(len(U)), study.choices.chosen])
+
+
+def log_likelihood(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
+    """Return the sum of the logarithms of the probabilities of the chosen alternatives."""
+    return float(_log_chosen(part_worths, study, scale) @ task_weights(study))
+
+
+def root_likelihood(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
+    """Return the geometric mean of the probabilities of the chosen alternatives; at scale 0 that of chance.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> round(root_likelihood(example_part_worths()["price-minded"], example_study(), scale=0), 12)
+    0.25
+    """
+    logs = _log_chosen(part_worths, study, scale)
+    return float(np.exp(np.average(logs, weights=task_weights(study))))
+
+
+def agreement(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> "pd.Series[Any]":
+    """Return hit rate, root likelihood, and both by chance."""
+    nothing = 0 * read_part_worths(part_worths, study)
+    return pd.Series(
+        {
+            "tasks": len(study.choices),
+            "hit rate": hit_rate(part_worths, study),
+            "hit rate by chance": hit_rate(nothing, study),
+            "root likelihood": root_likelihood(part_worths, study, scale),
+            "root likelihood by chance": root_likelihood(part_worths, study, 0.0),
+        }
+    )
+
+
+def task_utilities(part_worths: Any, study: ConjointStudy) -> tuple[Array, Array]:
+    """Return utilities with one row a task, −inf where it has fewer alternatives, and their sizes."""
+    if not len(study.choices):
+        raise DataError("study has no task to compare utilities in")
+    v = _worths_of_rows(part_worths, study)
+    products = study.design * v
+    is_there = _is_there(study.choices)
+    U, sizes = np.full(is_there.shape, -np.inf), np.zeros(is_there.shape)
+    U[is_there], sizes[is_there] = products.sum(axis=1), np.abs(products).sum(axis=1)
+    return U, sizes.max(axis=1)
+
+
+def task_weights(study: ConjointStudy) -> Array:
+    """Return the weight of the respondent of every task."""
+    return np.asarray(study.weights.to_numpy()[study.choices.respondent])
+
+
+def _is_there(choices: Choices) -> Array:
+    """Return which places of a table of tasks and alternatives are taken, in the order of the design."""
+    return np.asarray(np.arange(choices.size.max()) < choices.size[:, None])
+
+
+def _worths_of_rows(part_worths: Any, study: ConjointStudy) -> Array:
+    table = read_part_worths(part_worths, study)
+    rows = rows_of(table, study)[study.choices.respondent]
+    return np.asarray(table.to_numpy()[rows[study.choices.task_of_row]])
+
+
+def _log_chosen(part_worths: Any, study: ConjointStudy, scale: float) -> Array:
+    U, sizes = task_utilities(part_worths, study)
+    return log_logit(U, read_scale(scale), sizes)[np.arange(len(U)), study.choices.chosen]
+
+
+def common_shares(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> pd.DataFrame:
+    """Return shares of the alternatives of tasks that several respondents saw alike.
+
+    One row an alternative: how many saw it, the share that chose it, the share predicted by the logit rule
+    at the scale, and by first choice; all weighted by respondent.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> held = example_study().split_holdout()[1]
+    >>> common_shares(example_part_worths()["brand-minded"], held).columns.tolist()
+    ['respondents', 'observed', 'predicted', 'first choice']
+    """
+    U, sizes = task_utilities(part_worths, study)
+    rules = {"predicted": logit(U, read_scale(scale), sizes), "first choice": first_choices(U, sizes)}
+    weights, choices = task_weights(study), study.choices
+    tables = []
+    for tasks in _alike(study):
+        k = int(choices.size[tasks[0]])
+        taken = np.eye(k)[choices.chosen[tasks]]
+        columns = {"observed": taken, **{name: table[tasks, :k] for name, table in rules.items()}}
+        shares = {name: np.average(table, axis=0, weights=weights[tasks]) for name, table in columns.items()}
+        names = study.sheet.alternative[list(choices.rows(tasks[0]))]
+        labels = {"task": choices.task[tasks[0]], "alternative": names, "respondents": len(tasks)}
+        tables.append(pd.DataFrame({**labels, **shares}))
+    if not tables:
+        raise DataError(
+            "no task was seen alike by several respondents, so there are no shares to compare with"
+        )
+    return pd.concat(tables).set_index(["task", "alternative"])
+
+
+def share_error(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
+    """Return the mean absolute error of predicted shares over alternatives of tasks seen alike by several."""
+    shares = common_shares(part_worths, study, scale)
+    return float((shares["predicted"] - shares["observed"]).abs().mean())
+
+
+def _alike(study: ConjointStudy) -> Iterator[Integers]:
+    """Yield groups of at least two tasks of the same name with the same alternatives in the same order."""
+    choices = study.choices
+    groups: dict[Any, list[int]] = {}
+    for t in range(len(choices)):
+        shown = np.ascontiguousarray(study.design[list(choices.rows(t))])
+        groups.setdefault((choices.task[t], shown.tobytes()), []).append(t)
+    for tasks in groups.values():
+        if len(tasks) > 1:
+            yield np.array(tasks)

@@ -1,0 +1,311 @@
+r"""Tracks: the part-worths of respondents at every C of a solution path.
+
+Stability: on which interval of C a conclusion stays what it is.
+
+Utilities of products are lines in C between breakpoints, so a respondent's first choice changes at crossings
+of two lines only: shares of first choice are step functions of C, known exactly at every C. The ranges of
+attributes are lines between crossings of levels, so the order of the importances of part-worths common to all
+changes at crossings only, and is known exactly too. Averages of importances over respondents and logit shares
+are no lines: conclusions from them are known where they were evaluated, between breakpoints and, if there are
+very many, between some of them; `is_exact` is then False.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.conjoint.results.bootstrap import Read, weighted_mean
+from ranking.conjoint.results.market import Scenario, read_scenario
+from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of, weights_of
+from ranking.conjoint.results.predictions import TIED, first_choices
+from ranking.conjoint.results.scaling import importances
+from ranking.core.validation import Array, as_vector
+from ranking.errors import DataError
+from ranking.selection.piecewise import Lines, all_pairs, distinct_edges, inside_of, read_edges, sampled_lines
+
+# C at which curves are evaluated, if there are more pieces.
+MOST_POINTS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class Tracks:
+    """Part-worths as lines in C, one `Lines` a respondent, or one for all; with names and weights.
+
+    Made by `tracks_of`, or from lines that are known: their columns are those of the space.
+    """
+
+    lines: tuple[Lines, ...]
+    space: Space
+    names: "pd.Index[Any]"
+    weights: Array
+
+    def __post_init__(self) -> None:
+        if not self.lines or not len(self.lines) == len(self.names) == len(self.weights):
+            raise DataError("tracks need lines, a name and a weight for each of at least one respondent")
+        if any(lines.start.shape[1] != len(self.space.columns) for lines in self.lines):
+            raise DataError(f"lines must have the {len(self.space.columns)} columns of the study")
+        if self.lo >= self.hi:
+            raise DataError("the lines of different respondents have no C in common")
+
+    @property
+    def lo(self) -> float:
+        """The first C that all respondents have."""
+        return max(float(lines.edges[0]) for lines in self.lines)
+
+    @property
+    def hi(self) -> float:
+        """The last C that all respondents have."""
+        return min(float(lines.edges[-1]) for lines in self.lines)
+
+    @property
+    def is_common(self) -> bool:
+        """Whether all respondents have the same part-worths at every C."""
+        first, *others = self.lines
+        return all(
+            np.array_equal(getattr(first, name), getattr(lines, name))
+            for lines in others
+            for name in ("edges", "start", "slope")
+        )
+
+    @property
+    def edges(self) -> Array:
+        """All breakpoints, the ends included, where part-worths of any respondent bend."""
+        return common_edges([lines.edges for lines in self.lines], self.lo, self.hi)
+
+    def at(self, C: float) -> pd.DataFrame:
+        """Return the part-worths at C, one row a respondent."""
+        rows = [lines.at(C)[0] for lines in self.lines]
+        return pd.DataFrame(rows, index=self.names, columns=self.space.columns)
+
+    def points(self, most: int = MOST_POINTS) -> Array:
+        """Return C to evaluate at: inside every piece, or inside some of them, evenly, if there are many."""
+        inside = inside_of(self.edges)
+        return inside[np.unique(np.linspace(0, len(inside) - 1, most).round().astype(int))]
+
+    def along(self, read: Read, C: Any = None) -> pd.DataFrame:
+        """Return the weighted mean of a table read off the part-worths, at every one of some C.
+
+        >>> from ranking.conjoint import example_part_worths, example_study, importances
+        >>> study = example_study()
+        >>> tracks = tracks_of(lambda C: C * example_part_worths().T, [0, 1], study)
+        >>> tracks.along(lambda v: importances(v, study), [0.5, 1]).round(1)
+             brand  roast  size  price
+        C
+        0.5   34.2   15.0   9.3   41.4
+        1.0   34.2   15.0   9.3   41.4
+        """
+        where = self.points() if C is None else np.atleast_1d(as_vector(C, "C"))
+        means = [weighted_mean(read(self.at(c)), self.weights) for c in where]
+        return pd.DataFrame(means, index=pd.Index(where, name="C"))
+
+
+def tracks_of(
+    part_worths_at: Callable[[float], Any], breakpoints: Any, study: HasSpace, weights: Any = None
+) -> Tracks:
+    """Return the tracks of part-worths that are linear in C between breakpoints.
+
+    `part_worths_at(C)` has one row a respondent, or one for all; `breakpoints` are those of all respondents,
+    with the ends of the path, of which the last may be infinite.
+    """
+    space = space_of(study)
+    edges = read_edges(breakpoints)
+    first = read_part_worths(part_worths_at(float(inside_of(edges)[0])), space)
+    n, m = first.shape
+
+    def flat(C: float) -> Array:
+        return read_part_worths(part_worths_at(C), space).to_numpy().ravel()
+
+    whole = sampled_lines(flat, edges)
+    start, slope = (array.reshape(-1, n, m) for array in (whole.start, whole.slope))
+    lines = tuple(Lines(whole.edges, start[:, r], slope[:, r]) for r in range(n))
+    return Tracks(lines, space, first.index, weights_of(weights, first, study))
+
+
+def common_edges(edges: Sequence[Array], lo: float, hi: float) -> Array:
+    """Return all edges from lo to hi, ascending.
+
+    >>> common_edges([np.array([0.0, 1.0, 3.0]), np.array([0.5, 2.0])], 0.5, 2)
+    array([0.5, 1. , 2. ])
+    """
+    together = np.concatenate([*edges, [lo, hi]])
+    return distinct_edges(together[(together >= lo) & (together <= hi)])
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusions:
+    """What is concluded on every interval of C: `verdicts[k]` between `edges[k]` and `edges[k + 1]`.
+
+    >>> found = Conclusions(np.array([0, 1, 4, 9]), ("A", "B", "A"), True)
+    >>> found.at(2), found.interval(2)
+    ('B', (1.0, 4.0))
+    """
+
+    edges: Array
+    verdicts: tuple[Any, ...]
+    is_exact: bool
+
+    def at(self, C: float) -> Any:
+        """Return the conclusion at C; at an edge that of the right side."""
+        return self.verdicts[self._step(C)]
+
+    def interval(self, C: float) -> tuple[float, float]:
+        """Return the largest interval around C on which the conclusion does not change."""
+        step = self._step(C)
+        return float(self.edges[step]), float(self.edges[step + 1])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an interval: C_lo, C_hi, verdict."""
+        columns = {"C_lo": self.edges[:-1], "C_hi": self.edges[1:], "verdict": list(self.verdicts)}
+        return pd.DataFrame(columns)
+
+    def _step(self, C: float) -> int:
+        if not self.edges[0] <= C <= self.edges[-1]:
+            raise DataError(f"C must lie between {self.edges[0]:g} and {self.edges[-1]:g}, got {C!r}")
+        return min(int(np.searchsorted(self.edges, C, side="right")) - 1, len(self.verdicts) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareSteps:
+    """Shares of first choice as step functions: row k of `shares` between `edges[k]` and `edges[k + 1]`."""
+
+    edges: Array
+    shares: Array
+    names: tuple[str, ...]
+
+    def at(self, C: float) -> "pd.Series[Any]":
+        """Return the shares at C; at an edge those of the right side."""
+        step = min(int(np.searchsorted(self.edges, C, side="right")) - 1, len(self.shares) - 1)
+        return pd.Series(self.shares[step], index=pd.Index(self.names, name="product"), name="share")
+
+    def winners(self) -> Conclusions:
+        """Return which product has the largest share; several names joined by " = " where they are tied."""
+        return concluded(self.edges, [best_of(row, self.names) for row in self.shares], True)
+
+    def orders(self) -> Conclusions:
+        """Return the products from the largest share to the smallest, as a tuple."""
+        return concluded(self.edges, [order_of(row, self.names) for row in self.shares], True)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row an interval: C_lo, C_hi, and the share of every product."""
+        ends = pd.DataFrame({"C_lo": self.edges[:-1], "C_hi": self.edges[1:]})
+        return pd.concat([ends, pd.DataFrame(self.shares, columns=list(self.names))], axis=1)
+
+
+def first_choice_steps(tracks: Tracks, products: Any, none: bool | None = None) -> ShareSteps:
+    """Return the shares of first choice at every C, exactly.
+
+    >>> from ranking.conjoint import example_part_worths, example_study, tracks_of
+    >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 15}
+    >>> cheap = {"brand": "Brio", "roast": "dark", "size": "large", "price": 9}
+    >>> v = example_part_worths()
+    >>> turn = lambda C: C * v["price-minded"] + (1 - C) * v["brand-minded"]
+    >>> steps = first_choice_steps(tracks_of(turn, [0, 1], example_study()), {"ours": pack, "cheap": cheap})
+    >>> steps.winners().to_frame().round(3)
+       C_lo   C_hi verdict
+    0  0.00  0.07...    ours
+    1  0.07...  1.00   cheap
+    """
+    scenario = read_scenario(products, tracks.space, none)
+    steps = [_choices_of(lines, scenario) for lines in tracks.lines]
+    edges = common_edges([edges for edges, _ in steps], tracks.lo, tracks.hi)
+    inside = inside_of(edges)
+    total = np.zeros((len(inside), len(scenario.names)))
+    for weight, (own, shares) in zip(tracks.weights, steps, strict=True):
+        total += weight * shares[np.searchsorted(own, inside, side="right") - 1]
+    return ShareSteps(*_merged(edges, total / tracks.weights.sum()), tuple(scenario.names))
+
+
+def importance_orders(tracks: Tracks) -> Conclusions:
+    """Return the attributes from the most to the least important at every C, exactly if all have the same."""
+    names = tuple(tracks.space.attributes)
+    if not tracks.is_common:
+        table = tracks.along(lambda v: importances(v, tracks.space))
+        return sampled_conclusions(tracks, table, lambda row: order_of(row, names))
+    ranges = _range_lines(tracks.lines[0], tracks.space)
+    ranges = ranges.crossed(all_pairs(range(len(names))))
+    found = [order_of(row[0], names) for row in map(ranges.at, ranges.inside)]
+    return concluded(ranges.edges, found, True)
+
+
+def sampled_conclusions(tracks: Tracks, table: pd.DataFrame, conclude: Callable[[Array], Any]) -> Conclusions:
+    """Return what follows from values evaluated at some C, see `Tracks.along`; not exact.
+
+    Where the conclusion changes between two of these C, the edge lies in their middle.
+    """
+    where = table.index.to_numpy(dtype=float)
+    edges = np.concatenate([[tracks.lo], (where[:-1] + where[1:]) / 2, [tracks.hi]])
+    return concluded(edges, [conclude(row) for row in table.to_numpy()], False)
+
+
+def concluded(edges: Array, verdicts: Sequence[Any], is_exact: bool) -> Conclusions:
+    """Return conclusions with equal neighbours made one."""
+    new = [k for k in range(len(verdicts)) if k == 0 or verdicts[k] != verdicts[k - 1]]
+    return Conclusions(np.append(edges[new], edges[-1]), tuple(verdicts[k] for k in new), is_exact)
+
+
+def best_of(values: Array, names: Sequence[str]) -> str:
+    """Return the name with the largest value, several joined if they are tied.
+
+    >>> best_of(np.array([0.2, 0.4, 0.4]), ["a", "b", "c"])
+    'b = c'
+    """
+    is_best = first_choices(values[None, :], np.abs(values).max(keepdims=True))[0] > 0
+    return " = ".join(name for name, best in zip(names, is_best, strict=True) if best)
+
+
+def order_of(values: Array, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names from the largest value to the smallest, tied ones joined in their own order.
+
+    >>> order_of(np.array([0.2, 0.4, 0.4]), ["a", "b", "c"])
+    ('b = c', 'a')
+    """
+    descending = np.argsort(-values, kind="stable")
+    gaps = -np.diff(values[descending]) > TIED * np.abs(values).max(initial=0.0)
+    groups = np.split(descending, np.flatnonzero(gaps) + 1)
+    return tuple(" = ".join(names[k] for k in np.sort(group)) for group in groups)
+
+
+def _choices_of(lines: Lines, scenario: Scenario) -> tuple[Array, Array]:
+    """Return the first choice of one respondent as a step function: edges, and a row of shares a piece."""
+    X = scenario.design
+    pairs = all_pairs(range(len(X)))
+    edges = lines.times(X.T).crossed(pairs).edges
+    v = lines.at(inside_of(edges))
+    return _merged(edges, first_choices(v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)))
+
+
+def _range_lines(lines: Lines, space: Space) -> Lines:
+    """Return the ranges of attributes as lines, on pieces that end where the best or worst level changes."""
+    columns, blocks = _ends(space)
+    finer = lines.times(columns).crossed([pair for block in blocks for pair in all_pairs(block)])
+    inside = finer.at(finer.inside)
+    rows = np.arange(len(inside))
+    starts, slopes = [], []
+    for block in blocks:
+        best, worst = (np.array(block)[pick(inside[:, block], axis=1)] for pick in (np.argmax, np.argmin))
+        starts.append(finer.start[rows, best] - finer.start[rows, worst])
+        slopes.append(finer.slope[rows, best] - finer.slope[rows, worst])
+    return Lines(finer.edges, np.array(starts).T, np.array(slopes).T)
+
+
+def _ends(space: Space) -> tuple[Array, list[list[int]]]:
+    """Return the matrix from worths to levels, of a linear attribute its two ends, and the places of each."""
+    columns: list[Array] = []
+    blocks: list[list[int]] = []
+    units = np.eye(len(space.columns))
+    for name, attribute in space.attributes.items():
+        block = units[space.block(name)]
+        if attribute.is_linear:
+            block = np.outer(space.ranges[name], block[0]) / attribute.unit
+        blocks.append(list(range(len(columns), len(columns) + len(block))))
+        columns.extend(block)
+    return np.array(columns).T, blocks
+
+
+def _merged(edges: Array, values: Array) -> tuple[Array, Array]:
+    """Return a step function with equal neighbours made one."""
+    is_new = np.append(True, (np.abs(np.diff(values, axis=0)) > TIED).any(axis=1))
+    return np.append(edges[:-1][is_new], edges[-1]), values[is_new]

@@ -1,0 +1,171 @@
+r"""Willingness to pay: what a level is worth in money.
+
+With :math:`s < 0` the worth of one unit of money, the mean over respondents, a level worth d more than
+another is worth :math:`-d/s`. Of a price by level, s is the slope of the least squares line through the
+worths of its levels. The ratio of two means is nonsense where s may be 0: so an interval is given only if the
+bootstrap tells s from 0 at its level, which is also when Fieller's interval for a ratio is bounded; and no
+estimate is given if s has the wrong sign. Then the table says why.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.conjoint.data.messages import guess, listing, quoted, text
+from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
+from ranking.conjoint.results.part_worths import HasSpace, Space, space_of
+from ranking.core.validation import Array
+from ranking.errors import DataError
+
+PRICE = "price"
+
+
+@dataclass(frozen=True, eq=False)
+class WillingnessToPay:
+    """Amounts of money, and how far the price can be trusted to be their measure.
+
+    `table`: one row a level, `against` the level it is compared with; of a linear attribute for one more of
+    it. `price_slope`: the mean worth of one unit of money. `wrong_respondents` and `wrong_draws`: shares of
+    respondents, weighted, and of bootstrap draws in which money is worth nothing or less (NaN: no draws).
+    `remark`: why amounts or intervals are missing, or nothing.
+    """
+
+    table: pd.DataFrame
+    price_slope: float
+    wrong_respondents: float
+    wrong_draws: float
+    remark: str
+
+    def __str__(self) -> str:
+        doubt = f"price has the wrong sign for {self.wrong_respondents:.0%} of the respondents"
+        drawn = "" if np.isnan(self.wrong_draws) else f" and in {self.wrong_draws:.1%} of the draws"
+        return "\n".join(
+            [self.table.to_string(float_format="{:.3g}".format), doubt + drawn, self.remark]
+        ).rstrip()
+
+
+def willingness_to_pay(
+    part_worths: Any,
+    study: HasSpace,
+    price: str = PRICE,
+    against: Mapping[str, Any] | None = None,
+    weights: Any = None,
+    level: float = LEVEL,
+) -> WillingnessToPay:
+    """Return what the levels of all attributes but the price are worth in units of the price.
+
+    A level is compared with the first one of its attribute, or with the one that `against` names.
+
+    >>> from ranking.conjoint import example_part_worths, example_study
+    >>> worth = willingness_to_pay(example_part_worths()["price-minded"], example_study())
+    >>> worth.table.loc["size"].round(2)
+          against  estimate  lo  hi
+    level
+    large   small      1.12 NaN NaN
+    >>> worth.remark
+    'no intervals: all have the same part-worths, which tells no scatter; use refit_bootstrap'
+    """
+    space = space_of(study)
+    slope_row = price_row(space, price)
+    labels, rows = _level_rows(space, price, against or {})
+    boot = bootstrap_of(part_worths, study, weights)
+    means = boot.means(lambda v: pd.DataFrame(v.to_numpy() @ np.vstack([slope_row, rows]).T, index=v.index))
+    slope, gains = float(means.estimate.iloc[0]), means.estimate.to_numpy()[1:]
+    draws = means.draws.to_numpy()
+    wrong = float((draws[:, 0] >= 0).mean()) if len(draws) else np.nan
+    remark = _remark(slope, wrong, level)
+    estimate = gains / -slope if slope < 0 else np.full(len(gains), np.nan)
+    lo, hi = (np.full(len(gains), np.nan),) * 2 if remark else _percentiles(draws, level)
+    index = pd.MultiIndex.from_tuples([label[:2] for label in labels], names=["attribute", "level"])
+    columns = {"against": [label[2] for label in labels], "estimate": estimate, "lo": lo, "hi": hi}
+    return WillingnessToPay(
+        pd.DataFrame(columns, index=index), slope, _wrong_share(boot, slope_row), wrong, remark
+    )
+
+
+def price_row(space: Space, price: str) -> Array:
+    """Return the row whose product with part-worths is the worth of one unit of money."""
+    if price not in space.attributes:
+        remedy = guess(price, space.attributes) or f"; there are {listing(list(space.attributes))}"
+        raise DataError(f"price must name an attribute, got {quoted(price)}{remedy}")
+    attribute, row = space.attributes[price], np.zeros(len(space.columns))
+    if attribute.is_linear:
+        row[space.block(price)] = 1 / attribute.unit
+        return row
+    if not all(isinstance(label, Real) for label in attribute.labels) or len(attribute.labels) < 2:
+        raise DataError(
+            f"the levels of {quoted(price)} must be two or more numbers to count as money, "
+            f"got {listing(attribute.labels)}"
+        )
+    centred = np.array(attribute.labels, dtype=float) - np.mean(attribute.labels)
+    row[space.block(price)] = centred / (centred @ centred)
+    return row
+
+
+def _level_rows(
+    space: Space, price: str, against: Mapping[str, Any]
+) -> tuple[list[tuple[str, Any, Any]], Array]:
+    """Return (attribute, level, compared with) and the rows that give the difference of their worths."""
+    for name in against:
+        if name not in space.attributes or name == price or space.attributes[name].is_linear:
+            raise DataError(f"against names {quoted(name)}, which is no attribute by level besides the price")
+    labels: list[tuple[str, Any, Any]] = []
+    rows: list[Array] = []
+    units = np.eye(len(space.columns))
+    for name, attribute in space.attributes.items():
+        first = space.block(name).start
+        if name == price:
+            continue
+        if attribute.is_linear:
+            labels.append((name, "one more", ""))
+            rows.append(units[first] / attribute.unit)
+            continue
+        base = _base(attribute.labels, name, against)
+        others = [place for place in range(len(attribute.labels)) if place != base]
+        labels += [(name, attribute.labels[place], attribute.labels[base]) for place in others]
+        rows += [units[first + place] - units[first + base] for place in others]
+    if not rows:
+        raise DataError("there is no attribute besides the price whose levels could be worth money")
+    return labels, np.array(rows)
+
+
+def _base(labels: tuple[Any, ...], name: str, against: Mapping[str, Any]) -> int:
+    texts = [text(label) for label in labels]
+    wanted = text(against.get(name, labels[0]))
+    if wanted not in texts:
+        remedy = guess(wanted, labels) or f"; its levels are {listing(labels)}"
+        raise DataError(f"against[{name!r}]: {quoted(against[name])} is no level{remedy}")
+    return texts.index(wanted)
+
+
+def _remark(slope: float, wrong: float, level: float) -> str:
+    """Return why amounts or intervals cannot be given, or nothing."""
+    if slope >= 0:
+        return "no amounts: on average a higher price is not disliked, so money is no measure here"
+    if np.isnan(wrong):
+        return "no intervals: all have the same part-worths, which tells no scatter; use refit_bootstrap"
+    if wrong >= (1 - level) / 2:
+        return (
+            f"no intervals: in {wrong:.1%} of the draws a higher price is not disliked, so at level "
+            f"{level:g} the worth of money cannot be told from 0 and amounts are not bounded"
+        )
+    return ""
+
+
+def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
+    """Return the ends of intervals of ratios; where money is worth nothing, an amount is infinite."""
+    slope, gains = draws[:, :1], draws[:, 1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(slope < 0, gains / -slope, np.sign(gains) * np.inf)
+    # no interpolation between draws, as some may be infinite
+    ends = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+    return ends[0], ends[1]
+
+
+def _wrong_share(boot: Bootstrap, slope_row: Array) -> float:
+    is_wrong = boot.part_worths.to_numpy() @ slope_row >= 0
+    return float(np.average(is_wrong, weights=boot.weights))

@@ -1,0 +1,1 @@
+"""What all models share: validation, labels, kernels, preferences."""

@@ -1,0 +1,262 @@
+"""The preference graph: who is preferred to whom, and which of these pairs are kept.
+
+An edge i -> j says that item i is preferred to item j. Labels y, compared within a query only, sort its
+items into levels. Four choices of edges: "full", every pair with y_i > y_j; "levels", pairs of consecutive
+levels; "transitive", pairs that do not follow from others, for labels the same as "levels"; "tree", Zapien
+et al. (2009), Fig. 3. They are different soft-margin problems, not equivalent ones.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ranking.core.validation import Integers, Queries, listed, numbers, query_codes, values_shown
+from ranking.errors import DataError
+
+Reduction: TypeAlias = Literal["full", "levels", "tree", "transitive"]
+Representative: TypeAlias = Literal["first", "random"] | Callable[[Integers], int]
+REDUCTIONS = ("full", "levels", "tree", "transitive")
+
+
+def preference_graph(
+    y: ArrayLike,
+    qid: Queries | None = None,
+    reduction: Reduction = "full",
+    representative: Representative = "first",
+    random_state: int | np.random.Generator | None = None,
+) -> nx.DiGraph:
+    r"""Return the directed graph of the preferences that labels imply.
+
+    Nodes are the items :math:`0, \dots, n-1` with attributes `y` and `qid` (0 when there are no queries); the
+    edges are the rows of `preference_pairs`, which explains the arguments.
+
+    >>> preference_graph([3, 1, 2], reduction="levels").edges
+    OutEdgeView([(0, 2), (2, 1)])
+    """
+    pairs = preference_pairs(y, qid, reduction, representative, random_state)
+    labels = numbers(y, "y").tolist()
+    queries = [0] * len(labels) if qid is None else listed(qid)
+    graph = nx.DiGraph()
+    for i, (label, query) in enumerate(zip(labels, queries, strict=True)):
+        graph.add_node(i, y=label, qid=query)
+    graph.add_edges_from(pairs.tolist())
+    return graph
+
+
+def preference_pairs(
+    y: ArrayLike,
+    qid: Queries | None = None,
+    reduction: Reduction = "full",
+    representative: Representative = "first",
+    random_state: int | np.random.Generator | None = None,
+) -> Integers:
+    r"""Return the pairs (i, j), one a row, of the preference graph of labels: i is preferred to j.
+
+    Let :math:`L_1 < \dots < L_K` be the levels of a query, of sizes :math:`n_1, \dots, n_K`. Per query,
+
+    - `full` has :math:`\sum_{k>l} n_k n_l` pairs, `levels` and `transitive` have
+      :math:`\sum_k n_k n_{k-1}`; the transitive closure of these is `full`;
+    - `tree` has :math:`\sum_k (n_k + n_{k-1} - 1)`: each item of :math:`L_k` with the representative of
+      :math:`L_{k-1}`, and the representative of :math:`L_k` with the rest of :math:`L_{k-1}`. It implies all
+      pairs except those of consecutive levels without a representative. Undirected, it is a tree if there
+      are two levels. With more it has undirected cycles wherever an inner level has several items, and the
+      Hessian of the dual is singular then as well.
+
+    Equal labels give no pair. Only the order of labels counts, so they may be infinite. Queries come as they
+    first appear, the pairs of a query by the number of the preferred item, then by that of the other.
+
+    Parameters
+    ----------
+    representative
+        Of each level, for `tree`: its first item, a random one, or what a function of its items returns.
+    random_state
+        Seed or generator for random representatives.
+
+    >>> preference_pairs([2, 0, 1, 0], qid=["a", "a", "b", "b"]).tolist()
+    [[0, 1], [2, 3]]
+    >>> preference_pairs([1, 1, 0, 0], reduction="tree").tolist()
+    [[0, 2], [0, 3], [1, 2]]
+    """
+    _require_choices(reduction, representative)
+    labels = numbers(y, "y")
+    query = query_codes(qid, len(labels))
+    if not len(labels):
+        return np.empty((0, 2), dtype=np.int64)
+    levels = _sort_into_levels(labels, query)
+    if reduction == "tree":
+        upper, lower = _tree_edges(levels, _choose(levels, representative, random_state))
+    else:
+        upper, lower = _product_edges(levels, consecutive_only=reduction != "full")
+    return _in_order(upper, lower, query)
+
+
+def read_graph(graph: Any, n: int) -> tuple[list[tuple[int, int]], dict[str, list[Any]]]:
+    """Return the edges of a directed graph of n items, and what these carry as `weight` and `margin`.
+
+    An attribute that no edge has is left out; where some have it, it is 1 on the others.
+
+    >>> read_graph(nx.DiGraph([(0, 1, {"weight": 2}), (1, 2, {})]), 3)
+    ([(0, 1), (1, 2)], {'weight': [2, 1]})
+    """
+    if not graph.is_directed():
+        raise DataError("pairs must be a directed graph, networkx.DiGraph, got an undirected one")
+    strange = [node for node in graph if node not in range(n)]
+    if strange:
+        wanted = f"item numbers from 0 to {n - 1}"
+        raise DataError(f"nodes of the graph must be {wanted}, got {values_shown(strange)}; relabel them")
+    present = [name for name in ("weight", "margin") if nx.get_edge_attributes(graph, name)]
+    carried = {name: [value for *_, value in graph.edges(data=name, default=1)] for name in present}
+    return [(int(i), int(j)) for i, j in graph.edges()], carried
+
+
+def essential_pairs(pairs: Integers, n: int) -> NDArray[np.bool_]:
+    """Return, for each pair of n items, whether it does not follow from other pairs by transitivity.
+
+    These are the edges of the transitive reduction, of which an acyclic graph has exactly one. A pair that is
+    there twice counts as one: both rows get the same answer.
+
+    >>> essential_pairs(np.array([[0, 1], [1, 2], [0, 2]]), 3).tolist()
+    [True, True, False]
+    """
+    if cycle := find_cycle(pairs, n):
+        raise DataError(
+            f"pairs contradict one another, {describe_cycle(cycle)}, and have no transitive reduction; "
+            "remove one of these pairs, or keep all pairs with reduction='full'"
+        )
+    reduced = nx.transitive_reduction(nx.DiGraph(pairs.tolist()))
+    return np.array([reduced.has_edge(i, j) for i, j in pairs.tolist()], dtype=bool)
+
+
+def find_cycle(pairs: ArrayLike, n: int) -> list[int] | None:
+    """Return a cycle of contradictory preferences among n items, or None if there is none.
+
+    [3, 7, 5] means 3 > 7 > 5 > 3. It begins with the smallest item that lies on any cycle, and no cycle
+    through that item is shorter.
+
+    >>> find_cycle([[5, 3], [3, 7], [7, 5], [1, 3]], 8)
+    [3, 7, 5]
+    >>> find_cycle([[0, 1], [1, 2], [0, 2]], 3) is None
+    True
+    """
+    edges = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    upper, lower = edges.T
+    adjacency = coo_array((np.ones(len(edges)), (upper, lower)), shape=(n, n))
+    # networkx alone would walk the reachable edges anew from every item
+    _, component = connected_components(adjacency, directed=True, connection="strong")
+    is_inside = component[upper] == component[lower]
+    if not is_inside.any():
+        return None
+    start = int(upper[is_inside].min())
+    graph = nx.DiGraph(edges[is_inside].tolist())
+    steps = nx.single_source_shortest_path_length(graph, start)
+    last = min(graph.predecessors(start), key=lambda item: (steps[item], item))
+    return [int(item) for item in nx.shortest_path(graph, start, last)]
+
+
+def describe_cycle(cycle: Sequence[int]) -> str:
+    """Return a cycle as people write it.
+
+    >>> describe_cycle([3, 7, 5])
+    '3 > 7 > 5 > 3'
+    """
+    return " > ".join(map(str, [*cycle, cycle[0]]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """Items sorted by query, then from the highest label down, then by number.
+
+    Level k of all levels holds items[start[k]:start[k + 1]] and belongs to query[k]; items[p] is in level[p].
+    """
+
+    items: Integers
+    level: Integers
+    start: Integers
+    query: Integers
+
+    @property
+    def has_lower(self) -> NDArray[np.bool_]:
+        """Whether the next level belongs to the same query."""
+        return np.append(self.query[1:] == self.query[:-1], [False])
+
+
+def _require_choices(reduction: Any, representative: Any) -> None:
+    if reduction not in REDUCTIONS:
+        raise DataError(f"reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
+    if not callable(representative) and representative not in ("first", "random"):
+        raise DataError(f"representative must be 'first', 'random' or a function, got {representative!r}")
+
+
+def _sort_into_levels(labels: NDArray[Any], query: Integers) -> _Levels:
+    # ranks instead of labels: they can be negated whatever the type
+    rank = np.unique(labels, return_inverse=True)[1]
+    items = np.lexsort((-rank, query))
+    begins = np.ones(len(items), dtype=bool)
+    begins[1:] = (np.diff(rank[items]) != 0) | (np.diff(query[items]) != 0)
+    start = np.append(np.flatnonzero(begins), len(items))
+    return _Levels(items, np.cumsum(begins) - 1, start, query[items[start[:-1]]])
+
+
+def _product_edges(levels: _Levels, consecutive_only: bool) -> tuple[Integers, Integers]:
+    """Return every item with all items of lower levels, or with those of the next level only.
+
+    In the sorted order the partners of an item are neighbours: those from `first` to before `last`.
+    """
+    first = levels.start[1:]
+    if consecutive_only:
+        last = np.where(levels.has_lower, np.append(first[1:], first[-1]), first)
+    else:
+        last = levels.start[np.searchsorted(levels.query, levels.query, side="right")]
+    count = (last - first)[levels.level]
+    before = np.cumsum(count) - count
+    partner = np.arange(count.sum()) + np.repeat(first[levels.level] - before, count)
+    return np.repeat(levels.items, count), levels.items[partner]
+
+
+def _tree_edges(levels: _Levels, representative: Integers) -> tuple[Integers, Integers]:
+    """Return the upper level with the lower representative, and the upper one with the rest below."""
+    has_upper = np.roll(levels.has_lower, 1)
+    down = levels.has_lower[levels.level]
+    up = has_upper[levels.level] & (levels.items != representative[levels.level])
+    upper = np.append(levels.items[down], representative[levels.level[up] - 1])
+    lower = np.append(representative[levels.level[down] + 1], levels.items[up])
+    return upper, lower
+
+
+def _choose(
+    levels: _Levels, representative: Representative, random_state: int | np.random.Generator | None
+) -> Integers:
+    """Return the representative of each level."""
+    if callable(representative):
+        ends = pairwise(levels.start)
+        return np.array(
+            [_ask(representative, levels.items[start:end]) for start, end in ends], dtype=np.int64
+        )
+    size = np.diff(levels.start)
+    place = np.random.default_rng(random_state).integers(size) if representative == "random" else 0
+    return levels.items[levels.start[:-1] + place]
+
+
+def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
+    answer = representative(level.copy())
+    if answer not in level.tolist():
+        raise DataError(f"representative must return one of the items {values_shown(level)}, got {answer!r}")
+    return int(answer)
+
+
+def _in_order(upper: Integers, lower: Integers, query: Integers) -> Integers:
+    """Return pairs query by query, then by item numbers."""
+    n = len(query)
+    by_query = np.argsort(query, kind="stable")
+    place = np.empty(n, dtype=np.int64)
+    place[by_query] = np.arange(n)
+    # one integer a pair, because these sort faster than rows
+    key = np.sort(place[upper] * n + place[lower])
+    return by_query[np.column_stack(np.divmod(key, n))]

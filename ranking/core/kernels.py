@@ -1,0 +1,242 @@
+r"""Kernels: Gram matrices of items, for feature vectors and for count fingerprints.
+
+Pair features: what a preference of one item over another looks like to a linear model.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from ranking.core.validation import Array, as_dense, as_symmetric, as_table, item_pairs
+from ranking.errors import DataError
+
+Kernel = str | Callable[..., float]
+Gamma = float | Literal["scale", "auto"] | None
+
+# Names of the kernels and the parameters each of them reads.
+PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "linear": (),
+    "rbf": ("gamma",),
+    "poly": ("gamma", "degree", "coef0"),
+    "precomputed": (),
+    "tanimoto": (),
+    "minmax": (),
+}
+# Rows taken at a time, fewer where they would hold more entries than the next number: 8 MB when made dense.
+BLOCK = 256
+ENTRIES = 2**20
+
+
+def kernel_matrix(
+    X: Any,
+    Y: Any = None,
+    kernel: Kernel = "linear",
+    gamma: Gamma = None,
+    degree: float = 3,
+    coef0: float = 1.0,
+    kernel_params: Mapping[str, Any] | None = None,
+) -> Array:
+    r"""Return the matrix of k(x_i, y_j) over the rows of X and of Y, or of X and X, then exactly symmetric.
+
+    ============= ==================================================================================
+    linear        :math:`\langle x, y \rangle`
+    rbf           :math:`\exp(-\gamma \|x - y\|^2)`
+    poly          :math:`(\gamma \langle x, y \rangle + c_0)^{\text{degree}}`
+    tanimoto      :math:`\langle x, y \rangle / (\|x\|^2 + \|y\|^2 - \langle x, y \rangle)`, counts
+    minmax        :math:`\sum_i \min(x_i, y_i) / \sum_i \max(x_i, y_i)`, counts
+    precomputed   X itself: the Gram matrix, or with Y (the Gram matrix) one column a row of Y
+    a function    k(x, y, \*\*kernel_params)
+    ============= ==================================================================================
+
+    Two empty fingerprints are equal: their 0/0 is 1, so that k(x, x) = 1 for every x. Counts may be any
+    numbers :math:`\ge 0`. X and Y may be sparse. On binary fingerprints tanimoto and minmax agree.
+
+    `gamma` is as in `sklearn.svm.SVC`: a number, "auto" for 1/columns, "scale" for 1/(columns · variance of
+    X), or 1 if X is constant; None is "auto". "scale" depends on the data, so with Y it has to be fixed
+    first, by `gamma_of` of the training data: otherwise new items would be measured by another kernel than
+    the old ones.
+
+    >>> kernel_matrix([[1, 0, 2], [1, 1, 0]], kernel="minmax")
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+    """
+    name = kernel_name(kernel, kernel_params)
+    if name == "precomputed":
+        return _precomputed(X, Y)
+    left = as_table(X, "X")
+    right = left if Y is None else as_table(Y, "Y")
+    if left.shape[1] != right.shape[1]:
+        raise DataError(f"Y must have {left.shape[1]} columns like X, got {right.shape[1]}")
+    if name in ("tanimoto", "minmax"):
+        K = _of_counts(left, right, name)
+    else:
+        given = {"gamma": _fixed_gamma(gamma, left, Y), "degree": degree, "coef0": coef0}
+        options = kernel_params or {} if callable(kernel) else {key: given[key] for key in PARAMETERS[name]}
+        K = pairwise_kernels(left, None if Y is None else right, metric=kernel, **options)
+    return K / 2 + K.T / 2 if Y is None else K
+
+
+def gamma_of(X: Any, gamma: Gamma = None) -> float:
+    """Return the number that gamma stands for on the data X.
+
+    >>> gamma_of([[0.0, 2.0], [0.0, 2.0]], "scale"), gamma_of([[0.0, 2.0]], "auto")
+    (0.5, 0.5)
+    """
+    features = as_table(X, "X")
+    if gamma is None or gamma == "auto":
+        return 1 / features.shape[1]
+    if gamma == "scale":
+        variance = _variance(features)
+        return 1 / (features.shape[1] * variance) if variance > 0 else 1.0
+    if isinstance(gamma, str) or not np.isfinite(gamma) or gamma <= 0:
+        raise DataError(f"gamma must be a positive number, 'scale', 'auto' or None, got {gamma!r}")
+    return float(gamma)
+
+
+def kernel_name(kernel: Kernel, kernel_params: Mapping[str, Any] | None = None) -> str:
+    """Return the name of a kernel, "function" if it has none, after checking that there is one.
+
+    >>> kernel_name("rbf")
+    'rbf'
+    """
+    if callable(kernel):
+        return "function"
+    if kernel not in PARAMETERS:
+        raise DataError(f"kernel must be a function or one of {', '.join(PARAMETERS)}, got {kernel!r}")
+    if kernel_params:
+        raise DataError(
+            f"kernel_params are those of a function, but kernel is {kernel!r}; use gamma, degree, coef0"
+        )
+    return kernel
+
+
+def _fixed_gamma(gamma: Gamma, X: Any, Y: Any) -> float:
+    if gamma == "scale" and Y is not None:
+        raise DataError("gamma='scale' depends on the training data; with Y pass gamma_of(X_train, 'scale')")
+    return gamma_of(X, gamma)
+
+
+def _precomputed(K: Any, Y: Any) -> Array:
+    """Return a matrix of kernel values as handed in."""
+    if Y is None:
+        return as_symmetric(as_dense(K), "X")
+    values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
+    if values.shape[1] != count:
+        raise DataError(f"X, precomputed, must have one column a row of Y, {count}, got shape {values.shape}")
+    return values
+
+
+def _of_counts(X: Any, Y: Any, name: str) -> Array:
+    """Return the Tanimoto or the MinMax kernel, filled block by block, the upper half only if Y is X."""
+    for counts, argument in ((X, "X"), (Y, "Y")):
+        if counts.min() < 0:
+            raise DataError(
+                f"Negative values in data: {argument} holds {counts.min():g}, "
+                f"but kernel={name!r} is for counts"
+            )
+    K, formula = np.empty((X.shape[0], Y.shape[0])), _minmax if name == "minmax" else _tanimoto
+    for rows in _blocks(*X.shape):
+        for columns in _blocks(*Y.shape):
+            if Y is X and columns.start < rows.start:
+                K[rows, columns] = K[columns, rows].T
+            else:
+                K[rows, columns] = formula(as_dense(X[rows]), as_dense(Y[columns]))
+    return K
+
+
+def _minmax(X: Array, Y: Array) -> Array:
+    r"""Return the MinMax kernel: twice the minimum is a + b − |a − b|, twice the maximum a + b + |a − b|."""
+    total = X.sum(axis=1)[:, None] + Y.sum(axis=1)
+    distance = cdist(X, Y, "cityblock")
+    return _ratio(total - distance, total + distance)
+
+
+def _tanimoto(X: Array, Y: Array) -> Array:
+    products = X @ Y.T
+    squares = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
+    return _ratio(products, squares - products)
+
+
+def _ratio(numerator: Array, denominator: Array) -> Array:
+    """Return the ratio, 1 where both are 0."""
+    return np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0)
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    size = max(1, min(BLOCK, ENTRIES // width))
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def _variance(X: Any) -> float:
+    """Return the variance of all entries, zeros of a sparse matrix included."""
+    if isinstance(X, np.ndarray):
+        return float(X.var())
+    return float(X.multiply(X).mean() - X.mean() ** 2)
+
+
+def difference_features(X: Any, pairs: Any) -> Any:
+    """Return x_i − x_j for each pair (i, j), sparse if X is.
+
+    >>> difference_features([[1.0, 2.0], [0.0, 5.0]], [(0, 1)])
+    array([[ 1., -3.]])
+    """
+    features = as_table(X, "X")
+    i, j = item_pairs(pairs, features.shape[0]).T
+    return features[i] - features[j]
+
+
+def exterior_product_features(X: Any, pairs: Any) -> Array:
+    r"""Return the d(d − 1)/2 components of the exterior product x_i ∧ x_j of each pair (i, j).
+
+    Differences :math:`\phi_{ij} = x_i - x_j` can only say that an item is better by what it is itself. A
+    feature of the pair that still respects the order of its items has to be antisymmetric, :math:`\phi_{ji} =
+    -\phi_{ij}`. The simplest that is linear in each item comes from the matrix :math:`x_i x_j^\top`,
+    antisymmetrised:
+
+    .. math:: \Phi_{ij} = x_i x_j^\top - x_j x_i^\top,
+              \qquad (\Phi_{ij})_{ab} = x_{ia} x_{jb} - x_{ib} x_{ja}.
+
+    This matrix is skew, so its entries above the diagonal hold all of it: they are the components of
+    :math:`x_i \wedge x_j`, and
+
+    .. math:: \langle x_i \wedge x_j, x_k \wedge x_m \rangle
+              = \tfrac12 \operatorname{tr}(\Phi_{ij}^\top \Phi_{km})
+              = \langle x_i, x_k \rangle \langle x_j, x_m \rangle
+              - \langle x_i, x_m \rangle \langle x_j, x_k \rangle,
+
+    since :math:`\operatorname{tr}(x_j x_i^\top x_k x_m^\top)` is
+    :math:`\langle x_i, x_k \rangle \langle x_j, x_m \rangle`, and of the four traces of this kind each value
+    occurs twice (the identity of Binet and Cauchy). The right-hand side needs inner products only, so any
+    kernel may take their place: `exterior_kernel`. What these features cannot do: a model on them ranks
+    pairs, not items, and its preferences may run in a circle; and they vanish where the items are parallel.
+
+    >>> exterior_product_features([[1.0, 2.0], [3.0, 4.0]], [(0, 1), (1, 0)])
+    array([[-2.],
+           [ 2.]])
+    """
+    dense = as_dense(as_table(X, "X"))
+    i, j = item_pairs(pairs, len(dense)).T
+    a, b = np.triu_indices(dense.shape[1], k=1)
+    return np.asarray(dense[np.ix_(i, a)] * dense[np.ix_(j, b)] - dense[np.ix_(i, b)] * dense[np.ix_(j, a)])
+
+
+def exterior_kernel(K: Any, pairs: Any, other_pairs: Any = None) -> Array:
+    r"""Return :math:`K_{ik} K_{jm} - K_{im} K_{jk}` for each pair (i, j) and each other pair (k, m).
+
+    K is the Gram matrix of the items; the other pairs are the same ones where none are given. K may be
+    rectangular, k(new item, old item): pairs then name its rows and `other_pairs` its columns. The result is
+    positive semidefinite if K is, being the Gram matrix of x_i ∧ x_j (see `exterior_product_features`).
+
+    >>> exterior_kernel([[5.0, 11.0], [11.0, 25.0]], [(0, 1), (1, 0)])
+    array([[ 4., -4.],
+           [-4.,  4.]])
+    """
+    gram = as_dense(as_table(K, "K"))
+    if other_pairs is None and gram.shape[0] != gram.shape[1]:
+        raise DataError(f"other_pairs must be given, since K is not square: got shape {gram.shape}")
+    others = item_pairs(pairs if other_pairs is None else other_pairs, gram.shape[1], "other_pairs")
+    (i, j), (k, m) = item_pairs(pairs, gram.shape[0]).T, others.T
+    return np.asarray(gram[np.ix_(i, k)] * gram[np.ix_(j, m)] - gram[np.ix_(i, m)] * gram[np.ix_(j, k)])

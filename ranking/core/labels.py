@@ -1,0 +1,138 @@
+"""Levels: labels of any ordered kind as the numbers 0, 1, ..., l, and back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.core.validation import Array, Integers, values_shown
+from ranking.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Labels in order, the lowest first.
+
+    >>> levels = Levels(np.array(["low", "high"]))
+    >>> levels.codes(["high", "low", "high"]).tolist(), levels.labels([0, 1]).tolist()
+    ([1, 0, 1], ['low', 'high'])
+    """
+
+    names: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def codes(self, y: Any, name: str = "y") -> Integers:
+        """Return the numbers of labels, all of which must be levels."""
+        values = _column(y, name)
+        codes = pd.Index(self.names).get_indexer(pd.Index(values))
+        for row in np.flatnonzero(codes < 0)[:1]:
+            found = values_shown(values[[row]])
+            raise DataError(f"{name}[{row}] is {found}, which is none of the levels {self.shown}")
+        return codes.astype(np.int64)
+
+    def labels(self, codes: Any) -> Array:
+        """Return the labels with the given numbers."""
+        return self.names[np.asarray(codes)]
+
+    def observed(self, codes: Integers) -> "Levels":
+        """Return the levels that occur among codes."""
+        return Levels(self.names[np.unique(codes)])
+
+    def extended(self, y: Any, name: str = "y") -> "Levels":
+        """Return the levels that these and further labels are compared in.
+
+        Those of an ordered categorical are its categories, which must hold these levels in the same order.
+        Other numbers take their place between numbers. No other label has a place: the levels stay.
+
+        >>> Levels(np.array([1, 3])).extended([2, 3]).names.tolist()
+        [1, 2, 3]
+        """
+        categories = _categories(y, name)
+        if categories is not None:
+            return self._inside(categories, name)
+        values = _column(y, name)
+        is_number = self.names.dtype.kind in "biuf" and values.dtype.kind in "biuf"
+        if not is_number or not np.array_equal(self.names, np.unique(self.names)):
+            return self
+        return Levels(np.union1d(self.names, values))
+
+    def _inside(self, categories: Array, name: str) -> "Levels":
+        """Return categories as levels, these being some of them."""
+        places = pd.Index(categories).get_indexer(pd.Index(self.names))
+        if (places < 0).any() or (np.diff(places) < 0).any():
+            raise DataError(
+                f"{name} has the categories {values_shown(categories, most=10)}, but the levels are "
+                f"{self.shown}; the categories must hold them in this order"
+            )
+        return Levels(categories)
+
+    @property
+    def shown(self) -> str:
+        """The levels for a message."""
+        return values_shown(self.names, most=10)
+
+
+def read_levels(y: Any, levels: Sequence[Any] | None = None, name: str = "y") -> Levels:
+    """Return the levels of labels: those given, the categories of an ordered categorical, or sorted numbers.
+
+    Strings and other labels without an order of their own need `levels`: sorted by letter, "high" would be
+    the lowest.
+
+    >>> read_levels([3, 1, 3]).names.tolist()
+    [1, 3]
+    >>> read_levels(pd.Categorical(["b"], categories=["b", "a"], ordered=True)).names.tolist()
+    ['b', 'a']
+    """
+    if levels is not None:
+        return Levels(_distinct(levels))
+    categories = _categories(y, name)
+    if categories is not None:
+        return Levels(categories)
+    values = _column(y, name)
+    if values.dtype.kind not in "biuf":
+        found = values_shown(sorted(set(values.tolist()), key=str))
+        raise DataError(
+            f"{name} holds labels without an order of their own, {found}; pass levels=[...], lowest first, "
+            "or a pandas categorical with ordered=True"
+        )
+    return Levels(np.unique(values))
+
+
+def _categories(y: Any, name: str) -> Array | None:
+    """Return the categories of a categorical, which must be ordered; None of anything else."""
+    dtype = getattr(y, "dtype", None)
+    if not isinstance(dtype, pd.CategoricalDtype):
+        return None
+    if not dtype.ordered:
+        raise DataError(
+            f"{name} is a categorical without order, of {values_shown(list(dtype.categories))}; "
+            f"use {name}.cat.as_ordered(), or pass levels=[...], lowest first"
+        )
+    return np.asarray(dtype.categories)
+
+
+def _column(y: Any, name: str) -> Array:
+    """Return labels as a vector without missing ones."""
+    column = pd.Series(y).reset_index(drop=True) if np.ndim(y) == 1 else None
+    if column is None:
+        raise DataError(
+            f"{name} must be a vector of labels, got {np.ndim(y)} dimensions; one column is {name}.ravel()"
+        )
+    for row in np.flatnonzero(column.isna())[:1]:
+        raise DataError(f"{name}[{row}] is missing (None or NaN); give a label or drop the object")
+    return np.asarray(column)
+
+
+def _distinct(levels: Sequence[Any]) -> Array:
+    """Return given levels as a vector, each there once."""
+    names = np.asarray(pd.Series(list(levels)))
+    if len(names) == 0:
+        raise DataError("levels is empty; give the labels in order, lowest first")
+    for k in np.flatnonzero(pd.Index(names).duplicated())[:1]:
+        found = values_shown(names[[k]])
+        raise DataError(f"levels[{k}] is {found}, which is there already; name every level once")
+    return names

@@ -1,0 +1,157 @@
+r"""Representations: how a model writes its scores, f(x) = e(x)ᵀ b with b = B α for the dual variables α.
+
+A linear model has e(x) = x and b = w = (D X)ᵀ α; a kernel model has e(x) = (k(x, x_1), ..., k(x, x_n)) and
+b = β = Dᵀ α. Row p of D has +1 at the preferred item of pair p and -1 at the other one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import pqp
+from ranking.core.kernels import Gamma, Kernel, gamma_of, kernel_matrix, kernel_name
+from ranking.core.preferences import Preferences
+from ranking.core.validation import Array, incidence
+from ranking.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Representation:
+    """Training rows X and a kernel; gamma is a number by now. For "precomputed", X is the Gram matrix."""
+
+    X: Any = field(repr=False)
+    kernel: Kernel
+    gamma: float
+    degree: float
+    coef0: float
+    kernel_params: Mapping[str, Any] | None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether scores are written with weights of features."""
+        return self.kernel == "linear"
+
+    @cached_property
+    def gram(self) -> Array:
+        """The Gram matrix K of the training rows."""
+        return self._kernel(self.X, None)
+
+    def evaluate(self, X: Any, rows: Any = slice(None)) -> Any:
+        """Return e(x) for new rows, one a row, or what some training rows contribute to it.
+
+        Rows of "precomputed" are e(x) already.
+        """
+        if self.is_linear:
+            return X
+        return X[:, rows] if self.kernel == "precomputed" else self._kernel(X, self.X[rows])
+
+    def project(self, X: Any, b: Array) -> Array:
+        """Return f(x) for new rows; of the training rows only those with a coefficient are looked at."""
+        if self.is_linear:
+            return np.asarray(X @ b).ravel()
+        used = np.flatnonzero(b)
+        return np.asarray(self.evaluate(X, used) @ b[used]).ravel() if len(used) else np.zeros(X.shape[0])
+
+    def part(self, rows: Array) -> "Representation":
+        """Return the representation of some training rows."""
+        is_pairwise = self.kernel == "precomputed"
+        return replace(self, X=self.X[rows][:, rows] if is_pairwise else self.X[rows])
+
+    def basis(self, pairs: Array) -> Any:
+        """Return B, one column a pair of rows; the row after the last is nothing, of score 0."""
+        D = self._incidence(pairs)
+        return (D @ self.X).T if self.is_linear else D.T.tocsr()
+
+    def hessian(self, pairs: Array, diagonal: Array | None = None) -> Any:
+        """Return D K Dᵀ, known by its factor if the kernel is linear: then it is convex exactly.
+
+        With a diagonal, that is added; the sum over a kernel is known by its entries.
+        """
+        if self.is_linear:
+            return pqp.Gram(self._incidence(pairs) @ self.X, diagonal)
+        if diagonal is not None:
+            D = self._incidence(pairs)
+            return np.asarray(D @ (D @ self.gram).T) + np.diag(diagonal)
+        has_nothing = bool(pairs.max() == self.X.shape[0])
+        try:
+            return pqp.PairGram(np.pad(self.gram, (0, 1)) if has_nothing else self.gram, pairs)
+        except pqp.NotConvexError as error:
+            raise DataError(
+                f"kernel={self.kernel!r} gives a matrix K that is no Gram matrix: {error}"
+            ) from error
+
+    def scores(self, b: Array) -> Array:
+        """Return the scores of the training rows, from the Gram matrix if it is there already."""
+        has_gram = not self.is_linear and "gram" in self.__dict__
+        return np.asarray(self.gram @ b).ravel() if has_gram else self.project(self.X, b)
+
+    def squared_norm(self, b: Array) -> float:
+        """Return ‖f‖²."""
+        return float(b @ b if self.is_linear else b @ self.scores(b))
+
+    def _incidence(self, pairs: Array) -> Any:
+        n = self.X.shape[0]
+        return incidence(pairs, n + 1)[:, :n]
+
+    def dual(self, preferences: Preferences) -> pqp.ParametricQP:
+        r"""Return the dual of L1-loss RankSVM as a program in μ = C:
+
+        .. math:: \min_\alpha \; \tfrac12 \alpha^\top D K D^\top \alpha - \Delta^\top \alpha,
+                  \qquad 0 \le \alpha \le C\,\omega
+        """
+        return pqp.ParametricQP(
+            self.hessian(preferences.pairs), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
+        )
+
+    def between(self, X: Any, Y: Any) -> Array:
+        """Return the kernel of two tables of rows."""
+        return self._kernel(X, Y)
+
+    def _kernel(self, X: Any, Y: Any) -> Array:
+        return kernel_matrix(X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+
+
+def represent(
+    X: Any,
+    kernel: Kernel,
+    gamma: Gamma = None,
+    degree: float = 3,
+    coef0: float = 1.0,
+    kernel_params: Mapping[str, Any] | None = None,
+) -> Representation:
+    """Return the representation of training rows, gamma fixed by them."""
+    number = 1.0 if kernel_name(kernel, kernel_params) == "precomputed" else gamma_of(X, gamma)
+    return Representation(X, kernel, number, degree, coef0, kernel_params)
+
+
+def dual_solution(problem: pqp.ParametricQP, C: float, is_linear: bool) -> Array:
+    """Return the solution of a dual at one C.
+
+    The end of the path from C = 0, where every margin is violated. Where it has many pieces, with kernels of
+    high rank, `pqp.solve` is faster, but may lose its way among the ties of a kernel of low rank.
+    """
+    if not is_linear:
+        try:
+            return np.asarray(pqp.solve(problem, C).x)
+        except pqp.NumericalTroubleError:
+            pass
+    return np.asarray(pqp.solve_path(problem, (0.0, C)).x(C))
+
+
+def hinge_value(
+    representation: Representation, preferences: Preferences, alpha: Array, C: float
+) -> tuple[float, float]:
+    r"""Return the primal value of L1-loss RankSVM at dual variables, and its relative gap to the dual one.
+
+    .. math:: \tfrac12\|f\|^2 + C \sum_p \omega_p \max(0, \Delta_p - (f_i - f_j)), \qquad
+              \Delta^\top\alpha - \tfrac12\|f\|^2
+    """
+    b = np.asarray(representation.basis(preferences.pairs) @ alpha).ravel()
+    f, norm = representation.scores(b), representation.squared_norm(b)
+    slack = preferences.margin - f[preferences.pairs[:, 0]] + f[preferences.pairs[:, 1]]
+    loss = float(preferences.weight @ np.maximum(0.0, slack))
+    primal, dual = norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2
+    return primal, (primal - dual) / primal if primal else 0.0

@@ -1,0 +1,1 @@
+"""An independent active-set path to check `pqp` against."""

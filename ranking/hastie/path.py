@@ -1,0 +1,292 @@
+r"""The RankSVM path by an active set in λ [Zapien, Gasso, Gärtner and Canu 2009, Algorithm 1].
+
+Written from the paper and the optimality conditions, without `pqp`: the two check one another. The problem is
+
+.. math:: \min_f \sum_i \max(0, 1 - (f(x_{k_i}) - f(x_{l_i}))) + \tfrac{\lambda}{2} \|f\|^2
+
+with the dual (8), :math:`\max_\alpha 1^\top\alpha - \frac1{2\lambda}\alpha^\top Q\alpha`, 0 ≤ α ≤ 1,
+Q = P K Pᵀ, and f = (1/λ) Σ αᵢ (k(x_kᵢ, ·) - k(x_lᵢ, ·)). With g = Qα the margins are g/λ, and optimal is
+gᵢ ≥ λ where αᵢ = 0 (the set I₀), gᵢ ≤ λ where αᵢ = 1 (I₁), gᵢ = λ in between (I_α). While the sets stay, λ
+falling by δ moves α by -δη, Q_αα η = 1 (11, 12), and g by -δh, h = Qη. Elsewhere in `ranking` C = 1/λ, and
+α is C times the one here.
+
+Where the paper's print contradicts its own conditions, this module follows the conditions:
+
+- (5) prints λ‖f‖², which contradicts λ/2 in (6) and everything after it; it is λ/2 here.
+- (8) prints α ∈ ℝⁿ, which contradicts one αᵢ a pair: ℝᵐ. Below (9) "= 0" is missing; in (15) ηᵀ should be η.
+- 5.1 prints that "α = λ1 solves" for the first λ, which contradicts α ≤ 1; α = 1 gives the λ printed next.
+- 5.2 takes "the largest λᵢ < λᵗ" of (13), (14), (17). That passes over pairs tied at λᵗ itself, and counts
+  pairs that touch their bound on the way in. Here a pair counts if it moves towards its bound, at λᵗ too.
+
+Ties: events at one λ are taken one after another, the pair of least index first, until nothing moves over
+its bound. This is the least-index method of Murty for complementarity problems, finite as long as Q_αα is
+nonsingular. Start and restart (I_α empty) are the same step with η empty. Where Q_αα is singular, or
+round-off grows beyond `MISS`, the trace raises.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError
+
+from ranking.errors import DataError, RankingError, SingularActiveSetError
+from ranking.hastie.state import (
+    INACTIVE,
+    MARGIN,
+    VIOLATED,
+    ActiveFactor,
+    Floats,
+    HastieEvent,
+    HastiePath,
+    PairGram,
+    Recorder,
+)
+
+# Events closer than this part of λ, and bounds closer than this part of 1 or λ, are one event: it is what a
+# few hundred additions may lose.
+TIE = 1e-13
+# A rate of change below this part of the largest one is zero: what round-off leaves of equal margins.
+STILL = 1e-12
+# What a margin, or α, may miss: beyond it the path is not what it claims to be, and the trace raises.
+MISS = 1e-9
+# From this miss on α is corrected by a solve with the residual.
+DRIFT = 1e-12
+# A pair that would reach its margin only below this part of the present λ may be one that depends on the
+# active ones and reaches it at zero; it is examined.
+VANISHING = 1e-6
+# The factor is computed afresh after so many changes, each of which may lose a little.
+CADENCE = 50
+# Events allowed for each pair unless told otherwise; the paper saw 2 to 3.
+EVENTS_A_PAIR = 100
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The solution at one λ: α, g = Qα, the set of each pair, and the factor of the pairs on the margin."""
+
+    lambda_: float
+    alpha: Floats
+    g: Floats
+    codes: NDArray[np.int8]
+    factor: ActiveFactor
+
+
+def hastie_path(
+    K: ArrayLike, pairs: ArrayLike, *, lambda_min: float = 0.0, max_events: int | None = None
+) -> HastiePath:
+    r"""Return the RankSVM path from λ = ∞, where all α are 1, down to `lambda_min`.
+
+    The first breakpoint is :math:`\lambda^0 = \max_i (Q 1)_i`; the trace ends when I₁ is empty (below, α is
+    proportional to λ), when no event is left, or at `lambda_min`.
+
+    >>> path = hastie_path(np.eye(3), [(0, 1), (0, 2)])
+    >>> path.lambdas
+    array([3., 0.])
+    >>> path.alpha_at(1.5)
+    array([0.5, 0.5])
+
+    Parameters
+    ----------
+    K : the symmetric positive semidefinite Gram matrix of the items.
+    pairs : one row a preference, the index of the preferred item first.
+    max_events : how many events to allow; 100 a pair unless told otherwise.
+
+    Raises
+    ------
+    SingularActiveSetError : where pairs on the margin depend on one another, up to round-off; its `lambda_`,
+        the last λ that is good, taken as `lambda_min` gives the path so far.
+    RankingError : after `max_events` events.
+    """
+    gram = PairGram.of(K, pairs)
+    if not (np.isfinite(lambda_min) and lambda_min >= 0):
+        raise DataError(f"lambda_min must be finite and >= 0, got {lambda_min}")
+    if max_events is not None and max_events < 1:
+        raise DataError(f"max_events must be at least 1 or None, got {max_events}")
+    return _trace(gram, float(lambda_min), max_events or EVENTS_A_PAIR * (len(gram) + 1))
+
+
+def _trace(gram: PairGram, lambda_min: float, max_events: int) -> HastiePath:
+    """Return the path of Algorithm 1."""
+    recorder = Recorder(np.column_stack([gram.better, gram.worse]), len(gram.K))
+    state = _start(gram, lambda_min)
+    seen: set[bytes] = set()
+    for _ in range(max_events + 1):
+        eta = state.factor.solve(np.ones(len(state.factor.active)))
+        pair, step = _next_event(gram, state, eta)
+        below = state.lambda_ - step
+        if pair is None or below <= max(lambda_min, TIE * state.lambda_):
+            return _ended(gram, state, eta, lambda_min, recorder)
+        if below < state.lambda_:
+            recorder.add_breakpoint(state.lambda_, state.factor.active, state.alpha)
+            before, state = state, _moved(gram, state, eta, below)
+            _require_optimal(before, state, MISS * below)
+            seen.clear()
+        before, (state, event) = state, _changed(gram, state, pair)
+        _require_optimal(before, state, MISS * state.lambda_)
+        recorder.add_event(event)
+        _require_new(state, seen, pair)
+    raise RankingError(f"no end after {max_events} events, at lambda = {state.lambda_:.6g}; raise max_events")
+
+
+def _start(gram: PairGram, lambda_min: float) -> _State:
+    """Return all pairs in I₁ at λ⁰ = max (Q1)ᵢ, or at `lambda_min` if that is larger [5.1]."""
+    alpha = np.ones(len(gram))
+    g = gram.product(alpha)
+    highest = float(g.max()) if g.max() > gram.noise(alpha) else 0.0
+    codes = np.full(len(gram), VIOLATED, dtype=np.int8)
+    return _State(max(highest, lambda_min), alpha, g, codes, ActiveFactor.fresh(gram, []))
+
+
+def _next_event(gram: PairGram, state: _State, eta: Floats) -> tuple[int | None, float]:
+    """Return the pair that reaches its bound first, of least index among ties, and how far λ falls till then.
+
+    (13) and (14) for pairs in I_α; (17) for the others, written as the distance λ - g or g - λ over the speed
+    at which it shrinks. No pair if I₁ is empty, for then α = λη down to λ = 0.
+    """
+    if state.lambda_ == 0 or not (state.codes == VIOLATED).any():
+        return None, state.lambda_
+    distance, speed, near = _approach(gram, state, eta)
+    moving = speed > 0
+    steps = np.full(len(gram), np.inf)
+    steps[moving] = np.maximum(distance[moving], 0) / speed[moving]
+    steps[(steps <= TIE * state.lambda_) & (distance <= near)] = 0
+    while np.isfinite(steps.min()):
+        pair = int(np.argmin(steps))
+        vanishing = VANISHING * state.lambda_ >= state.lambda_ - steps[pair] and state.codes[pair] != MARGIN
+        if not (vanishing and state.factor.is_dependent(gram, pair)):
+            return pair, float(steps[pair])
+        steps[pair] = np.inf
+    return None, state.lambda_
+
+
+def _approach(gram: PairGram, state: _State, eta: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return each pair's distance to its bound, its speed towards it as λ falls, and what counts as near."""
+    active, full = state.factor.active, np.zeros(len(gram))
+    full[active] = eta
+    side = np.where(state.codes == VIOLATED, 1.0, -1.0)
+    distance, speed = side * (state.lambda_ - state.g), side * (1 - gram.product(full))
+    near = np.full(len(gram), max(TIE * state.lambda_, gram.noise(state.alpha)))
+    speed[np.abs(speed) <= STILL + gram.noise(full)] = 0
+    _require_independent(gram, state, (np.abs(distance) <= near) & (speed == 0))
+    alpha = state.alpha[active]
+    distance[active] = np.where(eta > 0, alpha, 1 - alpha)
+    speed[active] = np.where(np.abs(eta) > STILL * np.abs(eta).max(initial=0), np.abs(eta), 0)
+    near[active] = TIE
+    return distance, speed, near
+
+
+def _moved(gram: PairGram, state: _State, eta: Floats, lambda_: float) -> _State:
+    """Return the solution at a smaller λ with the same sets (12), corrected if it drifted."""
+    alpha = state.alpha.copy()
+    alpha[state.factor.active] -= (state.lambda_ - lambda_) * eta
+    return _corrected(gram, replace(state, lambda_=lambda_, alpha=alpha, g=gram.product(alpha)), state)
+
+
+def _changed(gram: PairGram, state: _State, pair: int) -> tuple[_State, HastieEvent]:
+    """Return the state with one pair moved between its bound and I_α, and the record of it."""
+    alpha, codes, old = state.alpha.copy(), state.codes.copy(), int(state.codes[pair])
+    if old == MARGIN:
+        new = VIOLATED if alpha[pair] > 0.5 else INACTIVE
+        alpha[pair], factor = float(new == VIOLATED), state.factor.left(pair)
+    else:
+        new, factor = MARGIN, _entered(gram, state, pair)
+    codes[pair] = new
+    if factor.age >= CADENCE:
+        factor = _fresh(gram, factor, state)
+    changed = _State(state.lambda_, alpha, gram.product(alpha), codes, factor)
+    return _corrected(gram, changed, state), HastieEvent(state.lambda_, pair, old, new)
+
+
+def _corrected(gram: PairGram, state: _State, before: _State) -> _State:
+    """Return the state, if it drifted with α_A + Q_AA⁻¹(λ - g_A) by a fresh factor, if that is closer.
+
+    A correction of more than `MISS` is none: the path would jump.
+    """
+    if _residual(state) <= DRIFT * state.lambda_:
+        return state
+    factor, alpha = _fresh(gram, state.factor, before), state.alpha.copy()
+    correction = factor.solve(state.lambda_ - state.g[factor.active])
+    if np.abs(correction).max() > MISS:
+        return state
+    alpha[factor.active] += correction
+    corrected = replace(state, alpha=alpha, g=gram.product(alpha), factor=factor)
+    return min(corrected, state, key=_residual)
+
+
+def _ended(gram: PairGram, state: _State, eta: Floats, lambda_min: float, recorder: Recorder) -> HastiePath:
+    """Return the recorded path with its last piece, which reaches down to `lambda_min` without an event.
+
+    If I₁ is empty Q_αα α = λ1, and α shrinks with λ. At the end no pair is chosen by its margin, so that it
+    may miss by what round-off makes of it, which beside a small λ can be much.
+    """
+    if state.lambda_ > lambda_min:
+        recorder.add_breakpoint(state.lambda_, state.factor.active, state.alpha)
+        if (state.codes == VIOLATED).any():
+            end = _moved(gram, state, eta, lambda_min)
+        else:
+            alpha = state.alpha * (lambda_min / state.lambda_)
+            end = replace(state, lambda_=lambda_min, alpha=alpha, g=gram.product(alpha))
+        noise = gram.noise(state.alpha) + gram.noise(state.alpha - end.alpha)
+        _require_optimal(state, end, MISS * lambda_min + noise)
+        state = end
+    recorder.add_breakpoint(lambda_min, state.factor.active, state.alpha)
+    return recorder.path()
+
+
+def _residual(state: _State) -> float:
+    """Return how far g is from λ for the pairs in I_α, at most."""
+    return float(np.abs(state.g[state.factor.active] - state.lambda_).max(initial=0))
+
+
+def _require_optimal(before: _State, state: _State, allowed: float) -> None:
+    """Raise unless λ times the margins keep to their bounds up to `allowed`, and α up to `MISS`.
+
+    If not, float64 did not carry the active set from the state before, which was good, to this one.
+    """
+    over = state.g - state.lambda_
+    beyond = np.choose(state.codes, [-over, over, np.abs(over)])
+    overshoot = np.abs(state.alpha - 0.5) - 0.5
+    where = f"at lambda = {state.lambda_:.6g} already, for want of digits"
+    if beyond.max() > allowed:
+        pair = int(np.argmax(beyond))
+        raise _singular(before, pair, f"misses its margin by {beyond[pair]:.1e}/lambda {where}")
+    if overshoot.max() > MISS:
+        pair = int(np.argmax(overshoot))
+        raise _singular(before, pair, f"has alpha = {state.alpha[pair]:.12g} {where}")
+
+
+def _require_independent(gram: PairGram, state: _State, tied: NDArray[np.bool_]) -> None:
+    """Raise if a pair that stays at margin 1 as λ falls is a combination of I_α: α is not unique then."""
+    for pair in np.flatnonzero(tied & (state.codes != MARGIN)):
+        if state.factor.is_dependent(gram, int(pair)):
+            raise _singular(state, int(pair), "depends on the pairs on the margin and stays with them")
+
+
+def _require_new(state: _State, seen: set[bytes], pair: int) -> None:
+    """Raise if these sets were there before at the same λ: with a positive definite Q_αα that cannot be."""
+    if (mark := state.codes.tobytes()) in seen:
+        raise _singular(state, pair, "goes in and out of the active set without end")
+    seen.add(mark)
+
+
+def _entered(gram: PairGram, state: _State, pair: int) -> ActiveFactor:
+    try:
+        return state.factor.entered(gram, pair)
+    except LinAlgError:
+        raise _singular(state, pair, "enters, but depends on the pairs on the margin") from None
+
+
+def _fresh(gram: PairGram, factor: ActiveFactor, before: _State) -> ActiveFactor:
+    try:
+        return ActiveFactor.fresh(gram, factor.active)
+    except LinAlgError:
+        raise _singular(before, int(factor.active[-1]), "is in a set that became dependent") from None
+
+
+def _singular(state: _State, pair: int, what: str) -> SingularActiveSetError:
+    message = (
+        f"singular active set at lambda = {state.lambda_:.17g}: pair {pair} {what} "
+        f"({len(state.factor.active)} pairs on the margin); stop there by lambda_min, or drop dependent pairs"
+    )
+    return SingularActiveSetError(message, lambda_=state.lambda_)

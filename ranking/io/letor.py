@@ -1,0 +1,213 @@
+"""LETOR files: learning-to-rank text, one item a line, `label qid:query feature:value ... # comment`.
+
+Features are numbered from 1, absent ones are 0. scikit-learn reads the features; its reader gives no line
+numbers and pairs queries with the wrong items when a line has none, so queries, comments and messages are
+made here. Its writer rounds to 16 digits, which is not enough for float64, so lines are written here.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.datasets import load_svmlight_file
+
+from ranking.errors import DataError
+
+File: TypeAlias = str | PathLike[str] | IO[Any]
+# How a gzip file begins.
+GZIP_MAGIC = b"\x1f\x8b"
+LINE = "label qid:number feature:value ..., feature numbers rising from 1"
+
+
+class LetorData(NamedTuple):
+    """What a LETOR file holds: one row of X, label, query and comment ("" if none) an item."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    qid: NDArray[np.int64]
+    comments: list[str]
+
+
+class _Row(NamedTuple):
+    """A line that holds an item: its number, what is before #, what is after."""
+
+    line: int
+    item: bytes
+    comment: bytes
+
+
+def read_letor(file: File, n_features: int | None = None) -> LetorData:
+    r"""Return the items of a LETOR file, plain or gzip, in the order of the file.
+
+    Lines that hold nothing but a comment are no items. `n_features` is the number of columns of X, by default
+    the largest feature number; give it where a test file may miss features of the training file.
+
+    >>> data = read_letor(io.StringIO("2 qid:7 1:0.5 3:1 # doc A\n0 qid:7 2:0.25\n"))
+    >>> data.X.tolist(), data.y.tolist(), data.qid.tolist(), data.comments
+    ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7], ['doc A', ''])
+    """
+    name = _name(file)
+    rows = _split(_content(file))
+    if not rows:
+        raise DataError(f"{name} holds no item; expected lines {LINE}")
+    qid = np.array([_query(row, name) for row in rows], dtype=np.int64)
+    X, y = _parse(rows, n_features, name)
+    is_finite = np.isfinite(X).all(axis=1) & np.isfinite(y)
+    if not is_finite.all():
+        raise DataError(f"{name}, line {rows[is_finite.argmin()].line}: labels and features must be finite")
+    return LetorData(X, y, qid, [_comment(row, name) for row in rows])
+
+
+def write_letor(
+    file: File, X: ArrayLike, y: ArrayLike, qid: ArrayLike, comments: Sequence[str] | None = None
+) -> None:
+    r"""Write items to a LETOR file, compressed if its name ends in .gz; `read_letor` gives them back exactly.
+
+    Zeros are left out, except the last feature of the first item, which tells the number of columns.
+
+    >>> text = io.StringIO()
+    >>> write_letor(text, [[0.5, 0], [0, 0.1]], [1, 0], [7, 7], comments=["doc A", ""])
+    >>> text.getvalue()
+    '1 qid:7 1:0.5 2:0 # doc A\n0 qid:7 2:0.1\n'
+    """
+    features, labels = _finite(X, "X", 2), _finite(y, "y", 1)
+    queries = np.asarray(qid)
+    if not features.size:
+        raise DataError(f"X must have at least one item and one feature, got shape {features.shape}")
+    if queries.dtype.kind not in "iu":
+        raise DataError(
+            f"qid must hold integers, got dtype {queries.dtype}; number them with pandas.factorize"
+        )
+    remarks = [""] * len(features) if comments is None else list(comments)
+    _require_lengths(len(features), {"y": labels, "qid": queries, "comments": remarks})
+    lines = [
+        _line(label, query, row.tolist(), is_first=i == 0) + _after_hash(remark, i)
+        for i, (label, query, row, remark) in enumerate(
+            zip(labels.tolist(), queries.tolist(), features, remarks, strict=True)
+        )
+    ]
+    _write(file, "".join(lines))
+
+
+def _content(file: File) -> bytes:
+    content = Path(file).read_bytes() if isinstance(file, str | PathLike) else file.read()
+    content = content.encode() if isinstance(content, str) else content
+    return _unzip(content, _name(file)) if content.startswith(GZIP_MAGIC) else content
+
+
+def _unzip(content: bytes, name: str) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{name} is not a complete gzip file: {error}") from None
+
+
+def _name(file: File) -> str:
+    return str(file if isinstance(file, str | PathLike) else getattr(file, "name", "the file"))
+
+
+def _split(content: bytes) -> list[_Row]:
+    """Return the lines that hold an item."""
+    rows = []
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        item, _, comment = line.partition(b"#")
+        if item.strip():
+            rows.append(_Row(number, item, comment))
+    return rows
+
+
+def _query(row: _Row, name: str) -> int:
+    words = row.item.split(maxsplit=2)
+    try:
+        if not words[1].startswith(b"qid:"):
+            raise ValueError
+        return int(words[1].removeprefix(b"qid:"))
+    except (IndexError, ValueError):
+        found = row.item.strip()[:40].decode(errors="replace")
+        raise DataError(f"{name}, line {row.line}: no qid:number after the label in {found!r}") from None
+
+
+def _comment(row: _Row, name: str) -> str:
+    try:
+        return row.comment.decode().removeprefix(" ").rstrip()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name}, line {row.line}: the comment is not UTF-8, {error.reason}") from None
+
+
+def _parse(rows: Sequence[_Row], n_features: int | None, name: str) -> tuple[Any, Any]:
+    try:
+        return _load(rows, n_features)
+    except (ValueError, OverflowError):
+        for row in rows:
+            _require_sense(row, n_features, name)
+        raise
+
+
+def _load(rows: Sequence[_Row], n_features: int | None) -> tuple[Any, Any]:
+    text = io.BytesIO(b"\n".join(row.item for row in rows))
+    X, y = load_svmlight_file(text, n_features=n_features, zero_based=False)
+    return X.toarray(), y.copy()
+
+
+def _require_sense(row: _Row, n_features: int | None, name: str) -> None:
+    try:
+        _load([row], n_features)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"{name}, line {row.line}: {error}; expected {LINE}") from None
+
+
+def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64]:
+    try:
+        if np.iscomplexobj(values) or np.ma.is_masked(values):
+            raise TypeError
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must hold real numbers, in rows of equal length") from None
+    if array.ndim != dimensions:
+        raise DataError(f"{name} must have {dimensions} dimension(s), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
+        raise DataError(f"{name}{place} must be finite, got {array[tuple(place)]}")
+    return array
+
+
+def _require_lengths(n: int, columns: dict[str, Any]) -> None:
+    for name, column in columns.items():
+        if np.shape(column)[:1] != (n,):
+            raise DataError(
+                f"{name} must hold one entry for each of the {n} rows of X, got {np.shape(column)}"
+            )
+
+
+def _line(label: float, query: int, row: Sequence[float], is_first: bool) -> str:
+    last = len(row) if is_first else 0
+    features = [f"{j}:{_shortest(value)}" for j, value in enumerate(row, start=1) if value or j == last]
+    return " ".join([_shortest(label), f"qid:{query}", *features])
+
+
+def _shortest(value: float) -> str:
+    """Return the shortest text that reads back as the same float64."""
+    return repr(value).removesuffix(".0")
+
+
+def _after_hash(comment: str, place: int) -> str:
+    if any(character in comment for character in "\n\r\0"):
+        raise DataError(f"comments[{place}] must be one line, got {comment!r}")
+    return f" # {comment}\n" if comment else "\n"
+
+
+def _write(file: File, text: str) -> None:
+    if isinstance(file, io.TextIOBase):
+        file.write(text)
+    elif isinstance(file, str | PathLike):
+        content = text.encode()
+        # without the time of day: same data, same bytes
+        Path(file).write_bytes(gzip.compress(content, mtime=0) if str(file).endswith(".gz") else content)
+    else:
+        file.write(text.encode())

@@ -1,0 +1,323 @@
+r"""Conventions: how the numbers of the paper and ours are turned into each other.
+
+Izunaga, Sato, Tatsumi and Yamamoto minimise :math:`\|w\|^2 + c\,(\delta(\xi_-) + \delta(\xi_+))`, we
+minimise :math:`\tfrac12\|w\|^2 + C \sum \text{loss}`, half of that: c = 2 C, and the paper's objective is
+twice ours. Their c = 15 is C = 7.5. The 1-norm penalty is :math:`\delta(\xi) = \sum_i \xi_i`; by the 2-norm
+penalty we understand :math:`\delta(\xi) = \sum_i \xi_i^2`, a choice the paper leaves open. Solutions
+(w, p, ξ) are the same.
+
+Hinges: what every object asks of the thresholds beside its label, in one list.
+
+Object i with label k wants :math:`p_k + 1 \le f(x_i) \le p_{k+1} - 1`. Each half is a hinge
+
+.. math:: s \, (f(x_i) - p_k) \ge 1, \qquad s = \pm 1,
+
+with a threshold, a sign and a weight; thresholds are numbered from 0 here, :math:`p_1, \dots, p_l` of the
+paper. Hinges of equal objects are one hinge with the sum of their weights: the loss is the same, and so is
+its solution, with fewer rows and no ties.
+
+Training data of an ordinal model: what was handed in, checked, as a kernel, hinges and levels.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from ranking.core.kernels import Gamma, Kernel
+from ranking.core.labels import Levels, read_levels
+from ranking.core.representation import Representation, represent
+from ranking.core.validation import Array, Integers
+from ranking.errors import DataError
+from ranking.selection.piecewise import TIED
+
+
+def paper_to_C(c: float) -> float:
+    """Return our C for the penalty parameter c of the paper.
+
+    >>> paper_to_C(15)
+    7.5
+    """
+    return c / 2
+
+
+def C_to_paper(C: float) -> float:
+    """Return the paper's penalty parameter for our C.
+
+    >>> C_to_paper(7.5)
+    15.0
+    """
+    return 2 * C
+
+
+def objective_to_paper(objective: float) -> float:
+    """Return the paper's objective for ours.
+
+    >>> objective_to_paper(0.5)
+    1.0
+    """
+    return 2 * objective
+
+
+# Which thresholds an object is compared with: those beside its level (the paper, Chu and Keerthi's explicit
+# constraints), or all of them (their implicit ones).
+Scope = Literal["adjacent", "all"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hinges:
+    """Hinges of distinct items: the item, threshold, sign and weight of each.
+
+    `shares` has one row an object and one column a hinge: the object's share of the weight, times the sign,
+    so that `shares @ alpha` are the coefficients of the objects.
+    """
+
+    item: Integers
+    threshold: Integers
+    sign: Array
+    weight: Array
+    n_items: int
+    n_thresholds: int
+    shares: Any = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def pairs(self) -> Integers:
+        """The hinges as pairs of items, preferred first; the item `n_items` is nothing, of score 0."""
+        nothing = np.full(len(self), self.n_items)
+        ascending = self.sign > 0
+        return np.column_stack(
+            [np.where(ascending, self.item, nothing), np.where(ascending, nothing, self.item)]
+        )
+
+    @property
+    def incidence(self) -> Any:
+        """The sparse matrix with one row a threshold and the signs of its hinges."""
+        places = (self.threshold, np.arange(len(self)))
+        return csr_array((self.sign, places), shape=(self.n_thresholds, len(self)))
+
+    def of_items(self, items: Array) -> Integers:
+        """Return the numbers of the hinges that belong to some items."""
+        is_chosen = np.zeros(self.n_items, dtype=bool)
+        is_chosen[items] = True
+        return np.flatnonzero(is_chosen[self.item])
+
+    def part(self, items: Array) -> "Hinges":
+        """Return the hinges of some ascending items, which are numbered anew."""
+        chosen = self.of_items(items)
+        item, threshold = np.searchsorted(items, self.item[chosen]), self.threshold[chosen]
+        kinds = (item, threshold, self.sign[chosen], self.weight[chosen])
+        return Hinges(*kinds, len(items), self.n_thresholds, self.shares[:, chosen])
+
+    def slack(self, f: Array, thresholds: Array) -> Array:
+        """Return by how much every hinge is violated: 1 - s (f - p), or less than 0 where it is not."""
+        return 1.0 - self.sign * (f[self.item] - thresholds[self.threshold])
+
+
+def distinct_rows(X: Any) -> tuple[Integers, Integers]:
+    """Return the number of the first of every group of equal rows, and the group of every row.
+
+    >>> [part.tolist() for part in distinct_rows(np.array([[1.0], [0.0], [1.0]]))]
+    [[0, 1], [0, 1, 0]]
+    """
+    if not isinstance(X, np.ndarray):
+        everything = np.arange(X.shape[0])
+        return everything, everything
+    _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order].astype(np.int64), rank[group.ravel()].astype(np.int64)
+
+
+def hinges_of(
+    codes: Integers,
+    n_levels: int,
+    items: Integers | None = None,
+    weight: Array | None = None,
+    scope: Scope = "adjacent",
+) -> Hinges:
+    """Return the hinges of objects with the given labels, those of the same item and kind taken together.
+
+    >>> hinges = hinges_of(np.array([0, 1, 1, 2]), 3, np.array([0, 1, 1, 2]))
+    >>> np.column_stack([hinges.item, hinges.threshold, hinges.sign, hinges.weight]).tolist()
+    [[0.0, 0.0, -1.0, 1.0], [1.0, 0.0, 1.0, 2.0], [1.0, 1.0, -1.0, 2.0], [2.0, 1.0, 1.0, 1.0]]
+    """
+    n = len(codes)
+    items = np.arange(n) if items is None else items
+    weight = np.ones(n) if weight is None else weight
+    owner, threshold, sign = _asked(codes, n_levels - 1, scope)
+    key = (items[owner] * (n_levels - 1) + threshold) * 2 + (sign > 0)
+    _, first, hinge = np.unique(key, return_index=True, return_inverse=True)
+    total = np.bincount(hinge, weight[owner])
+    shares = csr_array((sign * weight[owner] / total[hinge], (owner, hinge)), shape=(n, len(first)))
+    kinds = (items[owner][first], threshold[first], sign[first].astype(float))
+    return Hinges(*kinds, total, int(items.max(initial=-1)) + 1, n_levels - 1, shares)
+
+
+def _asked(codes: Integers, n_thresholds: int, scope: Scope) -> tuple[Integers, Integers, Integers]:
+    """Return object, threshold and sign of everything that is asked, an object at a time."""
+    if scope not in ("adjacent", "all"):
+        raise DataError(f"scope must be 'adjacent' or 'all', got {scope!r}")
+    k = np.arange(n_thresholds)
+    sign = np.where(k < codes[:, None], 1, -1)
+    asked = np.ones(sign.shape, dtype=bool)
+    if scope == "adjacent":
+        asked = (k == codes[:, None] - 1) | (k == codes[:, None])
+    owner, threshold = np.nonzero(asked)
+    return owner, threshold, sign[asked]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
+
+    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects,
+    `items` tells which of them every object is; `codes` and `weight` are those of all objects.
+    """
+
+    representation: Representation
+    hinges: Hinges
+    levels: Levels
+    declared: Levels
+    first: Integers
+    items: Integers
+    codes: Integers
+    weight: Array
+
+    def part(self, items: Integers) -> "Training":
+        """Return the training data of some ascending items alone."""
+        place = np.full(self.hinges.n_items, -1)
+        place[items] = np.arange(len(items))
+        kept = place[self.items] >= 0
+        return replace(
+            self,
+            representation=self.representation.part(items),
+            hinges=self.hinges.part(items),
+            first=self.first[items],
+            items=place[self.items[kept]],
+            codes=self.codes[kept],
+            weight=self.weight[kept],
+        )
+
+
+class OrdinalModel(ClassifierMixin, BaseEstimator):
+    """What all ordinal models share: their parameters, how data are read, how levels are predicted."""
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel = "linear",
+        gamma: Gamma = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        levels: Sequence[Any] | None = None,
+        scope: Scope = "adjacent",
+        ordered: bool = True,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.levels = levels
+        self.scope = scope
+        self.ordered = ordered
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> Training:
+        """Return the checked training data, and keep what scikit-learn expects to find."""
+        rows, codes, weight, levels = self._checked(X, y, sample_weight)
+        observed = levels.observed(codes)
+        if len(observed) < 2:
+            raise DataError(f"y has one class only, {observed.shown}; at least two levels are needed")
+        codes = np.searchsorted(np.unique(codes), codes)
+        self.classes_ = observed.names
+        parameters = (self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        representation = represent(rows, *parameters)
+        first, items = distinct_rows(rows)
+        hinges = hinges_of(codes, len(observed), items, weight, self.scope)
+        return Training(representation.part(first), hinges, observed, levels, first, items, codes, weight)
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
+        """Return rows, codes and weights of the objects that count, and all levels."""
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        rows = self._rows_of(X, reset=True)
+        if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise DataError(f"X, precomputed, must be square, one row and column an object, got {rows.shape}")
+        labels = _labels(y, self.levels is not None)
+        try:
+            check_consistent_length(rows, labels)
+            weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        except ValueError as error:
+            raise DataError(f"X, y and sample_weight do not fit together: {error}") from error
+        levels = read_levels(labels, self.levels)
+        counts = weight > 0
+        kept = rows if counts.all() else rows[counts]
+        if self.kernel == "precomputed" and not counts.all():
+            kept = kept[:, counts]
+        self._counted = np.flatnonzero(counts)
+        return kept, levels.codes(labels)[counts], weight[counts], levels
+
+    def _rows_of(self, X: Any, reset: bool) -> Any:
+        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 1 + reset}
+        try:
+            return validate_data(self, X, reset=reset, **options)
+        except ValueError as error:
+            raise DataError(f"X cannot be used: {error}") from error
+
+    def _new_rows(self, X: Any) -> Any:
+        """Return new rows, checked against those of the fit; of a precomputed kernel the items' columns."""
+        check_is_fitted(self)
+        rows = self._rows_of(X, reset=False)
+        return rows[:, self._counted][:, self.training_.first] if self.kernel == "precomputed" else rows
+
+    def _margins_of(self, f: Array, thresholds: Array) -> Array:
+        """Return how far scores are inside each level, or below 0; of two levels, above the threshold."""
+        if len(thresholds) == 1:
+            return np.asarray(f - thresholds[0])
+        ends = np.concatenate([[-np.inf], np.sort(thresholds), [np.inf]])
+        return np.minimum(f[:, None] - ends[:-1], ends[1:] - f[:, None])
+
+    def _labels_of(self, f: Array, thresholds: Array) -> Array:
+        """Return the level of every score, by how many thresholds it exceeds by more than round-off."""
+        noise = TIED * max(np.abs(f).max(initial=0.0), np.abs(thresholds).max())
+        return self.training_.levels.labels((f[:, None] - thresholds > noise).sum(axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
+        tags.classifier_tags.poor_score = True  # unordered blobs have no order to find
+        return tags
+
+
+def _labels(y: Any, has_order: bool) -> Any:
+    """Return labels as a vector, a pandas categorical as it is."""
+    if isinstance(getattr(y, "dtype", None), pd.CategoricalDtype):
+        return y
+    try:
+        labels = column_or_1d(y, warn=True)
+        if np.asarray(labels).dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
+        if not has_order:
+            check_classification_targets(labels)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"y cannot be used: {error}") from error
+    return labels

@@ -1,0 +1,161 @@
+"""Cross-validation of ordinal paths: what `search` does, on labels in order.
+
+A fold whose training rows miss a level never predicts it, but is measured in the numbers of all levels.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ranking.core.validation import Array, Integers
+from ranking.errors import DataError
+from ranking.ordinal.path import OrdinalSVMPath
+from ranking.ordinal.selection import LevelMetricLike
+from ranking.selection.curve import SelectionCurve
+from ranking.selection.search import Fold, Grid, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
+
+
+class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
+    """An ordinal support vector machine whose C, and kernel parameters, are chosen by cross-validation.
+
+    Parameters
+    ----------
+    estimator
+        An `OrdinalSVMPath`; its parameters other than those in `param_grid` are kept.
+    param_grid
+        Values of its parameters to compare, as for `GridSearchCV`, e.g. {"gamma": [0.1, 1]}.
+    cv
+        The number of folds, a splitter or a list of (train, validation) row numbers. For a number of folds,
+        rows sorted by level are dealt out one by one, so that a level of several rows is in the training
+        rows of every fold.
+    metric
+        By what it is chosen: a key of `ranking.measures.levels.LEVEL_METRICS`, of which errors are
+        minimised; or a function of the numbers of true and predicted levels, which is maximised.
+    choice
+        "best", or "one_standard_error" for the most regularised C within one standard error of the best.
+    n_jobs, random_state
+        Processes, as in joblib; the seed of the split of rows with equal labels.
+
+    Attributes
+    ----------
+    C_, best_params_, best_score_ : what was chosen, and its mean metric.
+    curve_ : the mean `SelectionCurve` of the chosen parameters; `curve_.best_intervals` are all best C.
+    candidates_ : parameters, curves of folds and mean curve of everything compared.
+    best_estimator_ : the path refitted on all data, with C_ in use.
+    classes_ : the labels that occur, lowest first.
+    """
+
+    def __init__(
+        self,
+        estimator: OrdinalSVMPath | None = None,
+        param_grid: Grid | None = None,
+        *,
+        cv: Any = 5,
+        metric: LevelMetricLike = "mean_absolute_error",
+        choice: str = "best",
+        n_jobs: int | None = None,
+        random_state: int | None = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            param_grid,
+            cv=cv,
+            metric=metric,
+            choice=choice,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, progress: Progress | None = None
+    ) -> "OrdinalSVMPathCV":
+        """Choose by cross-validation and refit; `progress` hears how many of how many paths are done.
+
+        Weights count where paths are fitted. Validation rows all count the same, but those of weight 0, which
+        are left out everywhere.
+        """
+        self._require_arguments(y)
+        reader = clone(self._base())
+        rows, codes, weight, levels = reader._checked(X, y, sample_weight)
+        if len(observed := levels.observed(codes)) < 2:
+            raise DataError(f"y has one class only, {observed.shown}; at least two levels are needed")
+        folds = split_levels(self.cv, codes, self.random_state, reader._counted)
+        # with the categories a fold knows the levels that it misses
+        labels = pd.Categorical.from_codes(codes, categories=levels.names, ordered=True)
+        chosen = self._search(Judge(fold_curve, (rows, labels, weight), folds), progress)
+        self.best_estimator_ = chosen.fit(X, y, sample_weight)
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return by how much every row is inside each level, with the C and parameters that were chosen."""
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def predict_projection(self, X: Any) -> Array:
+        """Return the score f(x) of every row, with the C and the parameters that were chosen."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict_projection(X)
+
+    def predict(self, X: Any) -> Array:
+        """Return a label for every row, with the C and the parameters that were chosen."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    def _kind(self) -> type[OrdinalSVMPath]:
+        return OrdinalSVMPath
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = self._base().__sklearn_tags__().classifier_tags
+        return tags
+
+
+def fold_curve(
+    model: OrdinalSVMPath, X: Any, y: Any, weight: Array, fold: Fold, metric: LevelMetricLike
+) -> SelectionCurve:
+    """Return the metric on the validation rows of a fold, along the path fitted to its training rows."""
+    train, validation = fold
+    is_pairwise = model.kernel == "precomputed"
+    model.fit(cut(X, train, train, is_pairwise), y[train], weight[train])
+    return model.select(cut(X, validation, train, is_pairwise), y[validation], metric)
+
+
+def split_levels(
+    cv: Any, codes: Integers, random_state: int | None, counted: Integers | None = None
+) -> list[Fold]:
+    """Return the folds as (train, validation) row numbers, each with two levels to be told apart.
+
+    Where some rows do not count, `counted` are the numbers of those that do, by which a list of folds names
+    them; codes are theirs alone, and the result numbers them from 0.
+
+    >>> codes = np.array([0, 0, 1, 1])
+    >>> [codes[validation].tolist() for _, validation in split_levels(2, codes, 0)]
+    [[0, 1], [0, 1]]
+    """
+    is_list = not isinstance(cv, int | np.integer) and not hasattr(cv, "split")
+    if is_list and counted is not None:
+        cv = [(_places(train, counted), _places(validation, counted)) for train, validation in cv]
+    folds = given_folds(cv, codes)
+    if folds is None:
+        if len(codes) < cv:
+            raise DataError(f"cv is {cv} folds, but {len(codes)} rows are too few: every fold needs one")
+        folds = dealt_folds(int(cv), codes, random_state)
+    for number, (train, _) in enumerate(folds):
+        if len(np.unique(codes[train])) < 2:
+            raise DataError(
+                f"the training rows of fold {number} are of one level only, at least two are needed; use "
+                "other folds, or more objects of the other levels"
+            )
+    return folds
+
+
+def _places(rows: Any, counted: Integers) -> Integers:
+    """Return where rows are among those that count, without the others."""
+    found = pd.Index(counted).get_indexer(pd.Index(np.asarray(rows)))
+    return found[found >= 0].astype(np.int64)

@@ -1,0 +1,206 @@
+r"""Level steps: a metric of predicted levels along a path, exactly, as a step function of C.
+
+The predicted level of an item is how many thresholds its score exceeds, :math:`|\{k : f(x) > p_k\}|`. Scores
+and thresholds are lines in C, so it changes by one where two of them cross, and one object moves from one
+cell of the confusion table to the next. A score that is a threshold, up to round-off, on a whole piece does
+not exceed it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ranking.core.validation import Array, Integers, numbers
+from ranking.errors import DataError
+from ranking.measures.levels import LEVEL_METRICS, table_errors
+from ranking.selection.curve import ENTRIES, SelectionCurve, Steps, step_curve
+from ranking.selection.piecewise import ScoreLines, crossings, places, with_exact_ties
+from ranking.selection.uncertainty import earlier_changes
+
+# The name of a level metric, or a function of the numbers of true and of predicted levels that is maximised.
+LevelMetricLike: TypeAlias = str | Callable[[Any, Any], float]
+
+
+class LevelLines(NamedTuple):
+    """Scores constant + C · slope of items, and thresholds likewise, on pieces `lo` to `hi`, one row each."""
+
+    lo: Array
+    hi: Array
+    constant: Array
+    slope: Array
+    threshold_constant: Array
+    threshold_slope: Array
+
+    def together(self) -> ScoreLines:
+        """Return scores and thresholds as lines of one kind, the thresholds last."""
+        constant = np.hstack([self.constant, self.threshold_constant])
+        return ScoreLines(self.lo, self.hi, constant, np.hstack([self.slope, self.threshold_slope]))
+
+
+class Moves(NamedTuple):
+    """The levels when pieces begin, one row each; then all steps; then who moves from where to where."""
+
+    begin: Integers
+    piece: Integers
+    start: Array
+    is_move: Array
+    item: Integers
+    before: Integers
+    after: Integers
+
+
+def level_curve(
+    lines: Iterable[LevelLines],
+    y_codes: Any,
+    n_levels: int,
+    metric: LevelMetricLike = "mean_absolute_error",
+    predicted: Any = None,
+) -> SelectionCurve:
+    """Return a metric of predicted levels at every C.
+
+    Parameters
+    ----------
+    y_codes
+        The true level of every item, one of 0, ..., n_levels - 1.
+    metric
+        A key of `LEVEL_METRICS`, whose values are shown as they are, errors as errors; or a function of the
+        numbers of true and predicted levels. A function is maximised: return the negative of a loss.
+    predicted
+        The level that is predicted above no, one, two, ... thresholds, ascending; all levels if None. Needed
+        where a model knows fewer levels than there are.
+
+    An item of level 1 exceeds the first threshold from C = 1 on:
+
+    >>> line = [np.array(part) for part in ([0.0], [4.0], [[0.0]], [[1.0]], [[1.0]], [[0.0]])]
+    >>> curve = level_curve([LevelLines(*line)], [1], 2, "accuracy")
+    >>> curve.edges.tolist(), curve.values.tolist()
+    ([0.0, 1.0, 4.0], [0.0, 1.0])
+    """
+    data = LevelValidation(y_codes, n_levels, metric, predicted)
+    return step_curve(data.steps, lines, callable(metric) or LEVEL_METRICS[metric].greater_is_better)
+
+
+class LevelValidation:
+    """True levels to compare predicted ones with, and a metric that does so."""
+
+    def __init__(self, y_codes: Any, n_levels: int, metric: LevelMetricLike, predicted: Any = None) -> None:
+        if not callable(metric) and metric not in LEVEL_METRICS:
+            raise DataError(f"metric must be a function or one of {', '.join(LEVEL_METRICS)}, got {metric!r}")
+        self.metric, self.n_levels = metric, n_levels
+        self.y = _codes(y_codes, n_levels, "y_codes")
+        if len(self.y) == 0:
+            raise DataError("y_codes is empty: there is nothing to validate with")
+        self.predicted = _codes(
+            np.arange(n_levels) if predicted is None else predicted, n_levels, "predicted"
+        )
+        if not (np.diff(self.predicted) > 0).all():
+            raise DataError(f"predicted must ascend, got {self.predicted.tolist()}")
+
+    def steps(self, lines: LevelLines) -> Iterator[Steps]:
+        """Yield the steps on all pieces, some pieces at a time."""
+        self._require_shapes(lines)
+        measure = self._called if callable(self.metric) else self._counted
+        size = max(1, ENTRIES // max(1, len(self.y) * (len(self.predicted) - 1)))
+        for begin in range(0, len(lines.lo), size):
+            part = LevelLines(*(array[begin : begin + size] for array in lines))
+            for steps in measure(self._moves(part)):
+                _require_finite(steps, self.metric)
+                yield steps
+
+    def _moves(self, lines: LevelLines) -> Moves:
+        """Return the predicted levels on all pieces, as what they are at first and what changes."""
+        n, n_thresholds = len(self.y), len(self.predicted) - 1
+        item, threshold = np.divmod(np.arange(n * n_thresholds), max(1, n_thresholds))
+        # equal lines cross others at the very same C, so that no step is left between them
+        together = with_exact_ties(lines.together())
+        ahead, flips, at = crossings(together, np.column_stack([item, n + threshold]))
+        exceeded = (ahead > 0).reshape(len(lines.lo), n, n_thresholds).sum(axis=2)
+        piece, start, is_move = places(together, flips.piece, at)
+        who, change = item[flips.pair], -flips.change
+        before = exceeded[flips.piece, who] + earlier_changes(flips.piece * n + who, change).astype(np.int64)
+        after = before + change.astype(np.int64)
+        levels = (self.predicted[part] for part in (before, after))
+        return Moves(self.predicted[exceeded], piece, start, is_move, who, *levels)
+
+    def _counted(self, moves: Moves) -> Iterator[Steps]:
+        """Yield the steps of a metric of confusion tables."""
+        assert not callable(self.metric)
+        of, done = LEVEL_METRICS[self.metric].of, 0
+        for tables in self._tables(moves):
+            yield Steps(moves.start[done : done + len(tables)], of(tables), table_errors(of, tables))
+            done += len(tables)
+
+    def _tables(self, moves: Moves) -> Iterator[Array]:
+        """Yield the confusion tables of all steps, some steps at a time."""
+        cells, rows = self.n_levels**2, self.y[moves.item] * self.n_levels
+        lost, won = rows + moves.before, rows + moves.after
+        jumps = self._jumps(moves, lost, won)
+        number, size, table = np.cumsum(moves.is_move) - 1, max(1, ENTRIES // cells), np.zeros(cells)
+        for begin in range(0, len(moves.start), size):
+            part = slice(begin, begin + size)
+            is_move = moves.is_move[part]
+            step, move = np.flatnonzero(is_move), number[part][is_move]
+            added = np.zeros((len(is_move), cells))
+            added[step, lost[move]] -= 1
+            added[step, won[move]] += 1
+            added[~is_move] = jumps[moves.piece[part][~is_move]]
+            tables = table + np.cumsum(added, axis=0)
+            table = tables[-1]
+            yield tables.reshape(-1, self.n_levels, self.n_levels)
+
+    def _jumps(self, moves: Moves, lost: Integers, won: Integers) -> Array:
+        """Return by how much the table where a piece begins differs from that where the one before ends."""
+        cells, pieces = self.n_levels**2, np.arange(len(moves.begin))
+        begin = _by_piece(pieces[:, None], self.y * self.n_levels + moves.begin, len(pieces), cells)
+        where = moves.piece[moves.is_move]
+        end = begin + _by_piece(where, won, len(pieces), cells) - _by_piece(where, lost, len(pieces), cells)
+        begin[1:] -= end[:-1]
+        return begin
+
+    def _called(self, moves: Moves) -> Iterator[Steps]:
+        """Yield the steps of any function, by calling it on each."""
+        assert callable(self.metric)
+        levels, move, values = moves.begin[0], 0, []
+        for piece, is_move in zip(moves.piece, moves.is_move, strict=True):
+            if is_move:
+                levels[moves.item[move]] = moves.after[move]
+                move += 1
+            else:
+                levels = moves.begin[piece]
+            values.append(float(self.metric(self.y.copy(), levels.copy())))
+        yield Steps(moves.start, np.array(values), np.full(len(values), np.nan))
+
+    def _require_shapes(self, lines: LevelLines) -> None:
+        items, thresholds = lines.constant.shape[1], lines.threshold_constant.shape[1]
+        if items != len(self.y):
+            raise DataError(f"y_codes must hold one level for each of {items} items, got {len(self.y)}")
+        if thresholds != len(self.predicted) - 1:
+            raise DataError(
+                f"{thresholds} thresholds separate {thresholds + 1} levels, but {len(self.predicted)} can be "
+                "predicted; name them by predicted=[...]"
+            )
+
+
+def _codes(values: Any, n_levels: int, name: str) -> Integers:
+    """Return numbers of levels as whole numbers below n_levels."""
+    codes = numbers(values, name)
+    if codes.dtype.kind not in "iu" and codes.size:
+        raise DataError(f"{name} must hold whole numbers, those of levels, got dtype {codes.dtype}")
+    for row in np.flatnonzero((codes < 0) | (codes >= n_levels))[:1]:
+        raise DataError(f"{name}[{row}] must be a level from 0 to {n_levels - 1}, got {codes[row]}")
+    return codes.astype(np.int64)
+
+
+def _by_piece(piece: Integers, cell: Integers, pieces: int, cells: int) -> Array:
+    """Return how often every cell was named on every piece."""
+    counts = np.bincount((piece * cells + cell).ravel(), minlength=pieces * cells)
+    return counts.reshape(pieces, cells).astype(float)
+
+
+def _require_finite(steps: Steps, metric: LevelMetricLike) -> None:
+    for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
+        found = f"got {steps.values[step]} at C = {steps.starts[step]:g}"
+        if callable(metric):
+            raise DataError(f"metric must return a finite number, {found}")
+        raise DataError(f"{metric} is not defined, {found}: all items to validate with have the same level")

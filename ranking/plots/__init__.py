@@ -1,0 +1,1 @@
+"""Pictures of paths, models and studies."""

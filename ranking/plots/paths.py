@@ -1,0 +1,258 @@
+"""Curves over C: weights, scores, the sets of pairs and a selection curve, each a picture."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ranking.core.validation import Array
+from ranking.errors import DataError
+from ranking.ordinal.path import OrdinalSVMPath
+from ranking.plots.axes import (
+    BEYOND,
+    COLOURS,
+    GREY,
+    PALE,
+    Window,
+    counted,
+    draw_bends,
+    draw_C_axis,
+    fitted_path,
+    names_of,
+    new_figure,
+    place_legend,
+    plain,
+    style_of,
+    window_of,
+)
+from ranking.ranksvm.path import RankSVMPath
+from ranking.selection.curve import SelectionCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# The paths that have weights and scores at every C.
+PATHS = (RankSVMPath, OrdinalSVMPath)
+# Beyond this many curves only those that move most are named.
+MOST_NAMED = 12
+# More curves than this are no picture.
+MOST_CURVES = 1000
+# Points at which curves are evaluated: evenly on the axis, and at so many of their bends.
+EVEN_POINTS, MOST_CORNERS = 600, 2000
+# More steps than this are drawn column by column of a picture, of which there are so many.
+MOST_STEPS, PICTURE_COLUMNS = 5000, 1500
+# The sets of pairs as a legend names them, by their column in `pair_counts`.
+SETS = {
+    "violated": r"$I_1$: margin violated",
+    "margin": r"$I_\alpha$: just at the margin",
+    "satisfied": r"$I_0$: margin exceeded",
+}
+
+
+def plot_coefficients(
+    path_model: Any, names: Sequence[str] | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the weights w(C) of a linear model over its whole path; returns the matplotlib axes.
+
+    `names` are those of the features, by default the column names seen in `fit`. With many features those
+    whose weights move most are named and the others drawn in grey.
+    """
+    model = fitted_path(path_model, PATHS)
+    if model.kernel != "linear":
+        raise DataError(
+            f"path_model has no weights of features, its kernel is {model.kernel!r}; use plot_scores"
+        )
+    known = getattr(model, "feature_names_in_", None)
+    listed = names_of(known if names is None else names, model.n_features_in_, "names", "feature")
+    unit_rows = pd.DataFrame(np.eye(model.n_features_in_), columns=known)
+    return _draw_path(
+        model, unit_rows if known is not None else unit_rows.to_numpy(), listed, "weight w(C)", ax
+    )
+
+
+def plot_scores(
+    path_model: Any, X: Any, labels: Sequence[str] | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the scores f(x) of the rows of X over the whole path; `labels` are the names of the rows."""
+    model = fitted_path(path_model, PATHS)
+    count = np.shape(X)[0]
+    require_few(count)
+    return _draw_path(model, X, names_of(labels, count, "labels", "row"), "score f(x)", ax)
+
+
+def require_few(count: int) -> None:
+    """Raise where so many rows would be a curve each that they are no picture."""
+    if count > MOST_CURVES:
+        raise DataError(f"X has {count} rows, too many for a picture; pass at most {MOST_CURVES} of them")
+
+
+def plot_pair_counts(path_model: Any, ax: "Axes | None" = None) -> "Axes":
+    """Draw how many pairs violate their margin (I_1), are at it (I_α) or beyond it (I_0), over C."""
+    model = fitted_path(path_model)
+    window, _ = window_and_samples(model)
+    counts = model.pair_counts()
+    counts = counts[counts["C_hi"] > window.lo]
+    starts = np.append(np.maximum(counts["C_lo"], window.lo), window.hi)
+    axes = new_figure().add_subplot() if ax is None else ax
+    draw_C_axis(axes, window)
+    for number, (column, name) in enumerate(SETS.items()):
+        sizes = np.append(counts[column], counts[column].iloc[-1])
+        axes.plot(starts, sizes, drawstyle="steps-post", label=name, linewidth=1.6, **style_of(number))
+    # I_α is small beside the others, and each of them may be empty
+    axes.set_yscale("symlog", linthresh=1, linscale=0.4)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylim(-0.15, 1.6 * len(model.preferences_))
+    axes.set_ylabel("number of pairs (logarithmic from 1)")
+    set_title(axes, f"{counted(len(model.preferences_), 'pair')} along the path")
+    place_legend(axes, ax is None)
+    return axes
+
+
+def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str = "metric") -> "Axes":
+    """Draw a metric over every C, its standard errors, where it is best, and the two choices of C."""
+    if not isinstance(curve, SelectionCurve):
+        raise DataError(
+            f"curve must be a SelectionCurve, got {type(curve).__name__}; RankSVMPath.select has one"
+        )
+    window = selection_window(curve)
+    axes = new_figure().add_subplot() if ax is None else ax
+    draw_C_axis(axes, window)
+    _draw_steps(axes, curve, window)
+    _draw_best(axes, curve, window)
+    for C, name, style in _choices(curve):
+        axes.axvline(C, color=style["color"], linestyle=style["linestyle"], linewidth=1.2, zorder=3)
+        label = f"{name}: C = {C:.4g}, λ = {1 / C:.4g}"
+        axes.plot(C, curve.at(C), markersize=7, markeredgecolor="white", zorder=4, label=label, **style)
+    better = "" if curve.greater_is_better else ", less is better"
+    axes.set_ylabel(plain(metric.replace("_", " ")) + better)
+    known = ", known at every C" if curve.is_exact else ", each evaluated at one C"
+    set_title(axes, f"{counted(len(curve.values), 'step')} of the metric{known}")
+    place_legend(axes, ax is None, columns=2)
+    return axes
+
+
+def selection_window(curve: SelectionCurve) -> Window:
+    """Return the C to draw: a little of the first step, which begins at 0, to the end."""
+    edges = curve.edges
+    inner = edges[1:-1]
+    window = window_of(inner, float(edges[-1]))
+    before = (window.hi / window.lo) ** (BEYOND / 2)
+    choices = (curve.C_best, curve.C_one_standard_error)
+    lo = max(float(edges[0]), window.lo / before) if len(inner) else window.lo
+    return Window(min(lo, *choices), max(window.hi, *choices))
+
+
+def scores_along(model: Any, X: Any, C: Array) -> Array:
+    """Return the scores of rows at many ascending C, one row each, from the lines of all pieces in one go."""
+    return values_along(model.lines(X) if isinstance(model, OrdinalSVMPath) else model.score_lines(X), C)
+
+
+def values_along(blocks: Iterable[Any], C: Array) -> Array:
+    """Return what lines on the pieces of a path are at many ascending C, one row each."""
+    found, done = [], 0
+    for lines in blocks:
+        end = int(np.searchsorted(C, lines.hi[-1], side="right"))
+        mine = C[done:end]
+        piece = np.maximum(np.searchsorted(lines.lo, mine, side="right") - 1, 0)
+        found.append(lines.constant[piece] + mine[:, None] * lines.slope[piece])
+        done = end
+    return np.concatenate(found)
+
+
+def window_and_samples(model: Any) -> tuple[Window, Array]:
+    """Return the stretch of C to draw of a path, and the C at which its curves are evaluated."""
+    bends = model.breakpoints_
+    window = window_of(bends, float(model.path_.hi), float(model.path_.lo))
+    return window, _samples(bends, window)
+
+
+def path_title(model: Any) -> str:
+    """Return what kind of path it is and how many pieces it has."""
+    kind = "Ordinal" if isinstance(model, OrdinalSVMPath) else "RankSVM"
+    early = ", stopped early" if model.path_.stopped else ""
+    return f"{kind} path: {counted(len(model.path_.segments), 'piece')}{early}"
+
+
+def set_title(axes: "Axes", text: str) -> None:
+    """Write a title as all plots have it."""
+    axes.set_title(text, fontsize="medium", loc="left")
+
+
+def _draw_path(model: Any, X: Any, names: list[str], quantity: str, ax: "Axes | None") -> "Axes":
+    """Draw the scores of rows with their names, and where the path bends."""
+    window, C = window_and_samples(model)
+    values = scores_along(model, X, C)
+    axes = new_figure().add_subplot() if ax is None else ax
+    draw_C_axis(axes, window)
+    axes.axhline(0, color=GREY, linewidth=0.6, zorder=1)
+    named = _moving_most(values) if len(names) > MOST_NAMED else list(range(len(names)))
+    others = np.setdiff1d(np.arange(len(names)), named)
+    if len(others):
+        axes.plot(C, values[:, others], color=PALE, linewidth=0.8, zorder=2)
+    # from the top down, as the curves end
+    for number, j in enumerate(sorted(named, key=lambda j: -float(values[-1, j]))):
+        axes.plot(C, values[:, j], label=plain(names[j]), linewidth=1.6, zorder=3, **style_of(number))
+    axes.margins(y=0.1)
+    draw_bends(axes, model.breakpoints_, window)
+    axes.set_ylabel(quantity)
+    grey = f"; {counted(len(others), 'curve')} that move least in grey" if len(others) else ""
+    set_title(axes, f"{path_title(model)}{grey}")
+    place_legend(axes, ax is None, beside=True)
+    return axes
+
+
+def _samples(bends: Array, window: Window) -> Array:
+    """Return the C at which curves are evaluated: lines in C are bent on a logarithmic axis."""
+    corners = window.inside(bends)
+    thinned = corners[:: max(1, -(-len(corners) // MOST_CORNERS))]
+    return np.unique(np.concatenate([np.geomspace(window.lo, window.hi, EVEN_POINTS), thinned]))
+
+
+def _moving_most(values: Array) -> list[int]:
+    movement = values.max(axis=0) - values.min(axis=0)
+    return list(np.argsort(-movement, kind="stable")[:MOST_NAMED].tolist())
+
+
+def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
+    """Draw the step function and the band of its standard errors, if it has any."""
+    kept = _visible(curve, window)
+    edges = np.clip(np.append(curve.edges[kept], curve.edges[-1]), window.lo, window.hi)
+    values, errors = (np.append(column[kept], column[-1]) for column in (curve.values, curve.errors))
+    axes.plot(
+        edges, values, drawstyle="steps-post", color=COLOURS[0], linewidth=1.4, label="value", zorder=2.5
+    )
+    if np.isfinite(errors).any():
+        band: dict[str, Any] = {"step": "post", "color": COLOURS[0], "alpha": 0.15, "linewidth": 0}
+        axes.fill_between(edges, values - errors, values + errors, label="± 1 standard error", **band)
+
+
+def _visible(curve: SelectionCurve, window: Window) -> Array:
+    """Return the steps to draw: all, or of every column of a picture the first, last, lowest, highest."""
+    if len(curve.values) <= MOST_STEPS:
+        return np.arange(len(curve.values))
+    starts = np.clip(curve.edges[:-1], window.lo, window.hi)
+    groups = pd.Series(curve.values).groupby((window.share(starts) * PICTURE_COLUMNS).astype(int))
+    ends = [np.asarray(part.index) for part in (groups.head(1), groups.tail(1))]
+    return np.unique(np.concatenate([groups.idxmin(), groups.idxmax(), *ends]))
+
+
+def _draw_best(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
+    """Shade the intervals of the best value, all of them as one artist."""
+    ends = np.clip(curve.best_intervals, window.lo, window.hi)
+    count = len(ends)
+    name = f"best, {curve.best:.4g}" + (f" ({count} intervals)" if count > 1 else "")
+    # an edge keeps those visible that are narrower than a dot
+    shade: dict[str, Any] = {"facecolor": COLOURS[4], "edgecolor": COLOURS[4], "alpha": 0.3, "linewidth": 1}
+    spans = list(zip(ends[:, 0].tolist(), np.diff(ends, axis=1).ravel().tolist(), strict=True))
+    axes.broken_barh(spans, (0, 1), transform=axes.get_xaxis_transform(), zorder=0.5, label=name, **shade)
+
+
+def _choices(curve: SelectionCurve) -> list[tuple[float, str, dict[str, Any]]]:
+    best = {"color": COLOURS[1], "linestyle": "-", "marker": "o"}
+    simplest = {"color": COLOURS[2], "linestyle": "--", "marker": "s"}
+    return [
+        (curve.C_best, "best", best),
+        (curve.C_one_standard_error, "within one standard error", simplest),
+    ]

@@ -1,0 +1,264 @@
+"""Decisions: the scores of a model over a plane of two features, as contours with the items on top.
+
+Zapien et al. (2009), Fig. 4, show four such pictures along a path.
+
+Drawings of preference graphs: items by level and query, an arrow from the preferred one to the other.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ranking.core.validation import Array, numbers
+from ranking.errors import DataError
+from ranking.plots.axes import COLOURS, Mesh, Plane, fitted_path, mesh_around, new_figure, plane_of
+from ranking.ranksvm.cv import RankSVMPathCV
+from ranking.ranksvm.path import RankSVMPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+from ranking.plots.axes import GREY, counted, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+# Bands of equal colour, about.
+BANDS = 14
+# With so many different labels each has a colour and a mark of its own, with more there is a scale.
+MOST_MARKS = len(COLOURS)
+MARKS = ("o", "^", "s", "D", "v", "P", "X")
+# How dark the lowest and the highest scores are: pale, so that items stand out.
+SHADES = (0.02, 0.62)
+# The pictures of `plot_decisions` beside one another, and how large one is.
+COLUMNS, PANEL = 2, (4.2, 3.6)
+
+
+def plot_decision(
+    model: Any, X: Any, y: Any, ax: "Axes | None" = None, C: float | None = None, grid: int = 150
+) -> "Axes":
+    """Draw the scores of a model of two features as filled contours, with items marked by their labels.
+
+    `C` is for models that know a whole path, by default the one in use; `grid` is the number of points a side
+    at which scores are taken. Only differences of scores have a meaning: the darker, the more preferred.
+    """
+    check_is_fitted(model)
+    plane = plane_of(model, X)
+    labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
+    scores = _scores(model, mesh, C)
+    axes = new_figure(6.4, 4.8).add_subplot() if ax is None else ax
+    _draw_scores(axes, plane, mesh, scores)
+    _draw_items(axes, plane, labels)
+    if len(np.unique(labels)) <= MOST_MARKS:
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "frameon": False}
+        axes.legend(fontsize="small", ncols=4, **(place if ax is None else {"loc": "best"}))
+    axes.set_title(_title(model, C), fontsize="medium", loc="left")
+    return axes
+
+
+def plot_decisions(
+    path_model: Any, X: Any, y: Any, Cs: Sequence[float] | None = None, grid: int = 120
+) -> "list[Axes]":
+    """Draw the scores at several C along a path, one picture each; returns their axes, all on one figure.
+
+    By default four C, from the first bend of the path to its end, evenly on a logarithmic axis.
+    """
+    model = fitted_path(path_model)
+    chosen = [float(C) for C in (_spread(model) if Cs is None else Cs)]
+    if not chosen:
+        raise DataError("Cs must hold at least one C, got none")
+    plane = plane_of(model, X)
+    labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
+    rows, columns = -(-len(chosen) // COLUMNS), min(COLUMNS, len(chosen))
+    figure = new_figure(columns * PANEL[0], rows * PANEL[1] + 0.4)
+    panels = [figure.add_subplot(rows, columns, k + 1) for k in range(len(chosen))]
+    for letter, C, axes in zip("abcdefghijklmnopqrstuvwxyz", chosen, panels, strict=False):
+        _draw_scores(axes, plane, mesh, _scores(model, mesh, C))
+        _draw_items(axes, plane, labels)
+        axes.set_title(f"({letter}) {_title(model, C)}", fontsize="medium", loc="left")
+    handles, names = panels[0].get_legend_handles_labels()
+    if handles:
+        place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+        figure.legend(handles, names, fontsize="small", **place)
+    return panels
+
+
+def _spread(model: Any) -> Array:
+    bends = model.breakpoints_
+    first = bends[0] if len(bends) else model.C_end_ / 1000
+    return np.minimum(np.geomspace(first, model.C_end_, 4), model.C_end_)
+
+
+def _labels(y: Any, plane: Plane) -> Array:
+    labels = numbers(y, "y")
+    plane.require_one_each(labels)
+    return labels
+
+
+def _scores(model: Any, mesh: Mesh, C: float | None) -> Array:
+    """Return the score of every point of a grid."""
+    if C is not None and not isinstance(model, RankSVMPath | RankSVMPathCV):
+        found = f"{type(model).__name__} has one C"
+        raise DataError(f"C is for models with a whole path, but {found}; leave it out")
+    if C is None:
+        return mesh.shaped(model.decision_function(mesh.rows))
+    return mesh.shaped(fitted_path(model).decision_function(mesh.rows, C=C))
+
+
+def _draw_scores(axes: "Axes", plane: Plane, mesh: Mesh, scores: Array) -> None:
+    """Draw bands of equal scores with a scale beside them; a constant score is one pale band."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shades = LinearSegmentedColormap.from_list("pale", colormaps["Greys"](np.linspace(*SHADES, 256)))
+    low, high = float(scores.min()), float(scores.max())
+    levels = BANDS if high > low else [low - 0.5, low + 0.5]
+    filled = axes.contourf(mesh.across, mesh.up, scores, levels=levels, cmap=shades)
+    if high > low:
+        thin: dict[str, Any] = {"colors": "0.45", "linewidths": 0.4, "linestyles": "solid"}
+        axes.contour(mesh.across, mesh.up, scores, levels=filled.levels, **thin)
+    axes.figure.colorbar(filled, ax=axes, label="score f(x)", pad=0.02)
+    axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
+
+
+def _draw_items(axes: "Axes", plane: Plane, y: Array) -> None:
+    """Mark items by their labels: a colour and a shape each, or colours of a scale if there are many."""
+    levels = np.unique(y)
+    edge: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.6, "s": 30, "zorder": 3}
+    if len(levels) > MOST_MARKS:
+        marks = axes.scatter(plane.points[:, 0], plane.points[:, 1], c=y, cmap="viridis", **edge)
+        axes.figure.colorbar(marks, ax=axes, label="label y", pad=0.02)
+        return
+    for number, level in enumerate(levels):
+        mine = plane.points[y == level]
+        axes.scatter(*mine.T, color=COLOURS[number], marker=MARKS[number], label=f"y = {level:g}", **edge)
+
+
+def _title(model: Any, C: float | None) -> str:
+    used = C if C is not None else getattr(model, "C_", getattr(model, "C", None))
+    if used is None or isinstance(used, str):
+        return "Scores"
+    return f"C = {used:.4g}, λ = {1 / used:.4g}" if used else "C = 0"
+
+
+# More arrows than this are a black patch.
+MOST_EDGES = 300
+# Empty places between two queries.
+GAP = 1.0
+# Arrows that skip a level are bent by this, so that they pass the items between.
+BEND = 0.18
+NODE_SIZE = 320.0
+
+Place = tuple[float, float]
+
+
+def plot_preference_graph(graph: Any, ax: "Axes | None" = None) -> "Axes":
+    """Draw a preference graph: levels from the most preferred down, queries side by side.
+
+    Levels are the labels `y` of the nodes; in a graph without labels an item stands one level below the
+    lowest that is preferred to it. Pairs that contradict one another, those of a cycle, are dashed.
+    """
+    _require_drawable(graph)
+    levels, ticks = _levels(graph)
+    places, centres = _places(graph, levels)
+    width = max(x for x, _ in places.values()) + 1
+    axes = new_figure(*_size(width, len(ticks))).add_subplot() if ax is None else ax
+    _draw_edges(axes, graph, levels, places)
+    rings: dict[str, Any] = {"node_color": "white", "edgecolors": COLOURS[0], "node_size": NODE_SIZE}
+    nx.draw_networkx_nodes(graph, places, ax=axes, **rings)
+    nx.draw_networkx_labels(graph, places, ax=axes, font_size=8)
+    _finish(axes, graph, ticks, centres)
+    return axes
+
+
+def _size(width: float, levels: int) -> tuple[float, float]:
+    """Return width and height of a figure in inches."""
+    return float(np.clip(0.55 * width + 1.6, 4, 14)), float(np.clip(0.9 * levels + 1.8, 3, 12))
+
+
+def _require_drawable(graph: Any) -> None:
+    if not isinstance(graph, nx.Graph) or not graph.is_directed():
+        raise DataError(f"graph must be a networkx.DiGraph, got {type(graph).__name__}; see preference_graph")
+    if not len(graph):
+        raise DataError("graph has no item to draw")
+    if graph.number_of_edges() > MOST_EDGES:
+        raise DataError(
+            f"graph has {graph.number_of_edges()} edges, at most {MOST_EDGES} can be told apart; "
+            "draw a reduction, preference_graph(y, qid, reduction='tree'), or a subgraph of one query"
+        )
+
+
+def _levels(graph: Any) -> tuple[dict[Any, int], list[str]]:
+    """Return the level of each item, 0 the lowest, and what the levels are called."""
+    labels = nx.get_node_attributes(graph, "y")
+    if len(labels) == len(graph):
+        known = sorted(set(labels.values()))
+        return {item: known.index(label) for item, label in labels.items()}, [f"{y:g}" for y in known]
+    whole = nx.condensation(graph)
+    generations = [list(part) for part in nx.topological_generations(whole)]
+    height = {part: len(generations) - 1 - k for k, parts in enumerate(generations) for part in parts}
+    levels = {item: height[part] for item, part in whole.graph["mapping"].items()}
+    return levels, [""] * len(generations)
+
+
+def _places(graph: Any, levels: dict[Any, int]) -> tuple[dict[Any, Place], dict[Any, float]]:
+    """Return where items stand, and the middle of each query."""
+    queries: dict[Any, dict[int, list[Any]]] = {}
+    for item, query in graph.nodes(data="qid", default=0):
+        queries.setdefault(query, {}).setdefault(levels[item], []).append(item)
+    places: dict[Any, Place] = {}
+    centres, left = {}, 0.0
+    for query, rows in queries.items():
+        width = max(len(items) for items in rows.values())
+        centres[query] = left + (width - 1) / 2
+        for level, items in rows.items():
+            start = centres[query] - (len(items) - 1) / 2
+            places |= {item: (start + k, float(level)) for k, item in enumerate(items)}
+        left += width + GAP
+    return places, centres
+
+
+def _contradictory(graph: Any) -> list[tuple[Any, Any]]:
+    """Return the pairs that lie on a cycle."""
+    part = {item: k for k, items in enumerate(nx.strongly_connected_components(graph)) for item in items}
+    return [(i, j) for i, j in graph.edges if part[i] == part[j]]
+
+
+def _draw_edges(axes: "Axes", graph: Any, levels: dict[Any, int], places: dict[Any, Place]) -> None:
+    wrong = _contradictory(graph)
+    contradictory = set(wrong)
+    right = [edge for edge in graph.edges if edge not in contradictory]
+    near = [(i, j) for i, j in right if abs(levels[i] - levels[j]) == 1]
+    far = [(i, j) for i, j in right if abs(levels[i] - levels[j]) != 1]
+    strength = 0.9 if len(right) <= 60 else 0.55
+    kinds: list[tuple[list[Any], dict[str, Any]]] = [
+        (near, {"edge_color": GREY, "alpha": strength}),
+        (far, {"edge_color": GREY, "alpha": strength / 2, "connectionstyle": f"arc3,rad={BEND}"}),
+        (wrong, {"edge_color": COLOURS[1], "style": "--", "connectionstyle": f"arc3,rad={BEND}"}),
+    ]
+    for edges, style in kinds:
+        if edges:
+            sizes = {"node_size": NODE_SIZE, "arrowsize": 9, "width": 0.9}
+            nx.draw_networkx_edges(graph, places, edgelist=edges, ax=axes, **sizes, **style)
+
+
+def _finish(axes: "Axes", graph: Any, ticks: list[str], centres: dict[Any, float]) -> None:
+    """Name levels and queries."""
+    axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
+    axes.set_ylabel("label y (higher is preferred)" if any(ticks) else "more preferred →")
+    axes.set_yticks(range(len(ticks)), ticks)
+    axes.tick_params(left=False, bottom=False, labelleft=any(ticks), labelbottom=len(centres) > 1)
+    if len(centres) > 1:
+        axes.set_xticks(list(centres.values()), [plain(f"query {query}") for query in centres])
+    axes.margins(0.08, 0.12)
+    axes.grid(axis="y", color="0.93", linewidth=0.8)
+    counts = f"{counted(len(graph), 'item')}, {counted(graph.number_of_edges(), 'pair')}"
+    wrong = len(_contradictory(graph))
+    counts += f", {wrong} of them contradictory (dashed)" if wrong else ""
+    axes.set_title(counts, fontsize="medium", loc="left")

@@ -1,0 +1,1 @@
+"""RankSVM at one C, along the path, and cross-validated."""

@@ -1,0 +1,141 @@
+"""Rankers: what every ranking estimator can do once it gives scores."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ranking.core.graph import Reduction, Representative
+from ranking.core.kernels import Gamma, Kernel
+from ranking.core.preferences import Pairs, Preferences, as_preferences, preferences_from_pairs, take_qid
+from ranking.core.representation import Representation, represent
+from ranking.core.validation import Array, Queries, query_codes
+from ranking.errors import DataError
+from ranking.measures.tables import pairwise_accuracy
+
+
+class RankerMixin:
+    """What follows from the scores of an estimator: ranks, preferences between rows, a pairwise accuracy."""
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Array:
+        """Return a score for every row: the higher, the more preferred."""
+
+    def predict(self, X: Any) -> Array:
+        """Return a score for every row, the same as `decision_function`."""
+        return self.decision_function(X)
+
+    def rank(self, X: Any, qid: Queries | None = None) -> Array:
+        """Return the place of every row in its query, 1 for the most preferred; equal scores share one."""
+        X, qid = take_qid(X, qid)
+        scores = self.decision_function(X)
+        codes = query_codes(qid, len(scores))
+        return pd.Series(-scores).groupby(codes).rank(method="min").to_numpy().astype(np.int64)
+
+    def predict_pairs(self, X: Any, pairs: Any) -> Array:
+        """Return for every pair (i, j) of rows +1 if i is preferred, -1 if j is, 0 if they score the same."""
+        scores = self.decision_function(X)
+        first, second = preferences_from_pairs(pairs, len(scores)).pairs.T
+        return np.sign(scores[first] - scores[second])
+
+    def score(self, X: Any, y: Any = None, qid: Queries | None = None, pairs: Pairs | None = None) -> float:
+        """Return the pairwise accuracy: the mean over queries of the share of pairs in the right order.
+
+        A pair with equal scores counts one half. With `pairs`, preferred row first, instead of labels y all
+        pairs count alike.
+        """
+        if (y is None) == (pairs is None):
+            found = "neither" if y is None else "both"
+            raise DataError(f"give either y (labels) or pairs (preferred row first), got {found}")
+        X, qid = take_qid(X, qid)
+        if pairs is None:
+            return pairwise_accuracy(y, self.decision_function(X), qid)
+        return float(np.mean((1 + self.predict_pairs(X, pairs)) / 2))
+
+
+class Ranker(RankerMixin, BaseEstimator):
+    """A kernel model of preferences: parameters that all of them have, and how data are read."""
+
+    def __init__(
+        self,
+        *,
+        kernel: Kernel = "linear",
+        gamma: Gamma = "scale",
+        degree: float = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        reduction: Reduction = "full",
+        representative: Representative = "first",
+        random_state: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.reduction = reduction
+        self.representative = representative
+        self.random_state = random_state
+
+    def _read(
+        self, X: Any, y: Any, qid: Any, pairs: Pairs | None, pair_weight: Any, margin: Any
+    ) -> tuple[Representation, Preferences]:
+        """Return the checked training data, and keep what scikit-learn expects to find."""
+        X, qid = take_qid(X, qid)
+        if y is None and pairs is None:
+            raise DataError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; or pass pairs"
+            )
+        X, y = validated(self, X, y)
+        preferences = as_preferences(
+            X.shape[0],
+            y,
+            qid,
+            pairs,
+            pair_weight,
+            margin,
+            self.reduction,
+            self.representative,
+            self.random_state,
+        )
+        kernel = (self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        return represent(X, *kernel), preferences
+
+    def _rows(self, X: Any) -> Any:
+        """Return e(x) of new rows, checked against those of the fit."""
+        check_is_fitted(self)
+        X, _ = take_qid(X)
+        return self.representation_.evaluate(validated(self, X, reset=False)[0])
+
+    @property
+    def cycle_(self) -> tuple[int, ...] | None:
+        """Training rows whose preferences contradict one another, (3, 7, 5) for 3 > 7 > 5 > 3, or None.
+
+        Contradictions are no error: the loss weighs them. All of them cannot be met, though.
+        """
+        check_is_fitted(self)
+        return self.preferences_.cycle
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
+        tags.target_tags.required = True
+        return tags
+
+
+def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = True) -> tuple[Any, Any]:
+    """Return rows, and labels if there are any, as scikit-learn checks them."""
+    options = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_min_samples": 1 + reset}
+    try:
+        if y is None:
+            return validate_data(estimator, X, **options), None
+        X, y = validate_data(estimator, X, y, y_numeric=True, **options)
+        return X, y
+    except ValueError as error:
+        raise DataError(f"{'X' if y is None else 'X with y'} cannot be used: {error}") from error

@@ -1,0 +1,1 @@
+"""The best C along a path, and the search over folds."""

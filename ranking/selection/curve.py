@@ -1,0 +1,300 @@
+r"""Steps: where a metric changes along scores that are lines in C, and its values in between.
+
+The order of two items changes where their lines cross, and a metric of rankings is constant in between: so
+it is a step function of C, known completely once all crossings are. Those of items with equal labels matter
+to few metrics.
+
+Selection: a metric as a function of C along a whole path, exactly, and what it says about C.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ranking.core.graph import preference_pairs
+from ranking.core.validation import Array, numbers, query_codes
+from ranking.errors import DataError
+from ranking.measures import tables as metrics
+from ranking.selection.piecewise import ScoreLines, crossings, places, running, with_exact_ties
+from ranking.selection.uncertainty import Sums, groups_of
+
+# The name of a metric of `ranking.measures.tables`, or a function of labels, scores and queries.
+Metric: TypeAlias = str | Callable[[Any, Any, Any], float]
+# What `per_query` calls the metrics that can be named.
+NAMES = {
+    "pairwise_accuracy": "pairwise_accuracy",
+    "ndcg": "ndcg",
+    "mean_ndcg": "mean_ndcg",
+    "kendall_tau": "kendall_tau",
+    "spearman": "spearman",
+    "mean_average_precision": "average_precision",
+}
+# Where inside a step a metric is evaluated, as a share of its length: not the middle, where lines with whole
+# coefficients like to cross; items with equal labels that are tied there only would spoil rank correlations.
+INSIDE = (3 - 5**0.5) / 2
+# Pieces times pairs looked at together: 8 MB an array.
+ENTRIES = 2**20
+
+
+class Steps(NamedTuple):
+    """Where steps begin, ascending, the value on each of them, and its standard error."""
+
+    starts: Array
+    values: Array
+    errors: Array
+
+
+class Validation:
+    """Labels to compare scores with, and a metric that does so."""
+
+    def __init__(self, y: Any, qid: Any, metric: Metric) -> None:
+        self.y, self.qid = numbers(y, "y"), qid
+        if not callable(metric) and metric not in NAMES:
+            raise DataError(f"metric must be a function or one of {', '.join(NAMES)}, got {metric!r}")
+        self.metric = metric
+        self.pairs = preference_pairs(self.y, qid)
+        if not len(self.pairs):
+            raise DataError("y gives no pair to validate with: no query has items with different labels")
+        # where nothing is known of a metric, the order of equal labels may count: it does beside ties
+        is_known = not callable(metric) and metric != "mean_average_precision"
+        self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
+        query = query_codes(qid, len(self.y))[self.pairs[:, 0]]
+        found, self.query, counts = np.unique(query, return_inverse=True, return_counts=True)
+        self.weight = 1 / (counts[self.query] * len(found))
+        self.groups = groups_of(self.pairs, self.query, len(self.y))
+
+    def steps(self, lines: ScoreLines) -> Iterator[Steps]:
+        """Yield the steps on all pieces, some pieces at a time."""
+        if lines.constant.shape[1] != len(self.y):
+            raise DataError(
+                f"y must hold one label for each of {lines.constant.shape[1]} rows, got {len(self.y)}"
+            )
+        size = max(1, ENTRIES // len(self.crossing))
+        for begin in range(0, len(lines.lo), size):
+            part = ScoreLines(*(array[begin : begin + size] for array in lines))
+            yield self._accuracies(part) if self.metric == "pairwise_accuracy" else self._evaluated(part)
+
+    def _accuracies(self, lines: ScoreLines) -> Steps:
+        """Return the steps of the pairwise accuracy: at a crossing one pair flips."""
+        left, flips, at = crossings(lines, self.crossing)
+        pieces, starts, is_flip = places(lines, flips.piece, at)
+        v, first = self.groups.start((1 - left) / 2)
+        added = self.groups.changes(v, flips)
+        sums = Sums(*(running(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
+        gained = -self.weight[flips.pair] * flips.change
+        values = running((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
+        return Steps(starts, values, self.groups.errors(sums))
+
+    def _evaluated(self, lines: ScoreLines) -> Steps:
+        """Return the steps of any metric, by its value at some C inside each."""
+        _, flips, at = crossings(lines, self.crossing)
+        pieces, starts, _ = places(lines, flips.piece, at)
+        ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
+        lengths = np.where(np.isinf(ends), starts + 1, ends - starts)
+        inside = starts + INSIDE * lengths
+        tied = with_exact_ties(lines)
+        found = [
+            self._value(tied.constant[p] + C * tied.slope[p], C) for p, C in zip(pieces, inside, strict=True)
+        ]
+        values, errors = np.array(found).T
+        return Steps(starts, values, errors)
+
+    def _value(self, scores: Array, C: float) -> tuple[float, float]:
+        """Return the metric, and its standard error over queries if its name says how to get one."""
+        if callable(self.metric):
+            value, error = float(self.metric(self.y, scores, self.qid)), np.nan
+        else:
+            by_query = metrics.per_query(NAMES[self.metric], self.y, scores, self.qid)
+            value, error = float(by_query.mean()), float(np.asarray(by_query.sem()))
+        if not np.isfinite(value):
+            raise DataError(f"metric must return a finite number, got {value} at C = {C:g}")
+        return value, error
+
+
+# Values of a metric that differ by less are equal: sums of weights are rounded.
+EQUAL = 1e-12
+# Standard errors that differ by less are equal: they are roots of differences of sums.
+EQUAL_ERRORS = 1e-6
+# Steps shorter than this part of their C are round-off: what happens at both of their ends happens at once.
+SHORTEST = 1e-12
+
+
+class Lines(Protocol):
+    """Lines in C on some pieces, the last of which ends at `hi[-1]`."""
+
+    @property
+    def hi(self) -> Array: ...
+
+
+AnyLines = TypeVar("AnyLines", bound=Lines)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionCurve:
+    """A metric as a step function: `values[k]` for C between `edges[k]` and `edges[k + 1]`.
+
+    `errors` are standard errors of the values: over folds where curves were averaged, else over queries if
+    there are several. In one query they are those of the jackknife over items for the pairwise accuracy, and
+    not known (NaN) for other metrics. `greater_is_better` is False for errors and other losses: what is best
+    is then smallest. `is_exact` is False for metrics that are no step functions, and were evaluated in the
+    middle of each step.
+
+    >>> curve = SelectionCurve([0, 1, 4, 16], [0.5, 0.9, 0.8], [0.1, 0.1, 0.1])
+    >>> curve.best_intervals, curve.C_best, curve.C_one_standard_error
+    ([(1.0, 4.0)], 2.0, 2.0)
+    """
+
+    edges: Array
+    values: Array
+    errors: Array
+    greater_is_better: bool = True
+    is_exact: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("edges", "values", "errors"):
+            array = np.array(getattr(self, name), dtype=float)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        steps = len(self.edges) - 1
+        if steps < 1 or self.values.shape != (steps,) or self.errors.shape != (steps,):
+            raise DataError(
+                "a curve needs one value and one standard error between every two edges, got "
+                f"{self.edges.shape}, {self.values.shape} and {self.errors.shape} of edges, values, errors"
+            )
+        if not (np.diff(self.edges) > 0).all():
+            raise DataError("edges must ascend")
+
+    @property
+    def gains(self) -> Array:
+        """The values, or their negatives where smaller is better: the largest is the best."""
+        return self.values if self.greater_is_better else -self.values
+
+    @property
+    def best(self) -> float:
+        """The largest value, or the smallest where that is better."""
+        return float(self.values[self.gains.argmax()])
+
+    @property
+    def best_intervals(self) -> list[tuple[float, float]]:
+        """The intervals of C with the best value, ascending."""
+        return self._runs(self.gains >= self.gains.max() - EQUAL)
+
+    @property
+    def C_best(self) -> float:
+        """The middle, on a logarithmic axis, of the widest best interval."""
+        return middle(max(self.best_intervals, key=_width))
+
+    @property
+    def C_one_standard_error(self) -> float:
+        """The middle of the first, the most regularised, interval within one standard error of the best.
+
+        Where no standard error is known, of the first best interval.
+        """
+        gains = self.gains
+        best = int(gains.argmax())
+        error = float(self.errors[best]) if np.isfinite(self.errors[best]) else 0.0
+        first = gains[int((gains >= gains[best] - error - EQUAL).argmax())]
+        return middle(self._runs(np.abs(gains - first) <= EQUAL)[0])
+
+    def at(self, C: Any) -> Array:
+        """Return the value at one C or at many; at an edge that of the right side."""
+        return self.values[self._step(C)]
+
+    def error_at(self, C: float) -> float:
+        """Return the standard error at one C."""
+        return float(self.errors[self._step(C)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a step: C_lo, C_hi, value, standard_error."""
+        return pd.DataFrame(
+            {
+                "C_lo": self.edges[:-1],
+                "C_hi": self.edges[1:],
+                "value": self.values,
+                "standard_error": self.errors,
+            }
+        )
+
+    def _step(self, C: Any) -> Any:
+        where = np.asarray(C, dtype=float)
+        if not np.all((where >= self.edges[0]) & (where <= self.edges[-1])):
+            raise DataError(f"C must lie between {self.edges[0]:g} and {self.edges[-1]:g}, got {C!r}")
+        return np.minimum(np.searchsorted(self.edges, where, side="right") - 1, len(self.values) - 1)
+
+    def _runs(self, chosen: Array) -> list[tuple[float, float]]:
+        """Return the ends of the runs of chosen steps."""
+        steps = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
+        return [(float(self.edges[a]), float(self.edges[b])) for a, b in steps.reshape(-1, 2)]
+
+
+def middle(interval: tuple[float, float]) -> float:
+    """Return the middle of an interval of C on a logarithmic axis; a factor 2 from its only positive end.
+
+    >>> middle((1, 100)), middle((0, 8)), middle((8, float("inf")))
+    (10.0, 4.0, 16.0)
+    """
+    lo, hi = interval
+    if lo <= 0:
+        return hi / 2 if np.isfinite(hi) else 1.0
+    return float(np.sqrt(lo * hi)) if np.isfinite(hi) else 2.0 * lo
+
+
+def _width(interval: tuple[float, float]) -> float:
+    """Return how wide an interval is on a logarithmic axis."""
+    lo, hi = interval
+    return float(np.log(hi / lo)) if lo > 0 else np.inf
+
+
+def validation_curve(
+    lines: Iterable[ScoreLines], y: Any, qid: Any = None, metric: Metric = "pairwise_accuracy"
+) -> SelectionCurve:
+    """Return a metric of labels y at every C, from the scores of the items as lines in C.
+
+    The metric must depend on nothing but the order of scores within queries.
+    """
+    return step_curve(Validation(y, qid, metric).steps, lines)
+
+
+def step_curve(
+    steps: Callable[[AnyLines], Iterable[Steps]], lines: Iterable[AnyLines], greater_is_better: bool = True
+) -> SelectionCurve:
+    """Return the curve of the steps on all blocks of lines."""
+    parts, end = [], 0.0
+    for block in lines:
+        parts += list(steps(block))
+        end = float(block.hi[-1])
+    if not parts:
+        raise DataError("the path has no piece to choose from")
+    starts, values, errors = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return SelectionCurve(*_merged(np.append(starts, end), values, errors), greater_is_better)
+
+
+def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
+    """Return the mean of curves, where all of them are defined, with its standard error over the curves."""
+    if not curves:
+        raise DataError("curves is empty: at least one is needed")
+    if len({curve.greater_is_better for curve in curves}) > 1:
+        raise DataError("curves are of different kinds: in some greater is better, in others smaller")
+    lo, hi = max(c.edges[0] for c in curves), min(c.edges[-1] for c in curves)
+    if not lo < hi:
+        raise DataError(f"curves have no C in common: one begins at {lo:g}, one ends at {hi:g}")
+    edges = np.unique(np.concatenate([curve.edges for curve in curves]))
+    edges = edges[(edges >= lo) & (edges <= hi)]
+    values = np.stack([curve.at(edges[:-1]) for curve in curves])
+    errors = values.std(axis=0, ddof=1) / np.sqrt(len(curves)) if len(curves) > 1 else curves[0].errors
+    is_exact = all(curve.is_exact for curve in curves)
+    return SelectionCurve(*_merged(edges, values.mean(axis=0), errors), curves[0].greater_is_better, is_exact)
+
+
+def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, Array]:
+    """Return a step function without steps of no length, and without edges at which nothing changes."""
+    real = np.diff(edges) > SHORTEST * edges[:-1]
+    starts, values, errors = edges[:-1][real], values[real], errors[real]
+    if not len(starts):
+        raise DataError(f"the path has no length: it begins and ends at C = {edges[0]:g}")
+    is_new = (np.abs(np.diff(values)) > EQUAL) | (np.abs(np.diff(errors)) > EQUAL_ERRORS)
+    new = np.append(True, is_new)
+    return np.append(starts[new], edges[-1]), values[new], errors[new]

@@ -1,0 +1,178 @@
+"""Searches on whole paths: every C is judged in every fold, and parameters of the path are compared.
+
+Folds and parameters are independent, so they go through joblib: `n_jobs=2`, or
+`with joblib.parallel_config(backend="dask"):` for a cluster.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.validation import check_is_fitted
+
+from ranking.core.validation import Array
+from ranking.errors import DataError
+from ranking.selection.curve import SelectionCurve, average_curves
+
+Fold = tuple[Array, Array]
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Parameters of a path, the curve of every fold, and their mean."""
+
+    parameters: Mapping[str, Any]
+    folds: tuple[SelectionCurve, ...]
+    mean: SelectionCurve
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What it takes to judge a path in a fold.
+
+    `curve(model, *data, fold, metric)` fits a model to the training rows of data, and returns its curve on
+    the others; it is called in other processes.
+    """
+
+    curve: Callable[..., SelectionCurve]
+    data: tuple[Any, ...]
+    folds: list[Fold]
+
+
+class PathSearch(MetaEstimatorMixin, BaseEstimator):
+    """A path estimator whose C, and other parameters, are chosen by cross-validation.
+
+    A subclass names its kind of path, reads its own data and folds, and calls `_search`, which returns the
+    chosen estimator for it to fit to all data as `best_estimator_`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Grid | None,
+        *,
+        cv: Any,
+        metric: Any,
+        choice: str,
+        n_jobs: int | None,
+        random_state: int | None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.cv = cv
+        self.metric = metric
+        self.choice = choice
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @abstractmethod
+    def _kind(self) -> type[Any]:
+        """Return the class of path estimators that is searched."""
+
+    def _base(self) -> Any:
+        """Return the estimator to vary, or one of the default parameters."""
+        kind = self._kind()
+        base = kind() if self.estimator is None else self.estimator
+        if not isinstance(base, kind):
+            article = "an" if kind.__name__[0] in "AEIOU" else "a"
+            raise DataError(f"estimator must be {article} {kind.__name__}, got {type(base).__name__}")
+        return base
+
+    def _require_arguments(self, y: Any) -> None:
+        """Raise for parameters or labels that no data can make sense of."""
+        if self.choice not in ("best", "one_standard_error"):
+            raise DataError(f"choice must be 'best' or 'one_standard_error', got {self.choice!r}")
+        self._base()
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+
+    def _search(self, judge: Judge, progress: Progress | None = None) -> Any:
+        """Choose, and return an estimator with what was chosen, not fitted yet."""
+        base, folds = self._base(), judge.folds
+        grid = list(ParameterGrid(self.param_grid or {}))
+        models = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
+        tasks = [(model, *judge.data, fold, self.metric) for model, fold in models]
+        curves = self._curves(judge.curve, tasks, progress)
+        self.candidates_ = [
+            Candidate(parameters, tuple(part), average_curves(part))
+            for parameters, part in zip(grid, _chunks(curves, len(folds)), strict=True)
+        ]
+        best = max(self.candidates_, key=lambda candidate: candidate.mean.gains.max())
+        self.curve_, self.best_params_ = best.mean, dict(best.parameters)
+        self.C_ = self.curve_.C_best if self.choice == "best" else self.curve_.C_one_standard_error
+        self.best_score_ = float(self.curve_.at(self.C_))
+        return clone(base).set_params(**self.best_params_, C=self.C_)
+
+    def _curves(
+        self,
+        curve: Callable[..., SelectionCurve],
+        tasks: list[tuple[Any, ...]],
+        progress: Progress | None,
+    ) -> list[SelectionCurve]:
+        """Return the curve of every task, in order."""
+        running = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(curve)(*task) for task in tasks)
+        curves = []
+        for found in running:
+            curves.append(found)
+            if progress is not None:
+                progress(len(curves), len(tasks))
+        return curves
+
+    def results(self) -> pd.DataFrame:
+        """Return one row for everything compared: parameters, best mean metric, its standard error, C."""
+        check_is_fitted(self)
+        rows = []
+        for candidate in self.candidates_:
+            mean = candidate.mean
+            found = {"best": mean.best, "standard_error": mean.error_at(mean.C_best), "C_best": mean.C_best}
+            rows.append({**candidate.parameters, **found, "C_one_standard_error": mean.C_one_standard_error})
+        smallest_first = not self.curve_.greater_is_better
+        return pd.DataFrame(rows).sort_values(
+            "best", ascending=smallest_first, ignore_index=True, kind="stable"
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self._base().__sklearn_tags__().input_tags
+        tags.target_tags.required = True
+        return tags
+
+
+def given_folds(cv: Any, y: Array, groups: Array | None = None) -> list[Fold] | None:
+    """Return the folds of a splitter, or of a list of them; None of a number of folds."""
+    if isinstance(cv, int | np.integer):
+        if cv < 2:
+            raise DataError(f"cv must be at least 2 folds, got {cv}")
+        return None
+    return list(cv.split(np.arange(len(y)), y, groups) if hasattr(cv, "split") else cv)
+
+
+def dealt_folds(cv: int, y: Array, random_state: int | None) -> list[Fold]:
+    """Return folds that got the rows, sorted by label and equal ones shuffled, one by one.
+
+    A label that several rows have is thus in the training rows of every fold.
+
+    >>> [validation.tolist() for _, validation in dealt_folds(2, np.array([5, 1, 3, 2]), 0)]
+    [[1, 2], [0, 3]]
+    """
+    random = np.random.default_rng(random_state)
+    fold = np.empty(len(y), dtype=np.int64)
+    fold[np.lexsort((random.permutation(len(y)), y))] = np.arange(len(y)) % cv
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
+
+
+def cut(X: Any, rows: Array, train: Array, is_pairwise: bool) -> Any:
+    """Return some rows, of a Gram matrix only the columns of training rows."""
+    return X[rows][:, train] if is_pairwise else X[rows]
+
+
+def _chunks(curves: list[SelectionCurve], size: int) -> list[list[SelectionCurve]]:
+    return [curves[k : k + size] for k in range(0, len(curves), size)]

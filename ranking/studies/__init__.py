@@ -1,0 +1,1 @@
+"""Whole studies: fit, choose, measure, tabulate."""

@@ -1,0 +1,235 @@
+"""Tables of a survey: everything its report tells, each as a plain table with one header."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pandas as pd
+
+from ranking.conjoint import (
+    ConjointStudy,
+    importance_summary,
+    importances,
+    order_reversals,
+    part_worth_summary,
+    price_curve,
+    sensitivity,
+    share_error,
+    willingness_to_pay,
+    zero_centred_diffs,
+)
+from ranking.conjoint.results.market import Rule
+from ranking.studies.conjoint import Market, Survey
+
+# The columns of respondents and weights in tables of theirs.
+RESPONDENT, WEIGHT = "respondent", "weight"
+# All tables there can be, in their order, and what they hold; some need holdouts, a price or products.
+TITLES = {
+    "settings": "What was chosen, and how",
+    "counts": "Counts",
+    "levels": "Levels: how often shown, how often chosen when shown",
+    "numbers": "Linear attributes: what was shown",
+    "overlap": "Overlap: share of tasks in which alternatives have the same level",
+    "positions": "Positions: how often each alternative was chosen",
+    "straight_liners": "Respondents who nearly always chose the same alternative",
+    "duplicates": "Tasks with two equal alternatives",
+    "compared": "What was compared, the best first",
+    "folds_over_C": "What C was chosen by, over C",
+    "part_worths": "Part-worths, zero-centred diffs, means over respondents",
+    "raw_part_worths": "Part-worths as they were estimated, means over respondents",
+    "importances": "Importances in per cent, means over respondents",
+    "order_reversals": "Neighbouring levels that stand the wrong way round",
+    "willingness_to_pay": "Willingness to pay, in units of the price",
+    "holdout": "Agreement with the tasks held out",
+    "holdout_shares": "Shares in tasks held out that several saw alike",
+    "contradictions": "Choices that contradict each other, a minimal set for every such respondent",
+    "shares": "Shares of products by every rule",
+    "sensitivity": "Share of the product with every other level, one at a time",
+    "price_curve": "Share and revenue of the product at every price",
+    "importances_over_C": "Importances in per cent, over C",
+    "importance_orders": "The order of importances, over C",
+    "first_choices_over_C": "Shares of first choice, over C",
+    "winners_over_C": "The product with the largest share of first choice, over C",
+    "individual_part_worths": "Part-worths of every respondent",
+    "individual_diffs": "Zero-centred diffs of every respondent",
+    "individual_importances": "Importances of every respondent in per cent",
+}
+
+
+def survey_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    """Return all tables of a survey, those it has, by the names of `TITLES`."""
+    found = {
+        **_card_tables(survey),
+        **_choice_tables(survey),
+        **_worth_tables(survey),
+        **_holdout_tables(survey),
+        **_market_tables(survey),
+        **_path_tables(survey),
+        **_individual_tables(survey),
+    }
+    return {name: found[name] for name in TITLES if name in found}
+
+
+def flat_names(columns: pd.MultiIndex) -> list[str]:
+    """Return one name for each column of part-worths: attribute and level.
+
+    >>> flat_names(pd.MultiIndex.from_tuples([("brand", "Alba"), ("price", 9)]))
+    ['brand: Alba', 'price: 9']
+    """
+    names = [f"{attribute}: {level}" for attribute, level in columns]
+    # two columns may read the same, "a: b" of c and a of "b: c"
+    return names if len(set(names)) == len(names) else [repr(label) for label in columns.tolist()]
+
+
+def settings(survey: Survey) -> dict[str, Any]:
+    """Return what was chosen and how, by name; enough to estimate the same part-worths again."""
+    plan, scale = survey.plan, survey.calibration.scale
+    found: dict[str, Any] = {"study": survey.source, "pooling": plan.pooling, "C": survey.C}
+    if survey.shrinkage is not None:
+        found["shrinkage γ"] = survey.shrinkage
+    return found | {
+        "scale of utilities": scale,
+        f"{survey.metric} in the folds": survey.search.best_score_,
+        "largest C": float(plan.C_max),
+        "orders kept": "; ".join(f"{name}: {order}" for name, order in plan.orders.items()) or "no order",
+        "folds of tasks": plan.folds,
+        "rule of choice": plan.choice,
+        "respondents a pool while choosing": plan.group_size if survey.is_grouped else "all",
+        "seed": plan.seed,
+        "seconds of estimation": round(survey.seconds, 1),
+    }
+
+
+def _card_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    card = survey.parts.study.card()
+    counts = card.counts.rename_axis("what").rename("count").reset_index()
+    named = ("levels", "numbers", "overlap", "positions", "straight_liners", "duplicates")
+    tables = {name: getattr(card, name) for name in named}
+    plain = {name: _flat(table) for name, table in tables.items() if len(table) or name != "numbers"}
+    return {"counts": counts, **plain}
+
+
+def _choice_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    curve = survey.curve
+    steps = {"C_from": curve.edges[:-1], "C_to": curve.edges[1:], survey.plan.metric: curve.values}
+    return {
+        "settings": pd.DataFrame({"what": list(settings(survey)), "value": list(settings(survey).values())}),
+        "compared": survey.search.results().rename(columns={"best": survey.plan.metric}),
+        "folds_over_C": pd.DataFrame({**steps, "standard_error": curve.errors}),
+    }
+
+
+def _worth_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    boot, train = survey.bootstrap, survey.parts.train
+    found = {
+        "part_worths": part_worth_summary(boot, train),
+        "raw_part_worths": part_worth_summary(boot, train, zero_centred=False),
+        "importances": importance_summary(boot, train),
+    }
+    if survey.price is not None and len(train.attributes) > 1:
+        found["willingness_to_pay"] = willingness_to_pay(boot, train, survey.price).table
+    tables = {name: table.reset_index() for name, table in found.items()}
+    if survey.orders:
+        tables["order_reversals"] = order_reversals(survey.part_worths, train, survey.orders)
+    return tables
+
+
+def _holdout_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    tables = {"contradictions": contradictions(survey)}
+    measured = survey.agreement
+    if measured is not None:
+        values = {str(name): float(value) for name, value in measured.items()}
+        if survey.common_shares is not None:
+            held, scale = survey.parts.held, survey.calibration.scale
+            assert held is not None
+            values["mean absolute error of shares"] = share_error(survey.part_worths, held, scale)
+            tables["holdout_shares"] = survey.common_shares.reset_index()
+        tables["holdout"] = pd.DataFrame({"measure": list(values), "value": list(values.values())})
+    return tables
+
+
+def contradictions(survey: Survey) -> pd.DataFrame:
+    """Return the choices of every minimal set of contradicting ones, alternatives with their levels."""
+    columns = [RESPONDENT, "task", "chosen", "over", "multiplier"]
+    profiles = _profiles(survey.parts.train) if survey.conflicts else {}
+    rows = [row for name in survey.conflicts for row in _conflict_rows(survey, name, profiles)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _conflict_rows(survey: Survey, name: Any, profiles: dict[Any, str]) -> Iterator[tuple[Any, ...]]:
+    conflict = survey.conflicts[name]
+    for row in conflict.choices.itertuples():
+        chosen, other = (profiles[row.respondent, row.task, place] for place in (row.chosen, row.other))
+        yield row.respondent, row.task, chosen, other, str(row.multiplier)
+    for order in conflict.orders:
+        yield name, "", f"order {order}", "", ""
+
+
+def _profiles(study: ConjointStudy) -> dict[Any, str]:
+    """Return every alternative in words, by respondent, task and alternative."""
+    frame, roles = study.to_frame(), study.arguments
+    keys = zip(*(frame[roles[role]] for role in (RESPONDENT, "task", "alternative")), strict=True)
+    cells = frame[list(study.attributes)].astype(object)
+    named = [dict(zip(study.attributes, row, strict=True)) for row in cells.to_numpy().tolist()]
+    words = [
+        "none" if is_none else ", ".join(_level_words(*item) for item in row.items())
+        for is_none, row in zip(cells.isna().all(axis=1), named, strict=True)
+    ]
+    return dict(zip(keys, words, strict=True))
+
+
+def _level_words(attribute: str, level: Any) -> str:
+    """Return a level in words: a number needs the name of its attribute."""
+    return level if isinstance(level, str) else f"{attribute} {level}"
+
+
+def _market_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    return {} if survey.market is None else dict(_simulated(survey, survey.market))
+
+
+def _simulated(survey: Survey, market: Market) -> Iterator[tuple[str, pd.DataFrame]]:
+    rules: tuple[Rule, ...] = get_args(Rule)
+    shares = {rule: survey.simulator(rule).shares(market.scenario) for rule in rules}
+    yield "shares", pd.concat(shares, names=["rule"]).reset_index()
+    simulator = survey.simulator(market.rule)
+    varied = sensitivity(simulator, market.scenario, market.product).reset_index()
+    yield "sensitivity", varied.assign(product=market.product)
+    if survey.price is not None and float(market.scenario.products[market.product][survey.price]) > 0:
+        curve = price_curve(simulator, market.scenario, market.product, survey.price)
+        yield "price_curve", curve.reset_index().assign(product=market.product)
+
+
+def _path_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    stability = survey.stability
+    orders = stability.orders.to_frame()
+    tables = {
+        "importances_over_C": stability.importances.reset_index(),
+        "importance_orders": orders.assign(verdict=[" > ".join(order) for order in orders["verdict"]]),
+    }
+    if stability.shares is not None and stability.winners is not None:
+        tables["first_choices_over_C"] = stability.shares.to_frame()
+        tables["winners_over_C"] = stability.winners.to_frame()
+    names = {"C_lo": "C_from", "C_hi": "C_to"}
+    return {name: table.rename(columns=names) for name, table in tables.items()}
+
+
+def _individual_tables(survey: Survey) -> dict[str, pd.DataFrame]:
+    train, worths = survey.parts.train, survey.part_worths
+    names = flat_names(train.columns)
+    tables = {
+        "individual_part_worths": worths.set_axis(names, axis=1),
+        # other names, so that they cannot be taken for part-worths to simulate with
+        "individual_diffs": zero_centred_diffs(worths, train).set_axis(names, axis=1).add_prefix("diff of "),
+        "individual_importances": importances(worths, train),
+    }
+    return {name: _with_weights(table, train) for name, table in tables.items()}
+
+
+def _with_weights(table: pd.DataFrame, study: ConjointStudy) -> pd.DataFrame:
+    """Return a table of respondents with their names and weights in front."""
+    front = {RESPONDENT: study.respondents, WEIGHT: study.weights.to_numpy()}
+    return pd.concat([pd.DataFrame(front), table.reset_index(drop=True)], axis=1)
+
+
+def _flat(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose index, if it names anything, is columns."""
+    return table.reset_index(drop=table.index.names == [None])

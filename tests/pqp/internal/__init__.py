@@ -1,0 +1,1 @@
+"""Tests that pin internals: a refactoring may change them, unlike those of the public names."""

@@ -1,0 +1,174 @@
+"""reduction: what is taken out of a problem, and that what remains has the same optimality conditions."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, diags_array
+
+import pqp
+from pqp import mu
+from pqp.linalg.field import RATIONAL
+from pqp.records.trail import CODES
+from pqp.revised.postsolve import Translation
+from pqp.revised.presolve import reduce_problem
+from tests.comparison import inside, optimal, traced
+from tests.engines import REVISED
+from tests.strategies import for_all, instances
+
+INFINITY = np.inf
+
+
+def taken(reduction):
+    """Which variables were eliminated, merged with a row, and turned into a penalty."""
+    eliminated = [] if reduction.elimination is None else reduction.elimination.variables.tolist()
+    return eliminated, reduction.merged.variables.tolist(), reduction.slacks.variables.tolist()
+
+
+class TestWhatIsTakenOut:
+    def test_nothing_of_a_problem_of_limited_variables(self):
+        reduction = reduce_problem(pqp.ParametricQP(np.eye(2), [0, mu], A=[[1, 1]], row_upper=1, lower=0))
+        assert taken(reduction) == ([], [], [])
+        assert (reduction.variables.tolist(), reduction.rows.tolist()) == ([0, 1], [0])
+        assert reduction.is_row.tolist() == [False, False, True]
+
+    @pytest.mark.parametrize(
+        "P",
+        [np.eye(3), [[2, 1, 0], [1, 2, 0], [0, 0, 1]], diags_array([1.0, 2.0, 3.0])],
+        ids=["identity", "dense", "sparse"],
+    )
+    def test_free_variables_with_a_positive_definite_block(self, P):
+        reduction = reduce_problem(pqp.ParametricQP(P, [0, mu, 1], A=[[1, 1, 1], [1, 0, 2]], row_lower=1))
+        assert taken(reduction) == ([0, 1, 2], [], [])
+        assert reduction.size == 2
+
+    def test_sparse_rows_give_the_same_path_when_a_full_block_is_eliminated(self):
+        A = np.array([[1, 1], [1, -1], [2, 1]])
+        dense, sparse = (
+            REVISED.trace(pqp.ParametricQP([[2, 1], [1, 2]], [-mu, 0], A=rows, row_upper=[1, 2, 3]), (0, 9))
+            for rows in (A, csr_array(A))
+        )
+        assert sparse.breakpoints == pytest.approx(dense.breakpoints)
+        assert sparse.x([0, 3, 9]) == pytest.approx(dense.x([0, 3, 9]))
+
+    @pytest.mark.parametrize(
+        "problem",
+        [
+            pqp.ParametricQP(np.eye(2), [0, mu]),
+            pqp.ParametricQP(np.ones((2, 2)), [0, 0], A=[[1, 1]], row_lower=mu),
+            pqp.ParametricQP([[1, 1], [1, 2]], [0, 0], A=[[1, 1]], row_lower=mu, lower=[0, -INFINITY]),
+            pqp.ParametricQP(np.zeros((2, 2)), [0, 0], A=[[1, 1]], row_lower=1, row_upper=mu),
+        ],
+        ids=["no rows", "a singular block", "coupled to a limited one", "no curvature"],
+    )
+    def test_free_variables_stay_otherwise(self, problem):
+        assert taken(reduce_problem(problem)) == ([], [], [])
+
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_rows_that_limit_one_free_variable(self, sparse):
+        A, low = np.array([[-2, 0], [1, 1], [0, 3], [3, 0]]), [-4, 0, 6, 0]
+        rows = {"A": csr_array(A) if sparse else A, "row_lower": low}
+        reduction = reduce_problem(pqp.ParametricQP(np.ones((2, 2)), [0, 0], **rows))
+        assert taken(reduction) == ([], [0, 1], [])
+        assert reduction.merged.rows.tolist() == [0, 2]
+        assert reduction.rows.tolist() == [1, 3]
+
+    def test_merged_limits_are_divided_by_the_entry_and_turned_by_its_sign(self):
+        problem = pqp.ParametricQP([[1]], [0], A=[[-2]], row_lower=-4, row_upper=mu, penalty=[3])
+        limits = reduce_problem(problem).limits
+        assert limits.lower.tolist() == [[0, -0.5]]
+        assert limits.upper.tolist() == [[2, 0]]
+        assert limits.cap.tolist() == [[6, 0]]
+
+    def test_row_without_limits_or_with_a_penalty_of_zero_limits_nothing(self):
+        rows = {"A": [[1], [2]], "row_lower": [-INFINITY, 1], "penalty": [None, 0]}
+        assert taken(reduce_problem(pqp.ParametricQP([[0]], [0], **rows))) == ([], [], [])
+
+    @pytest.mark.parametrize(("entry", "row"), [(2, {"row_lower": [1]}), (-2, {"row_upper": [1]})])
+    def test_variables_that_soften_one_row(self, entry, row):
+        problem = pqp.ParametricQP(np.diag([1, 0]), [0, 1 + mu], A=[[1, entry]], lower=0, **row)
+        reduction = reduce_problem(problem)
+        assert taken(reduction) == ([], [], [1])
+        assert reduction.limits.cap[-1].tolist() == [0.5, 0.5]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"lower": [0, 1]},
+            {"upper": [INFINITY, 5]},
+            {"P": np.eye(2)},
+            {"A": [[1, 2], [0, 1]], "row_lower": [1, 0]},
+            {"row_lower": [-INFINITY], "row_upper": [1]},
+            {"row_upper": [3]},
+            {"penalty": [4]},
+        ],
+        ids=[
+            "another lower limit",
+            "an upper limit",
+            "curvature",
+            "two rows",
+            "wrong side",
+            "two sides",
+            "soft",
+        ],
+    )
+    def test_no_variable_that_does_more_than_that(self, change):
+        data = {"P": np.diag([1, 0]), "c": [0, 1], "A": [[1, 2]], "row_lower": [1], "lower": 0}
+        assert taken(reduce_problem(pqp.ParametricQP(**data | change)))[2] == []
+
+
+def test_cap_that_is_always_zero_leaves_no_limit():
+    problem = pqp.ParametricQP([[1]], [0], A=[[1], [1]], row_lower=[1, 2], penalty=[0, 1], lower=-9)
+    limits = reduce_problem(problem).limits
+    assert limits.is_free.tolist() == [False, True, False]
+
+
+def solution_of(segment):
+    """x, y and z of an exact segment as float lines."""
+    return [
+        np.column_stack([part.astype(float) for part in pair]) for pair in (segment.x, segment.y, segment.z)
+    ]
+
+
+def codes_of(segment):
+    states = (*segment.basis.variables, *segment.basis.rows)
+    return np.array([CODES[state] for state in states], dtype=np.int8)
+
+
+@for_all(instance=instances())
+def test_exact_solutions_satisfy_the_reduced_conditions(instance):
+    """g = M v + q holds between kept x, z and y, A x, for G and r of what was eliminated."""
+    problem, interval = instance
+    reduction = reduce_problem(problem)
+    variables, rows = reduction.variables, reduction.rows
+    data = problem.data(RATIONAL)
+    for segment in optimal(traced(problem, interval)):
+        x, y, z = solution_of(segment)
+        z = z + data.A.astype(float)[reduction.merged.rows].T @ y[reduction.merged.rows]
+        value = data.A.astype(float) @ x
+        value[reduction.slacks.rows] -= reduction.slacks.entries[:, None] * x[reduction.slacks.variables]
+        H = problem.P.matrix(RATIONAL).astype(float)[np.ix_(variables, variables)]
+        B = data.A.astype(float)[np.ix_(rows, variables)]
+        top = H @ x[variables] - B.T @ y[rows] + reduction.q[: len(variables)]
+        bottom = B @ x[variables] + reduction.q[len(variables) :]
+        if reduction.elimination is not None:
+            bottom = bottom + reduction.elimination.times(y[rows])
+        mu = float(inside(segment))
+        assert np.allclose((top - z[variables]) @ [1, mu], 0, atol=1e-7)
+        assert np.allclose((bottom - value[rows]) @ [1, mu], 0, atol=1e-7)
+
+
+@for_all(instance=instances())
+def test_solution_is_completed_from_its_states_and_unknowns(instance):
+    """x, y and z of every exact piece, from its states and the numbers of the reduced unknowns alone."""
+    problem, interval = instance
+    translation = Translation(reduce_problem(problem))
+    for segment in optimal(traced(problem, interval)):
+        states, (x, y, z) = codes_of(segment), solution_of(segment)
+        everything = np.concatenate([x, y])
+        own, rows = states[: problem.n], states[problem.n :]
+        held = np.isin(rows, [CODES[code] for code in ("lower", "upper", "equal")])
+        unknown = np.concatenate([own == CODES["between"], held])
+        items = translation.items[unknown[translation.items]]
+        found = translation.complete(states, items, everything[items])
+        mu = float(inside(segment))
+        for name, pair, known in zip("xyz", found, (x, y, z), strict=True):
+            assert np.allclose(pair[0] + mu * pair[1], known @ [1, mu], atol=1e-7), name

@@ -1,0 +1,255 @@
+"""revised runs: from a known basis, in parts side by side, past what float64 cannot decide."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume
+from hypothesis import strategies as st
+
+import pqp
+from pqp import mu
+from pqp.errors import NumericalTroubleError, ProblemError
+from pqp.path.path import Path
+from pqp.records.segment import Basis
+from pqp.revised import exact_repair as repair
+from pqp.revised import exact_repair as rescue
+from pqp.revised import runner as revised_runs
+from pqp.revised import trace as revised
+from pqp.revised.passes import Journey
+from pqp.revised.runner import RevisedRunner
+from pqp.revised.trace import CrowdedError
+from pqp.tableau.unsolvable import Run
+from tests.comparison import inside, marks, optimal, optimal_points, traced
+from tests.engines import EVERY_ENGINE, REVISED
+from tests.strategies import for_all, instances
+
+# Infeasible before 0, bends at 1 and 5.
+BUDGET = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=mu, lower=0)
+CLOSE = 1e-7
+
+
+def summary(path: Path) -> list[tuple]:
+    """Ends, status and solution of every segment."""
+    return [
+        (s.lo, s.hi, s.status, *([s.x0.tolist(), s.x1.tolist()] if s.status == "optimal" else []))
+        for s in path.segments
+    ]
+
+
+def is_close(found, known):
+    known = np.asarray(known, dtype=float)
+    return np.allclose(np.asarray(found, dtype=float), known, rtol=CLOSE, atol=CLOSE)
+
+
+class TestStart:
+    @EVERY_ENGINE
+    def test_known_basis_gives_the_same_path(self, engine):
+        whole = engine.trace(BUDGET, (0, 8))
+        for start in (whole.segments[1], whole.segments[1].basis):
+            part = engine.trace(BUDGET, (2, 8), start=start)
+            assert summary(part)[1:] == summary(whole)[2:]
+            assert part(2).x.tolist() == whole(2).x.tolist()
+
+    def test_known_basis_needs_no_start_of_its_own(self, monkeypatch):
+        whole = REVISED.trace(BUDGET, (0, 8))
+
+        def refuse(*arguments):
+            raise AssertionError("a start was sought")
+
+        monkeypatch.setattr("pqp.revised.passes.find_start", refuse)
+        assert summary(REVISED.trace(BUDGET, (2, 8), start=whole.segments[1]))[1:] == summary(whole)[2:]
+
+    def test_everything_at_its_cap_is_where_a_hinge_problem_starts(self):
+        """min ½w² + mu (max(0, 1 − w) + max(0, 1 + w)): both rows are violated at mu = 0."""
+        problem = pqp.ParametricQP([[1]], [0], A=[[1], [-1]], row_lower=1, penalty=mu)
+        basis = Basis(("between",), ("below", "below"))
+        assert REVISED.trace(problem, (0, 3), start=basis).x([1, 3]).tolist() == [[0], [0]]
+
+    def test_basis_that_is_not_optimal_is_refused(self):
+        wrong = REVISED.trace(BUDGET, (0, 8)).segments[2]
+        with pytest.raises(ProblemError, match=r"start is not optimal at mu = 2"):
+            REVISED.trace(BUDGET, (2, 8), start=wrong)
+
+    @EVERY_ENGINE
+    def test_basis_of_another_size_is_refused(self, engine):
+        with pytest.raises(ProblemError, match="start must have 2 variables and 1 rows, got 1 and 0"):
+            engine.trace(BUDGET, (2, 8), start=Basis(("lower",), ()))
+
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_start_belongs_to_the_end_the_trace_begins_at(self, direction):
+        whole = REVISED.trace(BUDGET, (0, 8))
+        start = whole.segments[0 if direction == "left-to-right" else -1]
+        assert summary(REVISED.trace(BUDGET, (0, 8), direction=direction, start=start)) == summary(whole)
+
+
+@for_all(instance=instances(), data=st.data())
+def test_start_from_any_exact_basis_gives_the_exact_values(instance, data):
+    problem, interval = instance
+    exact = traced(problem, interval)
+    pieces = [s for s in optimal(exact) if s.lo < s.hi]
+    assume(pieces)
+    segment = data.draw(st.sampled_from(pieces))
+    begin = float(inside(segment))
+    assume(segment.lo < begin < segment.hi)
+    path = REVISED.trace(problem, (begin, float(interval[1])), start=segment.basis)
+    for point in optimal_points(exact):
+        if begin <= point.mu <= path.hi and path(float(point.mu)).status == "optimal":
+            assert is_close(path(float(point.mu)).objective, point.objective)
+    path.certify()
+
+
+class TestParts:
+    @pytest.mark.parametrize("interval", [(-2, 8), (-np.inf, np.inf), (0, np.inf), (3, 3)], ids=str)
+    def test_path_in_parts_is_the_path_in_one(self, interval):
+        serial = REVISED.trace(BUDGET, interval)
+        parallel = REVISED.trace(BUDGET, interval, n_jobs=2)
+        assert [s.status for s in parallel.segments] == [s.status for s in serial.segments]
+        for ours, theirs in zip(parallel.segments, serial.segments, strict=True):
+            assert (ours.lo, ours.hi) == pytest.approx((theirs.lo, theirs.hi), abs=1e-12)
+            assert ours.status != "optimal" or ours.x1.tolist() == theirs.x1.tolist()
+        parallel.certify()
+
+    @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])
+    def test_wrong_number_of_jobs_is_refused(self, n_jobs):
+        with pytest.raises(ProblemError, match="n_jobs must be a whole number other than 0"):
+            REVISED.trace(BUDGET, (0, 8), n_jobs=n_jobs)
+
+    @pytest.mark.parametrize("option", [{"max_pieces": 1}, {"log": True}, {"progress": print}], ids=str)
+    def test_parts_do_not_go_with_what_counts_along_the_way(self, option):
+        with pytest.raises(ProblemError, match="n_jobs does not go with"):
+            REVISED.trace(BUDGET, (0, 8), n_jobs=2, **option)
+
+    def test_tableau_is_not_split(self):
+        with pytest.raises(ProblemError, match='n_jobs needs method="revised"'):
+            pqp.solve_path(BUDGET, (0, 8), method="tableau", n_jobs=2)
+
+
+@for_all(instance=instances(), data=st.data())
+def test_parts_cut_anywhere_join_to_the_whole(instance, data):
+    """Also at breakpoints, at jumps and where there is no solution."""
+    problem, (lo, hi) = instance
+    assume(lo < hi)
+    serial = REVISED.trace(problem, (lo, hi))
+    cuts = {mark for mark in marks(serial) if serial.lo < mark < serial.hi}
+    assume(cuts)
+    chosen = sorted(data.draw(st.sets(st.sampled_from(sorted(cuts)), min_size=1)))
+    part = Run()
+    RevisedRunner(problem, False).run_parts([serial.lo, *chosen, serial.hi], 1, part)
+    assert all(left.hi == right.lo for left, right in pairwise(part.segments))
+    joined = Path(**{**fields_of(serial), "segments": tuple(part.segments)})
+    assert [i.status for i in joined.intervals] == [i.status for i in serial.intervals]
+    assert is_close([(i.lo, i.hi) for i in joined.intervals], [(i.lo, i.hi) for i in serial.intervals])
+    for point in optimal_points(serial):
+        assert is_close(joined(point.mu).objective, point.objective)
+    joined.certify()
+
+
+def fields_of(path):
+    names = ("problem", "asked", "arithmetic", "method", "rule", "stopped", "log", "continuation", "begin")
+    return {name: getattr(path, name) for name in names}
+
+
+class TestRescue:
+    """2⁻⁵² is round-off for float64, which takes P for singular and the problem for unbounded."""
+
+    PROBLEM = pqp.ParametricQP([[1, 1], [1, 1 + 2.0**-52]], [0, -1])
+
+    def test_what_float64_cannot_decide_is_decided_exactly(self):
+        assert REVISED.solve(self.PROBLEM, 0).x.tolist() == [-(2.0**52), 2.0**52]
+
+    def test_or_it_is_refused(self, monkeypatch):
+        monkeypatch.setattr(rescue, "LARGEST", 0)
+        with pytest.raises(pqp.NumericalTroubleError, match='use arithmetic="exact"'):
+            REVISED.solve(self.PROBLEM, 0)
+
+
+class TestTroubleBeyondRepair:
+    """What float64 lost and exact arithmetic is too slow for: the error says where, and how bad it is."""
+
+    @pytest.fixture(autouse=True)
+    def _no_rescue(self, monkeypatch):
+        monkeypatch.setattr(rescue, "LARGEST", 0)
+
+    def test_piece_that_misses_the_conditions_is_named_with_its_condition(self, monkeypatch):
+        for check in ("misses", "misses_again"):
+            monkeypatch.setattr(repair, check, lambda leg, *others: np.full(len(leg.lines), 0.5))
+        problem = pqp.ParametricQP([[2]], [-mu], lower=0)
+        with pytest.raises(
+            NumericalTroubleError, match=r"by 5.0e-01, the basis has condition 1e\+00"
+        ) as caught:
+            pqp.solve_path(problem, (1, 3))
+        assert caught.value.interval == (1, 3)
+
+    def test_trouble_inside_a_basis_is_placed_at_its_mu(self, monkeypatch):
+        def singular(*arguments):
+            raise NumericalTroubleError("a basis is singular")
+
+        monkeypatch.setattr(revised, "run", singular)
+        with pytest.raises(NumericalTroubleError, match=r"at mu = 1.0: a basis is singular") as caught:
+            pqp.solve_path(pqp.ParametricQP([[2]], [-mu], lower=0), (1, 3))
+        assert caught.value.interval == (1, 1)
+
+
+class TestCrowdedBeginning:
+    """At C = 0 all limits of an SVM meet; where that tie is long, the trace begins inside."""
+
+    @pytest.fixture
+    def machine(self):
+        random = np.random.default_rng(1)
+        y = np.repeat([-1, 1], (6, 12))
+        return pqp.catalog.svm(random.normal(size=(18, 2)) + y[:, None], y, kernel="linear")
+
+    def test_start_inside_gives_the_same_path(self, machine, monkeypatch):
+        values = []
+        monkeypatch.setattr(revised_runs, "is_crowded", lambda scene, mu: False)
+        for crowd in (0, 10_000):
+            monkeypatch.setattr(revised_runs, "CROWD", crowd)
+            path = pqp.solve_path(machine, (0, 10))
+            path.certify()
+            values.append([path(C).objective for C in np.linspace(0, 10, 41)])
+        assert np.allclose(*values, rtol=1e-9, atol=1e-12)
+
+    def test_tie_is_left_when_it_takes_too_many_pivots(self, machine):
+        events = Journey(machine).events(0, 10, crowd=0)
+        with pytest.raises(CrowdedError):
+            list(events)
+
+    def test_crowd_is_seen_before_its_tie_is_tried(self, machine, monkeypatch):
+        monkeypatch.setattr(revised_runs, "CROWD", -1)  # a tie would raise
+        begins = []
+        events = Journey.events
+
+        def noted(self, begin, *others):
+            begins.append(begin)
+            return events(self, begin, *others)
+
+        monkeypatch.setattr(Journey, "events", noted)
+        pqp.solve_path(machine, (0, 10)).certify()
+        assert 0 not in begins
+
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_crowd_behind_a_stretch_without_solution_is_no_obstacle(self, machine, direction):
+        path = pqp.solve_path(machine, (-1, 10), direction=direction)
+        path.certify()
+        assert [path(C).status for C in (-1, -0.5, 0, 5)] == [
+            "infeasible",
+            "infeasible",
+            "optimal",
+            "optimal",
+        ]
+        whole = pqp.solve_path(machine, (0, 10))
+        at = np.linspace(0, 10, 41)
+        assert np.allclose(
+            [path(C).objective for C in at], [whole(C).objective for C in at], rtol=1e-9, atol=1e-12
+        )
+
+    def test_trace_that_leaves_a_crowd_into_nothing_says_so(self, machine):
+        path = pqp.solve_path(machine, (-1, 0), direction="right-to-left")
+        assert (path(-1).status, path(0).status) == ("infeasible", "optimal")
+
+    def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine, monkeypatch):
+        """Its values there are 0; sums of larger numbers would leave round-off, which repair has to mend."""
+        monkeypatch.setattr(repair.Repair, "_solved_anew", None)  # not called
+        path = pqp.solve_path(machine, (0, 10))
+        assert np.abs(path(1e-12).x).max() <= 1e-12

@@ -1,0 +1,106 @@
+"""equilibration: the scaled setting is the same problem in other units, all powers of two."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import pqp
+from pqp import mu
+from pqp.errors import NumericalTroubleError
+from pqp.model.hessian import Matrix
+from pqp.revised.presolve import reduce_problem
+from pqp.revised.scaling import Kept, set_scene
+from tests.engines import REVISED
+from tests.strategies import problems
+from tests.walking import FEW, SEEDS, dense, positive
+
+POWERS = st.integers(-20, 20)
+
+
+def badly_scaled(seed, sparse=False):
+    """A problem with rows and variables in units between 2⁻²⁰ and 2²⁰."""
+    random = np.random.default_rng(seed)
+    units, row_units = (2.0 ** random.integers(-20, 21, size) for size in (4, 3))
+    A = row_units[:, None] * random.integers(-2, 3, (3, 4)) / units
+    P = positive(random, 4) / units[:, None] / units
+    c = random.integers(-3, 4, 4) / units
+    rows = {"row_lower": -row_units, "row_upper": row_units * (1 + mu)}
+    return pqp.ParametricQP(P, c * (1 + mu), A=csr_array(A) if sparse else A, lower=-3 * units, **rows)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@FEW
+@given(seed=SEEDS)
+def test_units_are_powers_of_two_and_bring_the_diagonal_to_about_one(sparse, seed):
+    scene = set_scene(reduce_problem(badly_scaled(seed, sparse)))
+    assert np.array_equal(np.log2(scene.d), np.round(np.log2(scene.d)))
+    M = np.abs(dense(scene.system))
+    largest = M.max(axis=1)[M.any(axis=1)]
+    assert largest.max() <= 64
+    assert largest.min() >= 1 / 64
+
+
+@FEW
+@given(problem=st.one_of(problems(), SEEDS.map(badly_scaled)), seed=SEEDS)
+def test_scaled_setting_is_the_problem_in_other_units(problem, seed):
+    """v = d v', g = g' / d: the scaled system, limits and caps are the plain ones, entry by entry."""
+    reduction = reduce_problem(problem)
+    scene, random = set_scene(reduction), np.random.default_rng(seed)
+    v = random.normal(size=(reduction.size, 2))
+    plain = plain_system(reduction) @ (scene.d[:, None] * v) + reduction.q
+    scaled = scene.system.times(v) + scene.q
+    assert np.allclose(scaled, scene.d[:, None] * plain, rtol=1e-12, atol=1e-9)
+    value_unit = np.where(reduction.is_row, 1 / scene.d, scene.d)[:, None]
+    for ours, theirs, unit in (
+        (scene.limits.lower, reduction.limits.lower, value_unit),
+        (scene.limits.upper, reduction.limits.upper, value_unit),
+        (scene.limits.cap, reduction.limits.cap, 1 / value_unit),
+    ):
+        assert np.array_equal(ours * unit, theirs)
+    assert np.array_equal(scene.limits.is_equal, reduction.limits.is_equal)
+
+
+def plain_system(reduction):
+    """M of the kept items, formed from P, A and G."""
+    problem, variables, rows = reduction.problem, reduction.variables, reduction.rows
+    H = problem.P.block(variables, variables)
+    A = np.asarray(problem.A.toarray() if hasattr(problem.A, "toarray") else problem.A, dtype=float)
+    B, G = A[np.ix_(rows, variables)], np.zeros((len(rows), len(rows)))
+    if reduction.elimination is not None:
+        G = reduction.elimination.times(np.eye(len(rows)))
+    return np.block([[H, -B.T], [B, G]])
+
+
+def test_data_of_about_one_are_left_alone():
+    scene = set_scene(
+        reduce_problem(pqp.ParametricQP(2 * np.eye(2), [1, mu], A=[[3, 1]], row_lower=1, lower=0))
+    )
+    assert scene.d.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_path_of_badly_scaled_data_is_proved(seed):
+    REVISED.trace(badly_scaled(seed), (0, 4)).certify()
+
+
+@FEW
+@given(seed=SEEDS, data=st.data())
+def test_kept_block_is_that_part_of_the_hessian(seed, data):
+    P = Matrix(positive(np.random.default_rng(seed), 5))
+    variables = np.array(data.draw(st.lists(st.integers(0, 4), unique=True, min_size=1)))
+    kept, block = Kept(P, variables), P.values[np.ix_(variables, variables)]
+    chosen = np.array(data.draw(st.lists(st.integers(0, len(variables) - 1), unique=True)), dtype=np.int64)
+    vector = np.random.default_rng(seed).normal(size=(len(variables), 2))
+    assert kept.size == len(variables)
+    assert np.allclose(kept.product(chosen, vector[chosen]), block[:, chosen] @ vector[chosen])
+    assert np.allclose(kept.times(vector), block @ vector)
+    assert np.allclose(kept.block(chosen, chosen), block[np.ix_(chosen, chosen)])
+    assert np.allclose(kept.diagonal(), np.diag(block))
+
+
+def test_data_that_overflow_are_refused():
+    problem = pqp.ParametricQP([[1e-300]], [1e200], lower=-1e200)
+    with pytest.raises(NumericalTroubleError, match="overflow float64"):
+        set_scene(reduce_problem(problem))
