@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ranking.core.graph import preference_pairs
+from ranking import preference_pairs
 from ranking.errors import DataError
 
 

@@ -19,7 +19,7 @@ from ranking import ConvergenceError, RankSVMPath, preference_pairs, read_letor,
 from ranking.cli import app as cli
 from ranking.cli.demo import mixture_items
 from ranking.cli.terminal import progress_line
-from ranking.measures.tables import metric_table
+from ranking.metrics import metric_table
 from tests.data_folder import DATA, needs
 from tests.ranking.studies import items
 

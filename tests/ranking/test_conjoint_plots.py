@@ -21,7 +21,7 @@ from ranking.conjoint import (
     simulate,
     tracks_of,
 )
-from ranking.plots.conjoint import (
+from ranking.conjoint_plots import (
     plot_importances,
     plot_part_worths,
     plot_price_curve,

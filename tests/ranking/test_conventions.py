@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ranking import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV, RankSVM, RankSVMPath, RankSVMPathCV
-from ranking.measures.tables import pairwise_accuracy
+from ranking.metrics import pairwise_accuracy
 from tests.ranking.rankings import gaussian
 
 X, Y = gaussian(30, 3, seed=0)

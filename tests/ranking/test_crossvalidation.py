@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold
 
 from ranking import RankSVMPath, RankSVMPathCV, kernel_matrix
 from ranking.errors import DataError
-from ranking.measures.tables import kendall_tau, pairwise_accuracy
+from ranking.metrics import kendall_tau, pairwise_accuracy
 from ranking.ranksvm.cv import split_rows
 from tests.ranking.rankings import gaussian
 

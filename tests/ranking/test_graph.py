@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranking.core.graph import REDUCTIONS, preference_graph, preference_pairs
+from ranking import preference_graph, preference_pairs
+from ranking.core.graph import REDUCTIONS
 from ranking.errors import DataError
 from tests.data_folder import DATA, needs
 from tests.ranking.items import closure, columns, items

@@ -15,8 +15,8 @@ from scipy.optimize import lsq_linear
 from scipy.spatial.distance import cdist
 
 import ranking.hastie.path
+from ranking import hastie_path
 from ranking.errors import DataError, RankingError, SingularActiveSetError
-from ranking.hastie.path import hastie_path
 from ranking.hastie.state import PairGram
 from tests.data_folder import DATA, mixture, needs
 

@@ -11,15 +11,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
 
-from ranking.core.kernels import (
-    BLOCK,
-    PARAMETERS,
-    difference_features,
-    exterior_kernel,
-    exterior_product_features,
-    gamma_of,
-    kernel_matrix,
-)
+from ranking import difference_features, exterior_kernel, exterior_product_features, kernel_matrix
+from ranking.core.kernels import BLOCK, PARAMETERS, gamma_of
 from ranking.errors import DataError
 from tests.strategies import QUICK
 

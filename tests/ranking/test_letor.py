@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_svmlight_file
 
-from ranking.core.graph import preference_pairs
+from ranking import preference_pairs, read_letor, write_letor
 from ranking.errors import DataError
-from ranking.io.letor import read_letor, write_letor
 from tests.data_folder import DATA, needs
 
 TEXT = "# made for a test\n2 qid:10 1:0.5 3:1 # doc A\n\n0 qid:10 2:-0.25 #doc B\n1 qid:3 1:1e-3\n"

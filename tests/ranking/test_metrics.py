@@ -15,7 +15,7 @@ from sklearn.metrics import average_precision_score, ndcg_score
 from ranking.core.validation import as_symmetric, as_vector, item_pairs
 from ranking.errors import DataError
 from ranking.measures.rankings import count_pairs, ndcg_curve
-from ranking.measures.tables import (
+from ranking.metrics import (
     average_precision,
     kendall_tau,
     mean_average_precision,

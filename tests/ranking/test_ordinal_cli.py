@@ -11,12 +11,11 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ranking import write_letor
+from ranking import OrdinalSVMPath, write_letor
 from ranking.cli import app as cli
 from ranking.cli import options
 from ranking.cli import ordinal as ordinal_command
 from ranking.measures.levels import LEVEL_METRICS
-from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.students import students
 
 PARTS = {"train": students(24), "vali": students(24, 1), "test": students(40, 2)}

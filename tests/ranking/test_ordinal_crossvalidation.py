@@ -9,11 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from ranking import kernel_matrix
+from ranking import OrdinalSVMPath, OrdinalSVMPathCV, kernel_matrix
 from ranking.errors import DataError
-from ranking.measures.tables import accuracy, mean_absolute_error
-from ranking.ordinal.cv import OrdinalSVMPathCV, split_levels
-from ranking.ordinal.path import OrdinalSVMPath
+from ranking.metrics import accuracy, mean_absolute_error
+from ranking.ordinal.cv import split_levels
 from tests.ranking.rankings import gaussian
 
 X, Y = gaussian(36, 3, seed=0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ranking import DataError, NotSeparableError
-from ranking.measures.tables import mean_absolute_error
+from ranking.metrics import mean_absolute_error
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath
 from ranking.ordinal.hard_margin import is_conflict
 from ranking.ordinal.students import students

@@ -6,9 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
-from ranking import DataError, RankSVMPath, SelectionCurve
-from ranking.ordinal.model import OrdinalSVM
-from ranking.ordinal.path import OrdinalSVMPath
+from ranking import DataError, OrdinalSVM, OrdinalSVMPath, RankSVMPath, SelectionCurve
 from ranking.ordinal.students import students
 from ranking.plot import plot_coefficients, plot_level_path, plot_levels, plot_pair_counts, plot_selection
 from ranking.plots.ordinal import MARGIN, THRESHOLD, WRONG

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from ranking import RankSVM, RankSVMPath, kernel_matrix, preferences_from_signs, retention_pairs
 from ranking.errors import DataError
-from ranking.measures.tables import pairwise_accuracy
+from ranking.metrics import pairwise_accuracy
 from tests.ranking.rankings import gaussian, whole
 
 ESTIMATORS = {

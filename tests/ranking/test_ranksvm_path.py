@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import pqp
 from ranking import RankSVM, RankSVMPath, kernel_matrix
 from ranking.errors import DataError
-from ranking.measures.tables import kendall_tau, pairwise_accuracy
+from ranking.metrics import kendall_tau, pairwise_accuracy
 from tests.ranking.rankings import TIED, gap, gaussian, violation, whole
 from tests.walking import FEW
 
