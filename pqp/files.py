@@ -29,6 +29,7 @@ from pqp.io.reading import (
     shown,
 )
 from pqp.lcp.crisscross import RULES
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FIELDS, Array, Field, Number
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP
@@ -164,7 +165,9 @@ def _optimal_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field,
     lengths = {"x": problem.n, "y": problem.m, "z": problem.n}
     states = {kind: _read_states(keys[kind], f"{place}: {kind}", kind, problem) for kind in KINDS}
     vectors = {
-        name: tuple(field.array(read_vector(keys[name + i], f"{place}: {name}{i}", length)) for i in "01")
+        name: AffineArray(
+            *(field.array(read_vector(keys[name + i], f"{place}: {name}{i}", length)) for i in "01")
+        )
         for name, length in lengths.items()
     }
     return {"basis": Basis(**states), **vectors}
@@ -180,7 +183,7 @@ def _infeasible_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Fie
 def _unbounded_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
     lengths = {"ray": problem.n, "violation": problem.m, "x0": problem.n, "x1": problem.n}
     exact = {key: _exact(keys[key], f"{place}: {key}", length) for key, length in lengths.items()}
-    return {"x": (exact["x0"], exact["x1"]), "ray": exact["ray"], "violation": exact["violation"]}
+    return {"x": AffineArray(exact["x0"], exact["x1"]), "ray": exact["ray"], "violation": exact["violation"]}
 
 
 def _exact(value: Any, place: str, length: int) -> Array:

@@ -11,17 +11,17 @@ import numpy as np
 from scipy.optimize import linprog
 
 import pqp
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import RATIONAL
-from pqp.model.problem import Affines
 from pqp.records.segment import Point
 
 # HiGHS may err by 1e-7; what it is asked about here differs from zero by far more.
 CLEARLY = 1e-4
 
 
-def at(affine: Affines, mu: Any) -> Any:
-    """Affine data of a `QPData` at one mu."""
-    return affine[0] + mu * affine[1]
+def at(affine: AffineArray, mu: Any) -> Any:
+    """Affine data of a `QPData` at one mu, by the definition."""
+    return affine.constant + mu * affine.slope
 
 
 def limits_at(problem: pqp.ParametricQP, mu: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
 
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP, Place, Scaling, scaled_rows, scaling_of
+from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import NOISE, RATIONAL, REBUILD_EVERY, Array, Number
 from pqp.linalg.table import FloatTable, Table, Weights, build_table, float_table
 
@@ -69,7 +70,7 @@ class Dictionary:
         return [s if self.bound[i] or self.idle(i) else 0 for i, s in enumerate(signs)]
 
     @cached_property
-    def _terms(self) -> tuple[Array, Array] | None:
+    def _terms(self) -> AffineArray | None:
         """Σ_j |(M_B⁻¹)_ij| |q_j| for constants and slopes: the numbers whose difference a float value is."""
         if not isinstance(self.table, FloatTable):
             return None
@@ -77,13 +78,13 @@ class Dictionary:
         inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
         inverse += NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
         parts = [np.abs(q / self.scaling.w) for q in (self.lcp.q0, self.lcp.q1)]
-        constants, slopes = (inverse @ part + np.where(inside, 0.0, part) for part in parts)
-        return constants, slopes
+        return AffineArray(*(inverse @ part + np.where(inside, 0.0, part) for part in parts))
 
-    def value(self, i: int) -> tuple[Number, Number]:
-        """Return constant and slope of the basic variable of pair i, in the units of the problem."""
+    def value(self, i: int) -> AffineNumber:
+        """Return the basic variable of pair i, affine in mu, in the units of the problem."""
         unit = self._unit(i, basic=True)
-        return unit * self.table.entry(i, self.size), unit * self.table.entry(i, self.size + 1)
+        constant, slope = (self.table.entry(i, self.size + part) for part in (0, 1))
+        return AffineNumber(unit * constant, unit * slope)
 
     def entry(self, row: int, column: int) -> Number:
         """Return Λ_ij in the units of the problem."""
@@ -95,27 +96,27 @@ class Dictionary:
         indices = range(self.size)
         return np.array([[self.entry(i, j) for j in indices] for i in indices], dtype=object)
 
-    def z(self) -> tuple[Array, Array]:
-        """Return constant and slope of z: basic entries from the table, zero for the others."""
+    def z(self) -> AffineArray:
+        """Return z: basic entries from the table, zero for the others."""
         return self._values(lambda i: i in self.basis)
 
-    def w(self) -> tuple[Array, Array]:
-        """Return constant and slope of w."""
+    def w(self) -> AffineArray:
+        """Return w: basic entries from the table, zero for the others."""
         return self._values(lambda i: i not in self.basis)
 
-    def z_sizes(self) -> tuple[Array, Array]:
+    def z_sizes(self) -> AffineArray:
         """Return the size of the terms that a float z is the sum of, for constants and slopes."""
         units = np.array(
             [float(self._unit(i, basic=True)) if i in self.basis else 0.0 for i in range(self.size)]
         )
         constants, slopes = self._terms if self._terms is not None else (np.zeros(self.size),) * 2
-        return units * constants, units * slopes
+        return AffineArray(units * constants, units * slopes)
 
-    def _values(self, is_basic: Callable[[int], bool]) -> tuple[Array, Array]:
+    def _values(self, is_basic: Callable[[int], bool]) -> AffineArray:
         zero = self.lcp.field.number(0)
         parts = [self.value(i) if is_basic(i) else (zero, zero) for i in range(self.size)]
         array = self.lcp.field.array
-        return array([part[0] for part in parts]), array([part[1] for part in parts])
+        return AffineArray(array([part[0] for part in parts]), array([part[1] for part in parts]))
 
     def basic_name(self, i: int) -> str:
         """Return the name of the basic variable of pair i."""

@@ -6,6 +6,7 @@ from typing import Literal, overload
 
 from pqp.lcp.dictionary import Dictionary, dictionary_of
 from pqp.lcp.problem import ParametricLCP, Place
+from pqp.linalg.affine import AffineNumber
 from pqp.linalg.field import Number, shown
 
 
@@ -13,7 +14,7 @@ from pqp.linalg.field import Number, shown
 class Pivot:
     """One pivot of the criss-cross method.
 
-    Pair r was chosen because its basic variable is negative, `r_value` = (constant, slope) in mu; pair
+    Pair r was chosen because its basic variable is negative, `r_value` at the place; pair
     s because Λ_rs > 0. A diagonal pivot trades the partners of one pair, an exchange pivot those of two.
     """
 
@@ -21,7 +22,7 @@ class Pivot:
     place: Place
     rule: str
     r: int
-    r_value: tuple[Number, Number]
+    r_value: AffineNumber
     s: int
     kind: Literal["diagonal", "exchange"]
     moved: tuple[int, ...]

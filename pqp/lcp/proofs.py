@@ -13,6 +13,7 @@ import numpy as np
 
 from pqp.errors import InternalError
 from pqp.lcp.problem import ParametricLCP, Place
+from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import (
     FLOAT,
     RATIONAL,
@@ -60,10 +61,10 @@ def dictionary_matrix(lcp: ParametricLCP, basis: frozenset[int]) -> Array:
     return _solve(_basis_matrix(lcp, basis), -_basis_matrix(lcp, frozenset(range(lcp.size)) - basis))
 
 
-def basic_values(lcp: ParametricLCP, basis: frozenset[int]) -> tuple[Array, Array]:
-    """Return the basic variables as constants and slopes in mu."""
+def basic_values(lcp: ParametricLCP, basis: frozenset[int]) -> AffineArray:
+    """Return the basic variables, affine in mu."""
     values = _solve(_basis_matrix(lcp, basis), np.column_stack([lcp.q0, lcp.q1]))
-    return values[:, 0], values[:, 1]
+    return AffineArray(values[:, 0], values[:, 1])
 
 
 def basic_z(lcp: ParametricLCP, basis: frozenset[int], q: Array) -> Array:
@@ -152,7 +153,7 @@ def unconfirmed(lcp: ParametricLCP, basis: frozenset[int], ends: tuple[Number, N
     constants, slopes = basic_values(lcp, basis)
     for mu in ends:
         for i in range(lcp.size):
-            value = constants[i], slopes[i]
+            value = AffineNumber(constants[i], slopes[i])
             is_negative = not lcp.free[i] and Place(RATIONAL.number(mu)).sign_of(value) < 0
             if is_negative and not _is_rounding(value, row_vector(lcp, basis, i), lcp, mu):
                 return mu
@@ -166,7 +167,7 @@ def is_same_mu(mu: Number, other: Number, field: Field) -> bool:
     return field.sign(float(mu) - float(other), max(1.0, abs(float(other)))) == 0
 
 
-def _is_rounding(value: tuple[Number, Number], row: Array, lcp: ParametricLCP, mu: Number) -> bool:
+def _is_rounding(value: AffineNumber, row: Array, lcp: ParametricLCP, mu: Number) -> bool:
     """Tell whether a negative value is rounding.
 
     It is if it is small beside its terms, or if it vanishes next to a mu that is itself rounded. A small

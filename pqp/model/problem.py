@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pqp.errors import ProblemError
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import (
     CLEARLY_POSITIVE,
     FLOAT,
@@ -181,13 +182,9 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-# constant and slope
-Affines = tuple[Array, Array]
-
-
 @dataclass(frozen=True, eq=False)
 class QPData:
-    """The numbers of a problem in one arithmetic, each converted when first asked for; affine data as a pair.
+    """The numbers of a problem in one arithmetic, each converted when first asked for.
 
     In float64 P and A keep their structure: both can be multiplied with, and A can be sliced by rows.
     In exact arithmetic they are arrays of Fractions. `dense_P` and `dense_A` are arrays in either.
@@ -220,37 +217,37 @@ class QPData:
         return dense_matrix(self.A)
 
     @cached_property
-    def c(self) -> Affines:
+    def c(self) -> AffineArray:
         """The linear cost."""
-        return self._pair(self.problem.c)
+        return self._converted(self.problem.c)
 
     @cached_property
-    def row_lower(self) -> Affines:
+    def row_lower(self) -> AffineArray:
         """The lower limits of rows."""
-        return self._pair(self.problem.row_lower)
+        return self._converted(self.problem.row_lower)
 
     @cached_property
-    def row_upper(self) -> Affines:
+    def row_upper(self) -> AffineArray:
         """The upper limits of rows."""
-        return self._pair(self.problem.row_upper)
+        return self._converted(self.problem.row_upper)
 
     @cached_property
-    def lower(self) -> Affines:
+    def lower(self) -> AffineArray:
         """The lower limits of variables."""
-        return self._pair(self.problem.lower)
+        return self._converted(self.problem.lower)
 
     @cached_property
-    def upper(self) -> Affines:
+    def upper(self) -> AffineArray:
         """The upper limits of variables."""
-        return self._pair(self.problem.upper)
+        return self._converted(self.problem.upper)
 
     @cached_property
-    def penalty(self) -> Affines:
+    def penalty(self) -> AffineArray:
         """The penalties of rows, infinite for hard ones."""
-        return self._pair(self.problem.penalty)
+        return self._converted(self.problem.penalty)
 
-    def _pair(self, data: Affine) -> Affines:
-        return self.field.array(data.constant), self.field.array(data.slope)
+    def _converted(self, data: Affine) -> AffineArray:
+        return AffineArray(self.field.array(data.constant), self.field.array(data.slope))
 
 
 @dataclass(frozen=True, eq=False)

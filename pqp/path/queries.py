@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqp.errors import NoSolutionError, ProblemError
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite
 from pqp.linalg.matrices import dense_matrix
-from pqp.model.problem import Affines
 from pqp.records.segment import Segment, product
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def minimize(path: "Path", linear: Any, quadratic: Any) -> Minimum:
     """Return where ½xᵀHx + gᵀx is smallest along the path, its one-sided limits at jumps included."""
     H, g = _criterion(path, linear, quadratic)
     candidates = [
-        _vertex(product((H @ x[0], H @ x[1]), x) / 2 + product((g, 0 * g), x), segment)
+        _vertex(product(x.mapped(lambda part: H @ part), x) / 2 + product(AffineArray(g, 0 * g), x), segment)
         for segment, x in _optimal(path)
     ]
     if not candidates:
@@ -91,7 +91,7 @@ def _frame_row(path: "Path", number: int, segment: Segment, mu: Number) -> list[
     return [number, mu, segment.status, point.objective, *point.x, *point.y]
 
 
-def _optimal(path: "Path") -> Iterator[tuple[Segment, Affines]]:
+def _optimal(path: "Path") -> Iterator[tuple[Segment, AffineArray]]:
     """Yield the optimal segments, each with its x."""
     for segment in path.segments:
         if segment.status == "optimal" and segment.x is not None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import Array, Field, Number, infinite
-from pqp.model.problem import Affines, QPData
+from pqp.model.problem import QPData
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,11 @@ class Residuals:
 def residuals(data: QPData, mu: Number, x: Array, y: Array, z: Array) -> Residuals:
     """Return the largest violation of feasibility, stationarity, multiplier caps and complementarity."""
     limits = (data.penalty, data.row_lower, data.row_upper, data.lower, data.upper)
-    penalty, low, high, xlow, xhigh = (constant + mu * slope for constant, slope in limits)
+    penalty, low, high, xlow, xhigh = (limit.at(mu) for limit in limits)
     activity, soft = data.A @ x, ~infinite(penalty)
     below, above = np.maximum(low - activity, 0), np.maximum(activity - high, 0)
     primal = np.concatenate([xlow - x, x - xhigh, below[~soft], above[~soft]])
-    stationarity = data.P @ x + data.c[0] + mu * data.c[1] - data.A.T @ y - z
+    stationarity = data.P @ x + data.c.at(mu) - data.A.T @ y - z
     dual = np.maximum(np.abs(y[soft]) - penalty[soft], 0)
     cap = np.where(soft, penalty, 0)
     complementarity = np.concatenate(
@@ -65,8 +66,8 @@ def _largest(values: Array, field: Field) -> Number:
 class Sizes:
     """How large the terms are that x and y of a float piece are the sums of."""
 
-    x: Affines
-    y: Affines
+    x: AffineArray
+    y: AffineArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +81,13 @@ class _Scales:
 
 
 def relative_residual(
-    data: QPData, mu: float, solution: tuple[Affines, Affines, Affines], sizes: Sizes
+    data: QPData, mu: float, solution: tuple[AffineArray, AffineArray, AffineArray], sizes: Sizes
 ) -> float:
     """Return the largest residual of a float piece (x, y, z) at mu, beside the terms it is the sum of."""
-    x, y, z = (_at(part, mu) for part in solution)
+    x, y, z = (part.at(mu) for part in solution)
     scales = _scales(data, mu, sizes)
     parts = [
-        _ratio(np.abs(data.P @ x + _at(data.c, mu) - data.A.T @ y - z), scales.gradient),
+        _ratio(np.abs(data.P @ x + data.c.at(mu) - data.A.T @ y - z), scales.gradient),
         *_row_misses(data, mu, data.A @ x, y, scales),
         *_bound_misses(data, mu, x, z, scales),
     ]
@@ -103,7 +104,7 @@ def _scales(data: QPData, mu: float, sizes: Sizes) -> _Scales:
 
 def _row_misses(data: QPData, mu: float, activity: Array, y: Array, scales: _Scales) -> list[Array]:
     """Return by how much rows miss feasibility, caps and complementarity."""
-    penalty, low, high = (_at(limit, mu) for limit in (data.penalty, data.row_lower, data.row_upper))
+    penalty, low, high = (limit.at(mu) for limit in (data.penalty, data.row_lower, data.row_upper))
     below, above = _ratio(low - activity, scales.row), _ratio(activity - high, scales.row)
     pull, soft = (
         _largest_ratio(np.abs(data.dense_A) * np.abs(y)[:, None], scales.gradient),
@@ -121,18 +122,14 @@ def _row_misses(data: QPData, mu: float, activity: Array, y: Array, scales: _Sca
 
 def _bound_misses(data: QPData, mu: float, x: Array, z: Array, scales: _Scales) -> list[Array]:
     """Return by how much bounds miss feasibility and complementarity."""
-    below, above = (_at(data.lower, mu) - x) * scales.unit, (x - _at(data.upper, mu)) * scales.unit
+    below, above = (data.lower.at(mu) - x) * scales.unit, (x - data.upper.at(mu)) * scales.unit
     force = _ratio(np.abs(z), scales.gradient)
     return [below, above, np.where(z > 0, np.minimum(force, -below), np.minimum(force, -above))[z != 0]]
 
 
-def _at(data: Affines, mu: float) -> Array:
-    return data[0] + mu * data[1]
-
-
-def _size(data: Affines, mu: float) -> Array:
+def _size(data: AffineArray, mu: float) -> Array:
     """Return the size of the terms of affine data, 0 for an infinite limit."""
-    return np.where(np.isinf(data[0]), 0.0, np.abs(data[0]) + np.abs(mu * data[1]))
+    return np.where(np.isinf(data.constant), 0.0, np.abs(data.constant) + np.abs(mu * data.slope))
 
 
 def _largest_ratio(values: Array, scale: Array) -> Array:

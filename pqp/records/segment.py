@@ -7,8 +7,9 @@ from typing import Any, Generic, Literal, TypeVar, overload
 import numpy as np
 
 from pqp.errors import NoSolutionError
+from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
-from pqp.model.problem import Affines, ParametricQP, QPData
+from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Residuals, residuals
 from pqp.records.trail import STATES, Trail
 from pqp.records.uniqueness import is_unique
@@ -45,22 +46,22 @@ class Farkas:
     def __post_init__(self) -> None:
         _freeze(self.row_lower, self.row_upper, self.lower, self.upper)
 
-    def gap(self, data: QPData) -> tuple[Number, Number]:
-        """Return by how much the weighted limits contradict each other, as constant and slope in mu."""
+    def gap(self, data: QPData) -> AffineNumber:
+        """Return by how much the weighted limits contradict each other, affine in mu."""
         total = [data.field.number(0), data.field.number(0)]
         for name, sense in (("row_lower", 1), ("row_upper", -1), ("lower", 1), ("upper", -1)):
             weights, limit = getattr(self, name), getattr(data, name)
             used = np.flatnonzero(weights != 0)
             for part in (0, 1):
                 total[part] += sense * (limit[part][used] @ weights[used])
-        return total[0], total[1]
+        return AffineNumber(*total)
 
 
-def descent(data: QPData, ray: Array, violation: Array) -> tuple[Number, Number]:
-    """Return the change of the objective along a ray, as constant and slope in mu."""
+def descent(data: QPData, ray: Array, violation: Array) -> AffineNumber:
+    """Return the change of the objective along a ray, affine in mu."""
     soft = np.flatnonzero(violation != 0)
-    parts = [data.c[part] @ ray + data.penalty[part][soft] @ violation[soft] for part in (0, 1)]
-    return parts[0], parts[1]
+    penalty = data.penalty.take(soft)
+    return AffineNumber(*(data.c[part] @ ray + penalty[part] @ violation[soft] for part in (0, 1)))
 
 
 class _Part(Generic[T]):
@@ -106,9 +107,9 @@ class Segment:
     problem: ParametricQP = field(repr=False)
     arithmetic: Field = field(repr=False)
     basis: _Part[Basis] = _Part()
-    x: _Part[Affines] = _Part()
-    y: _Part[Affines] = _Part()
-    z: _Part[Affines] = _Part()
+    x: _Part[AffineArray] = _Part()
+    y: _Part[AffineArray] = _Part()
+    z: _Part[AffineArray] = _Part()
     proof: Farkas | None = field(default=None, repr=False)
     ray: Array | None = field(default=None, repr=False)
     violation: Array | None = field(default=None, repr=False)
@@ -190,19 +191,20 @@ class Segment:
                 f"the problem is {self.status} on this piece: it has no optimal value", self
             )
         data = self.problem.data(self.arithmetic)
-        smooth = product((data.P @ x[0], data.P @ x[1]), x) / 2 + product(data.c, x)
+        smooth = product(x.mapped(lambda part: data.P @ part), x) / 2 + product(data.c, x)
         k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
         a0, a1, a2 = smooth + self._penalties(x, y, basis.rows)
         return a0 + k0, a1 + k1, a2 + k2
 
-    def _penalties(self, x: Affines, y: Affines, rows: tuple[str, ...]) -> Array:
+    def _penalties(self, x: AffineArray, y: AffineArray, rows: tuple[str, ...]) -> Array:
         """Return Σ penalty · violation: a violated row's multiplier is its penalty, up to sign."""
         data = self.problem.data(self.arithmetic)
         total = self.arithmetic.array([0, 0, 0])
         for state, limit in (("below", data.row_lower), ("above", data.row_upper)):
             violated = np.array([row == state for row in rows], dtype=bool)
-            shortfall = [limit[part][violated] - data.A[violated] @ x[part] for part in (0, 1)]
-            total = total + product((y[0][violated], y[1][violated]), (shortfall[0], shortfall[1]))
+            activity = [data.A[violated] @ part for part in x]
+            shortfall = AffineArray(*(limit[part][violated] - activity[part] for part in (0, 1)))
+            total = total + product(y.take(violated), shortfall)
         return total
 
     def __repr__(self) -> str:
@@ -254,10 +256,10 @@ class Point:
         data = self.segment.problem.data(self.segment.arithmetic)
         return residuals(data, self.mu, self.x, self.y, self.z)
 
-    def _value(self, name: str, affine: Affines | None) -> Array:
+    def _value(self, name: str, affine: AffineArray | None) -> Array:
         if self.status != "optimal" or affine is None:
             raise self._no_solution(name)
-        return affine[0] + self.mu * affine[1]
+        return affine.at(self.mu)
 
     def _no_solution(self, name: str) -> NoSolutionError:
         proof = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
@@ -272,7 +274,7 @@ class Point:
         return f"Point(mu={shown(self.mu)}, {values})"
 
 
-def _entry(pair: Affines | None, part: int) -> Array | None:
+def _entry(pair: AffineArray | None, part: int) -> Array | None:
     return None if pair is None else pair[part]
 
 
@@ -281,7 +283,7 @@ def _freeze(*arrays: Array) -> None:
         array.flags.writeable = False
 
 
-def product(left: Affines, right: Affines) -> Array:
+def product(left: AffineArray, right: AffineArray) -> Array:
     """Return the three coefficients of the quadratic (l0 + mu l1)·(r0 + mu r1)."""
     return np.array([left[0] @ right[0], left[0] @ right[1] + left[1] @ right[0], left[1] @ right[1]])
 

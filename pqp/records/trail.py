@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import Array
-from pqp.model.problem import Affines, ParametricQP
+from pqp.model.problem import ParametricQP
 
 # The states of variables and rows; a code is a position in this list.
 STATES = ("between", "lower", "upper", "fixed", "zero", "off", "equal", "below", "above")
@@ -20,7 +21,7 @@ CHECKPOINT_EVERY = 64
 KEPT_SOLUTIONS = 4
 
 States: TypeAlias = npt.NDArray[np.int8]
-Solution: TypeAlias = tuple[Affines, Affines, Affines]
+Solution: TypeAlias = tuple[AffineArray, AffineArray, AffineArray]
 # Completes x, y and z from the states, the items solved for and their (constant, slope).
 Completion: TypeAlias = Callable[[States, Array, Array], Solution]
 
@@ -123,7 +124,7 @@ class Trail:
         return self.solved_items[part], self.solved_values[part]
 
     def solution(self, number: int) -> Solution:
-        """Return x, y and z on a piece, each as (constant, slope)."""
+        """Return x, y and z on a piece, each affine in mu."""
         return self._cached(number)
 
     def _completed(self, number: int) -> Solution:

@@ -18,7 +18,7 @@ from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
 from pqp.lcp.problem import ParametricLCP, Place
 from pqp.lcp.solve_lcp import run
 from pqp.linalg.field import FLOAT, Array, Field, Number, is_infinite, to_flint_matrix
-from pqp.model.problem import Affines, ParametricQP, QPData
+from pqp.model.problem import ParametricQP, QPData
 
 
 def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Array, z: Array) -> bool:
@@ -39,13 +39,13 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
 
 
 def _variable_directions(data: QPData, mu: Number, x: Array, z: Array) -> tuple[Array, Array]:
-    low, high = _at(data.lower, mu), _at(data.upper, mu)
+    low, high = data.lower.at(mu), data.upper.at(mu)
     allowed = [_hard_interval(data.field, low[j], high[j], z[j]) for j in range(len(x))]
     return _directions(data.field, x, allowed)
 
 
 def _row_directions(data: QPData, mu: Number, activity: Array, y: Array) -> tuple[Array, Array]:
-    low, high, penalty = _at(data.row_lower, mu), _at(data.row_upper, mu), _at(data.penalty, mu)
+    low, high, penalty = data.row_lower.at(mu), data.row_upper.at(mu), data.penalty.at(mu)
     allowed = [
         _soft_interval(data.field, low[i], high[i], y[i], penalty[i])
         if not is_infinite(penalty[i])
@@ -90,10 +90,6 @@ def _directions(field: Field, values: Array, allowed: list[tuple[Number, Number]
 
 def _scale(value: Number) -> float:
     return max(1.0, abs(float(value)))
-
-
-def _at(data: Affines, mu: Number) -> Array:
-    return data[0] + mu * data[1]
 
 
 def _column(signs: Array) -> Array:

@@ -4,8 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field
-from pqp.model.problem import Affines, ParametricQP
+from pqp.model.problem import ParametricQP
 from pqp.records.trail import CODES, Completion, Solution, States
 from pqp.revised.presolve import Reduction, lines, reduce_problem
 from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER
@@ -184,5 +185,5 @@ def completion(problem: ParametricQP) -> Completion:
     return Translation(reduce_problem(problem)).complete
 
 
-def _pair(block: Array) -> Affines:
-    return np.ascontiguousarray(block[:, 0]), np.ascontiguousarray(block[:, 1])
+def _pair(block: Array) -> AffineArray:
+    return AffineArray(np.ascontiguousarray(block[:, 0]), np.ascontiguousarray(block[:, 1]))

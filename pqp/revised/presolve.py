@@ -20,12 +20,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.sparse import csr_array
 
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, WELL_CONDITIONED, Array
 from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, is_sparse
 from pqp.linalg.structure import Part, factored_part, part_of, sparse_factor_part
 from pqp.model.hessian import Hessian, Matrix
-from pqp.model.problem import Affines, ParametricQP
+from pqp.model.problem import ParametricQP
 from pqp.revised.states import Limits
 
 
@@ -297,7 +298,7 @@ def _inverse(block: Array) -> Array | None:
     return np.asarray((inverse + inverse.T) / 2)
 
 
-def lines(pair: Affines) -> Array:
+def lines(pair: AffineArray) -> Array:
     """Return affine data as an array with the columns constant and slope."""
     return np.column_stack(pair).astype(float)
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from pqp.errors import NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP
+from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, exact_array, infinite, is_infinite
-from pqp.model.problem import Affines, ParametricQP, QPData
+from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Sizes
 from pqp.records.segment import Basis, Farkas, Segment, descent
 
@@ -50,7 +51,7 @@ class CompiledQP:
     lcp: ParametricLCP
     pairs: tuple[Pair, ...]
     signs: Array
-    shift: Affines
+    shift: AffineArray
 
     @property
     def field(self) -> Field:
@@ -72,8 +73,8 @@ class _Row:
 
     pair: Pair
     g: Array
-    limit: tuple[Number, Number]
-    cap: tuple[Number, Number] | None = None
+    limit: AffineNumber
+    cap: AffineNumber | None = None
 
 
 def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
@@ -108,48 +109,47 @@ def _compiled(problem: ParametricQP, data: QPData) -> CompiledQP:
     return CompiledQP(problem, lcp, pairs, signs, shift)
 
 
-def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, Affines]:
+def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, AffineArray]:
     """Return the sign of every variable and the affine point its z is measured from."""
-    has_lower, has_upper = (~infinite(limit[0]) for limit in (data.lower, data.upper))
+    has_lower, has_upper = (~infinite(limit.constant) for limit in (data.lower, data.upper))
     signs = np.where(problem.is_fixed, 0, np.where(has_lower | ~has_upper, 1, -1))
     zero = data.field.array(0)
-    shift = [
-        np.where(has_lower, data.lower[part], np.where(has_upper, data.upper[part], zero)) for part in (0, 1)
-    ]
-    return signs, (shift[0], shift[1])
+    sides = zip(data.lower, data.upper, strict=True)
+    shift = (np.where(has_lower, low, np.where(has_upper, high, zero)) for low, high in sides)
+    return signs, AffineArray(*shift)
 
 
 def _bound_rows(problem: ParametricQP, data: QPData, moving: list[int]) -> list[_Row]:
     """Return x ≤ upper as a row for every variable measured from its lower limit."""
     rows = []
     for place, j in enumerate(moving):
-        if _variable_side(problem, j) == "lower" and not is_infinite(data.upper[0][j]):
+        if _variable_side(problem, j) == "lower" and not is_infinite(data.upper.constant[j]):
             g = data.field.array(np.zeros(len(moving)))
             g[place] = data.field.number(-1)
-            limit = tuple(data.lower[part][j] - data.upper[part][j] for part in (0, 1))
-            rows.append(_Row(Pair("bound", j, "upper"), g, (limit[0], limit[1])))
+            limit = AffineNumber(*(data.lower[part][j] - data.upper[part][j] for part in (0, 1)))
+            rows.append(_Row(Pair("bound", j, "upper"), g, limit))
     return rows
 
 
-def _row_sides(problem: ParametricQP, data: QPData, signs: Array, shift: Affines) -> list[_Row]:
+def _row_sides(problem: ParametricQP, data: QPData, signs: Array, shift: AffineArray) -> list[_Row]:
     moving = signs != 0
-    at_shift = data.A @ shift[0], data.A @ shift[1]
+    at_shift = shift.mapped(lambda part: data.A @ part)
     rows = []
     for i in range(problem.m):
         for side in _sides(problem, i):
             sense = -1 if side == "upper" else 1
             given = data.row_upper if side == "upper" else data.row_lower
-            limit = tuple(sense * (given[part][i] - at_shift[part][i]) for part in (0, 1))
+            limit = AffineNumber(*(sense * (given[part][i] - at_shift[part][i]) for part in (0, 1)))
             g = sense * (data.dense_A[i] * signs)[moving]
             cap = _cap(data, i, side) if problem.is_soft[i] else None
-            rows.append(_Row(Pair("row", i, side), g, (limit[0], limit[1]), cap))
+            rows.append(_Row(Pair("row", i, side), g, limit, cap))
     return rows
 
 
-def _cap(data: QPData, i: int, side: Side) -> tuple[Number, Number]:
+def _cap(data: QPData, i: int, side: Side) -> AffineNumber:
     """Return the cap of a soft side's multiplier; an equality's runs from −penalty, a range twice as wide."""
     width = 2 if side == "equal" else 1
-    return width * data.penalty[0][i], width * data.penalty[1][i]
+    return AffineNumber(*(width * part[i] for part in data.penalty))
 
 
 def _matrix(data: QPData, signs: Array, rows: list[_Row]) -> Array:
@@ -165,7 +165,7 @@ def _matrix(data: QPData, signs: Array, rows: list[_Row]) -> Array:
     return M
 
 
-def _right_hand_side(data: QPData, signs: Array, shift: Affines, rows: list[_Row], part: int) -> Array:
+def _right_hand_side(data: QPData, signs: Array, shift: AffineArray, rows: list[_Row], part: int) -> Array:
     """Return the constant (part 0) or the slope (part 1) of q = (c', penalty, −limit)."""
     cost = ((data.c[part] + data.P @ shift[part]) * signs)[signs != 0]
     for row in rows:
@@ -211,7 +211,7 @@ def _names(problem: ParametricQP, pair: Pair) -> tuple[str, str]:
 
 
 def read_segment(
-    compiled: CompiledQP, basis: frozenset[int], z: Affines, w: Affines, ends: tuple[Number, Number]
+    compiled: CompiledQP, basis: frozenset[int], z: AffineArray, w: AffineArray, ends: tuple[Number, Number]
 ) -> Segment:
     """Return the optimal segment of a basis whose z and w are given."""
     x, y = read_x(compiled, z), _read_y(compiled, z)
@@ -228,17 +228,17 @@ def read_segment(
     )
 
 
-def read_x(compiled: CompiledQP, z: Affines) -> Affines:
+def read_x(compiled: CompiledQP, z: AffineArray) -> AffineArray:
     """Return x = shift + sign · z."""
     x = [part.copy() for part in compiled.shift]
     for place, pair in enumerate(compiled.pairs):
         if pair.kind == "variable":
             for part in (0, 1):
                 x[part][pair.index] += compiled.signs[pair.index] * z[part][place]
-    return x[0], x[1]
+    return AffineArray(*x)
 
 
-def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
+def _read_y(compiled: CompiledQP, z: AffineArray) -> AffineArray:
     """Return the multiplier of every row: lower minus upper side; a soft equality's starts at −penalty."""
     data = compiled.problem.data(compiled.field)
     y = [compiled.field.array(np.zeros(compiled.problem.m)) for _ in (0, 1)]
@@ -249,10 +249,10 @@ def _read_y(compiled: CompiledQP, z: Affines) -> Affines:
             y[part][pair.index] += -z[part][place] if pair.side == "upper" else z[part][place]
             if pair.side == "equal" and compiled.problem.is_soft[pair.index]:
                 y[part][pair.index] -= data.penalty[part][pair.index]
-    return y[0], y[1]
+    return AffineArray(*y)
 
 
-def read_sizes(compiled: CompiledQP, z_sizes: Affines) -> Sizes:
+def read_sizes(compiled: CompiledQP, z_sizes: AffineArray) -> Sizes:
     """Return the size of the terms that a float x, and y, are the sums of."""
     problem = compiled.problem
     x = [np.abs(part) for part in compiled.shift]
@@ -264,10 +264,12 @@ def read_sizes(compiled: CompiledQP, z_sizes: Affines) -> Sizes:
         sizes = {"variable": x, "row": y}.get(pair.kind, [])
         for part, size in enumerate(sizes):
             size[pair.index] += z_sizes[part][place]
-    return Sizes(x=(x[0], x[1]), y=(y[0], y[1]))
+    return Sizes(x=AffineArray(*x), y=AffineArray(*y))
 
 
-def _read_reduced_costs(compiled: CompiledQP, z: Affines, w: Affines, x: Affines, y: Affines) -> Affines:
+def _read_reduced_costs(
+    compiled: CompiledQP, z: AffineArray, w: AffineArray, x: AffineArray, y: AffineArray
+) -> AffineArray:
     """Return the multipliers of bounds: w of the variable pairs less the multiplier of a second bound.
 
     Fixed variables have no pair; theirs is Px + c − Aᵀy.
@@ -282,7 +284,7 @@ def _read_reduced_costs(compiled: CompiledQP, z: Affines, w: Affines, x: Affines
                 costs[part][pair.index] += compiled.signs[pair.index] * w[part][place]
             elif pair.kind == "bound":
                 costs[part][pair.index] -= z[part][place]
-    return costs[0], costs[1]
+    return AffineArray(*costs)
 
 
 def read_states(compiled: CompiledQP, basis: Iterable[int]) -> Basis:
@@ -352,17 +354,17 @@ class Obstruction:
     ray: Array
     violation: Array
     farkas: Farkas
-    descent: tuple[Number, Number]
-    gap: tuple[Number, Number]
+    descent: AffineNumber
+    gap: AffineNumber
 
     @property
-    def value(self) -> tuple[Number, Number]:
-        """tᵀq as (constant, slope)."""
-        return self.descent[0] - self.gap[0], self.descent[1] - self.gap[1]
+    def value(self) -> AffineNumber:
+        """tᵀq, affine in mu."""
+        return AffineNumber(*(down - up for down, up in zip(self.descent, self.gap, strict=True)))
 
     def vanishes_at(self, mu: Number) -> bool:
         """Tell whether the proof ends at mu, which is then not covered by it."""
-        return not is_infinite(mu) and self.value[0] + mu * self.value[1] == 0
+        return not is_infinite(mu) and self.value.at(mu) == 0
 
     def plus(self, other: "Obstruction", weight: Number) -> "Obstruction":
         """Return the sum of this and a positive multiple of another: proofs form a cone."""
@@ -373,8 +375,8 @@ class Obstruction:
             self.ray + weight * other.ray,
             self.violation + weight * other.violation,
             farkas,
-            (self.descent[0] + weight * other.descent[0], self.descent[1] + weight * other.descent[1]),
-            (self.gap[0] + weight * other.gap[0], self.gap[1] + weight * other.gap[1]),
+            AffineNumber(*(self.descent[part] + weight * other.descent[part] for part in (0, 1))),
+            AffineNumber(*(self.gap[part] + weight * other.gap[part] for part in (0, 1))),
         )
 
 

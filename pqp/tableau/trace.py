@@ -14,8 +14,8 @@ from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with
 from pqp.lcp.log import Pivot
 from pqp.lcp.problem import Place, spread
 from pqp.lcp.proofs import is_obstruction, is_same_mu, row_vector, unconfirmed
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import DELICATE, FLOAT, RATIONAL, Number, is_infinite, shown
-from pqp.model.problem import Affines
 from pqp.tableau.compile import CompiledQP, Obstruction, compile_problem, read_obstruction
 
 
@@ -26,9 +26,9 @@ class Piece:
     start: Number
     end: Number
     basis: frozenset[int]
-    z: Affines
-    w: Affines
-    z_sizes: Affines
+    z: AffineArray
+    w: AffineArray
+    z_sizes: AffineArray
 
 
 @dataclass(frozen=True)

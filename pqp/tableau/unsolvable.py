@@ -16,8 +16,9 @@ from pqp.errors import InternalError
 from pqp.lcp.crisscross import LEAST_INDEX
 from pqp.lcp.log import Entry
 from pqp.lcp.problem import Place
+from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite
-from pqp.model.problem import Affines, ParametricQP
+from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment, descent
 from pqp.tableau.compile import CompiledQP, Obstruction, compile_problem, read_x
 from pqp.tableau.trace import Piece, Stretch, Tracer
@@ -29,7 +30,7 @@ class _Feasible:
 
     lo: Number
     hi: Number
-    x: Affines
+    x: AffineArray
 
 
 def explain(stretches: Sequence[Stretch], problem: ParametricQP, field: Field) -> list[Segment]:
@@ -51,7 +52,7 @@ def merged(obstructions: Sequence[Obstruction]) -> Obstruction:
     if len(obstructions) == 1:
         return last
     previous = obstructions[-2]
-    slopes = previous.value[1], last.value[1]
+    slopes = previous.value.slope, last.value.slope
     if slopes[0] * slopes[1] >= 0:
         return last
     return last.plus(previous, -slopes[1] / slopes[0])
@@ -89,7 +90,7 @@ def _unbounded(
     lo, hi = pieces[0].start, pieces[-1].end
     if lo == hi and obstruction.vanishes_at(lo):
         return []  # a feasible end that belongs to the optimal neighbour
-    descent = -obstruction.descent[0], -obstruction.descent[1]
+    descent = AffineNumber(*(-part for part in obstruction.descent))
     if not _proves(descent, obstruction, lo, hi):
         raise InternalError("an obstructed stretch is feasible, but its ray does not descend")
     return [
@@ -115,21 +116,21 @@ def _chords(pieces: Sequence[Piece], exact: CompiledQP) -> list[_Feasible]:
         return [_Feasible(lo, hi, first)]
     if is_infinite(lo) and is_infinite(hi):
         middle = pieces[0].end
-        return [_Feasible(lo, middle, first), _Feasible(middle, hi, _through(middle, first, last[1]))]
+        return [_Feasible(lo, middle, first), _Feasible(middle, hi, _through(middle, first, last.slope))]
     if is_infinite(hi):
-        return [_Feasible(lo, hi, _through(lo, first, last[1]))]
+        return [_Feasible(lo, hi, _through(lo, first, last.slope))]
     if is_infinite(lo):
-        return [_Feasible(lo, hi, _through(hi, last, first[1]))]
-    rise = (last[0] + hi * last[1] - first[0] - lo * first[1]) / (hi - lo)
+        return [_Feasible(lo, hi, _through(hi, last, first.slope))]
+    rise = (last.at(hi) - first.at(lo)) / (hi - lo)
     return [_Feasible(lo, hi, _through(lo, first, rise))]
 
 
-def _through(mu: Number, x: Affines, slope: Array) -> Affines:
+def _through(mu: Number, x: AffineArray, slope: Array) -> AffineArray:
     """Return the line with the given slope that meets x at mu."""
-    return x[0] + mu * x[1] - mu * slope, slope
+    return AffineArray(x.at(mu) - mu * slope, slope)
 
 
-def _proves(value: tuple[Number, Number], obstruction: Obstruction, lo: Number, hi: Number) -> bool:
+def _proves(value: AffineNumber, obstruction: Obstruction, lo: Number, hi: Number) -> bool:
     """Tell whether an affine function is positive from lo to hi, except where the obstruction vanishes."""
     for mu, other in ((lo, hi), (hi, lo)):
         sign = Place(mu).sign_of(value)
