@@ -29,7 +29,7 @@ from pqp.model.affine import mu
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP, paper_form
 from pqp.path.path import Path
-from pqp.records.segment import Basis
+from pqp.records.states import Basis
 from pqp.solver import solve, solve_path
 
 if TYPE_CHECKING:

@@ -34,8 +34,9 @@ from pqp.linalg.field import FIELDS, Array, Field, Number
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
-from pqp.records.segment import Basis, Farkas, Segment, Status
-from pqp.records.trail import CODES, States, Trail, TrailBuilder
+from pqp.records.segment import Farkas, Segment, Status
+from pqp.records.states import WORDS_OF, Basis, Kind, State, States, codes_of
+from pqp.records.trail import Trail, TrailBuilder
 from pqp.solver import METHODS, extend
 
 LIMITS = ("row_lower", "row_upper", "lower", "upper")
@@ -46,10 +47,6 @@ SEGMENT_KEYS: dict[Status, tuple[str, ...]] = {
     "unbounded": ("ray", "violation", "x0", "x1"),
 }
 COMPACT_KEYS = ("changes", "moving")
-KNOWN_STATES = {
-    "variables": ("between", "lower", "upper", "fixed", "zero"),
-    "rows": ("off", "lower", "upper", "equal", "below", "above"),
-}
 
 
 def read_segments(
@@ -118,12 +115,12 @@ def _read_trail(
 
 def _read_codes(keys: Mapping[str, Any], problem: ParametricQP, prefix: str) -> States:
     words = [word for kind in KINDS for word in _read_states(keys[kind], prefix + kind, kind, problem)]
-    return np.array([CODES[word] for word in words], dtype=np.int8)
+    return codes_of(words)
 
 
-def _read_states(value: Any, place: str, kind: str, problem: ParametricQP) -> tuple[str, ...]:
+def _read_states(value: Any, place: str, kind: Kind, problem: ParametricQP) -> tuple[str, ...]:
     states = enumerate(read_list(value, place, _count(problem, kind)))
-    return tuple(read_word(state, f"{place}[{i}]", KNOWN_STATES[kind]) for i, state in states)
+    return tuple(read_word(state, f"{place}[{i}]", WORDS_OF[kind]) for i, state in states)
 
 
 def _count(problem: ParametricQP, kind: str) -> int:
@@ -133,7 +130,8 @@ def _count(problem: ParametricQP, kind: str) -> int:
 def _changed(states: States, changes: Any, problem: ParametricQP, place: str) -> States:
     """Return the states after changes such as {"variables": {"3": "upper"}, "rows": {}}."""
     parts, result = read_object(changes, place, required=(), optional=KINDS), states.copy()
-    for kind, entries in parts.items():
+    for kind in [kind for kind in KINDS if kind in parts]:
+        entries = parts[kind]
         if not isinstance(entries, dict):
             raise FileFormatError(f"{place}.{kind} must be an object {{...}}, got {shown(entries)}")
         for label, state in entries.items():
@@ -142,8 +140,8 @@ def _changed(states: States, changes: Any, problem: ParametricQP, place: str) ->
                 raise FileFormatError(
                     f"{place}.{kind}: {shown(label)} must be an index below {_count(problem, kind)}"
                 )
-            code = CODES[read_word(state, f"{place}.{kind}.{label}", KNOWN_STATES[kind])]
-            result[item + (problem.n if kind == "rows" else 0)] = code
+            word = read_word(state, f"{place}.{kind}.{label}", WORDS_OF[kind])
+            result[item + (problem.n if kind == "rows" else 0)] = State[word.upper()]
     return result
 
 

@@ -17,7 +17,8 @@ from pqp.limits import Limits, Progress, Watch
 from pqp.linalg.field import FIELDS, RATIONAL, Arithmetic, Field, Number, as_numbers, is_infinite, shown
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
-from pqp.records.segment import Basis, Point, Segment
+from pqp.records.segment import Point, Segment
+from pqp.records.states import Basis
 from pqp.revised.runner import RevisedRunner
 from pqp.tableau.runner import TableauRunner
 from pqp.tableau.unsolvable import Run, in_order, ordered

@@ -19,7 +19,7 @@ from pqp.model.affine import Affine
 from pqp.model.hessian import Gram, Hessian, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
-from pqp.records.trail import CODES, STATES, States
+from pqp.records.states import WORDS, Kind, States, codes_of, words_of
 
 if TYPE_CHECKING:
     from pqp.path.path import Path
@@ -30,8 +30,8 @@ Document = dict[str, Any]
 ARRAYS = ("x0", "x1", "y0", "y1", "z0", "z1")
 # What compact segments state, packed end to end with the lengths beside it: changes of states of both kinds
 # of items, and what moves, each item with its constant and slope.
-KINDS = ("variables", "rows")
-MOVING = {"variables": ("x0", "x1"), "rows": ("y0", "y1")}
+KINDS: tuple[Kind, ...] = ("variables", "rows")
+MOVING: dict[Kind, tuple[str, str]] = {"variables": ("x0", "x1"), "rows": ("y0", "y1")}
 
 
 def pack(document: Document) -> tuple[Document, Document]:
@@ -56,10 +56,9 @@ def _header(segment: Document) -> Document:
 
 def _packed_changes(segments: list[Document], kind: str) -> Document:
     parts = [segment["changes"].get(kind, {}) for segment in segments]
-    states = [CODES[state] for part in parts for state in part.values()]
     return {
         f"changes_{kind}": np.array([int(item) for part in parts for item in part], dtype=np.int32),
-        f"changes_{kind}_states": np.array(states, dtype=np.int8),
+        f"changes_{kind}_states": codes_of(state for part in parts for state in part.values()),
         f"changes_{kind}_lengths": np.array([len(part) for part in parts], dtype=np.int32),
     }
 
@@ -94,13 +93,13 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
 
 def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind: str) -> None:
     codes = blocks[f"changes_{kind}_states"]
-    if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(STATES))).all():
+    if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(WORDS))).all():
         raise FileFormatError(f"the block changes_{kind}_states must hold codes of states")
     items = _parts(blocks, f"changes_{kind}", f"changes_{kind}_lengths", len(segments))
     states = _parts(blocks, f"changes_{kind}_states", f"changes_{kind}_lengths", len(segments))
     for segment, part, new in zip(segments, items, states, strict=True):
         pairs = zip(part.tolist(), new.tolist(), strict=True)
-        segment["changes"][kind] = {str(item): STATES[code] for item, code in pairs}
+        segment["changes"][kind] = {str(item): WORDS[code] for item, code in pairs}
 
 
 def _unpack_moving(segments: list[Document], blocks: Mapping[str, Array], kind: str) -> None:
@@ -238,8 +237,8 @@ def _first_states(path: "Path") -> Document:
     if all(segment.trail is None for segment in path.segments):
         return {}
     first = next(segment for segment in path.segments if segment.status == "optimal")
-    words, n = [STATES[code] for code in _codes(first)], path.problem.n
-    return {"states": {"variables": words[:n], "rows": words[n:]}}
+    words, n = words_of(_codes(first).tolist()), path.problem.n
+    return {"states": {"variables": list(words[:n]), "rows": list(words[n:])}}
 
 
 def _encode_segments(segments: Sequence[Segment]) -> Sequence[Document]:
@@ -290,7 +289,7 @@ def _encode_compact(segment: Segment, before: Segment | None) -> Document:
     is_row = items >= n
     changes: Document = {"variables": {}, "rows": {}}
     for item, code in sorted(zip(*_changes(segment, before), strict=True)):
-        changes["rows" if item >= n else "variables"][str(item - n if item >= n else item)] = STATES[code]
+        changes["rows" if item >= n else "variables"][str(item - n if item >= n else item)] = WORDS[code]
     x, y = values[~is_row].T.tolist(), values[is_row].T.tolist()
     moving = {"variables": items[~is_row].tolist(), "x0": x[0], "x1": x[1]}
     moving |= {"rows": (items[is_row] - n).tolist(), "y0": y[0], "y1": y[1]}
@@ -320,5 +319,4 @@ def _codes(segment: Segment) -> States:
     if segment.trail is not None:
         return segment.trail.states(segment.number)
     assert segment.basis is not None
-    words = (*segment.basis.variables, *segment.basis.rows)
-    return np.array([CODES[word] for word in words], dtype=np.int8)
+    return segment.basis.codes()

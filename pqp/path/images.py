@@ -19,14 +19,15 @@ from pqp.linalg.field import FLOAT, Array, float_array
 from pqp.linalg.matrices import MatrixData, as_matrix
 from pqp.linalg.structure import compiled
 from pqp.records.segment import Segment
-from pqp.records.trail import CODES, STATES, Trail
+from pqp.records.states import ACTIVE_ROWS, State
+from pqp.records.trail import Trail
 
 # What there are images of: x, one entry a variable, or y, one entry a row.
 Part = Literal["x", "y"]
 # What is kept of held items is summed up anew after so many pieces, so that round-off does not pile up.
 SUM_ANEW_EVERY = 256
 # The states in which an item must have been solved for, if the trail is to tell its x, or its y.
-OPEN: dict[Part, tuple[str, ...]] = {"x": ("between",), "y": ("lower", "upper", "equal")}
+OPEN: dict[Part, tuple[State, ...]] = {"x": (State.BETWEEN,), "y": ACTIVE_ROWS}
 
 
 class Asked(NamedTuple):
@@ -119,12 +120,12 @@ def _fill(segments: Sequence[Segment], B: MatrixData, part: Part, lines: Array) 
 def _asked(trail: Trail, part: Part) -> Asked:
     """Return the items of a trail there are images of: variables at their limits, or rows at their caps."""
     data, n, m = trail.problem.data(FLOAT), trail.problem.n, trail.problem.m
-    held = np.zeros((len(CODES), n if part == "x" else m, 2))
+    held = np.zeros((len(State), n if part == "x" else m, 2))
     cap = np.stack(data.penalty)
-    limits = {"lower": data.lower, "upper": data.upper, "fixed": data.lower}
-    for name, limit in (limits if part == "x" else {"below": cap, "above": -cap}).items():
-        held[CODES[name]] = np.where(np.isfinite(limit[0]), limit, 0.0).T
-    return Asked(0 if part == "x" else n, held, np.isin(STATES, OPEN[part]))
+    limits = {State.LOWER: data.lower, State.UPPER: data.upper, State.FIXED: data.lower}
+    for state, limit in (limits if part == "x" else {State.BELOW: cap, State.ABOVE: -cap}).items():
+        held[state] = np.where(np.isfinite(limit[0]), limit, 0.0).T
+    return Asked(0 if part == "x" else n, held, np.isin(list(State), OPEN[part]))
 
 
 def _fill_run(trail: Trail, first: int, B: Any, asked: Asked, lines: Array) -> Array:

@@ -10,7 +10,8 @@ import numpy as np
 
 from pqp.linalg.field import Array, float_number
 from pqp.records.segment import Segment
-from pqp.records.trail import CODES, STATES, Trail
+from pqp.records.states import WORDS
+from pqp.records.trail import Trail
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def tally(segments: Sequence[Segment]) -> "pd.DataFrame":
     shared = {segment.trail for segment in optimal}
     trails = {trail: _of_trail(trail) for trail in shared if trail is not None}
     table = [trails[s.trail][s.number] if s.trail is not None else _of_piece(s) for s in optimal]
-    names = [*STATES, *(f"rows {state}" for state in STATES)]
+    names = [*WORDS, *(f"rows {word}" for word in WORDS)]
     frame = pd.DataFrame(np.array(table, dtype=np.int64).reshape(-1, len(names)), columns=names)
     frame.insert(0, "lo", [float_number(segment.lo) for segment in optimal])
     frame.insert(1, "hi", [float_number(segment.hi) for segment in optimal])
@@ -56,13 +57,13 @@ def _of_piece(segment: Segment) -> list[int]:
     """Count the states of one piece."""
     basis = segment.basis
     assert basis is not None
-    return [items.count(state) for items in (basis.variables, basis.rows) for state in STATES]
+    return [items.count(word) for items in (basis.variables, basis.rows) for word in WORDS]
 
 
 def _of_trail(trail: Trail) -> Array:
     """Count the states on all pieces of a trail, by what changes from piece to piece."""
-    states, n, kinds = trail.states(0), trail.problem.n, 2 * len(CODES)
-    side = np.repeat([0, len(CODES)], [n, len(states) - n])
+    states, n, kinds = trail.states(0), trail.problem.n, 2 * len(WORDS)
+    side = np.repeat([0, len(WORDS)], [n, len(states) - n])
     counts = np.bincount(side + states, minlength=kinds)
     result = np.empty((len(trail), kinds), dtype=np.int64)
     result[0] = counts

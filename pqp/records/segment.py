@@ -11,24 +11,12 @@ from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
 from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Residuals, residuals
-from pqp.records.trail import STATES, Trail
+from pqp.records.states import Basis
+from pqp.records.trail import Trail
 from pqp.records.uniqueness import is_unique
 
 Status = Literal["optimal", "infeasible", "unbounded"]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Basis:
-    """One state a variable and one a row: what determines the solution on a piece.
-
-    Variables are "between" their limits, at "lower", "upper", "fixed", or "zero" (free and
-    determined by nothing). Rows are "off", at "lower", "upper", "equal", or, if soft and violated,
-    "below" or "above".
-    """
-
-    variables: tuple[str, ...]
-    rows: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +75,7 @@ class _Part(Generic[T]):
 def _read(trail: Trail, number: int, name: str) -> Any:
     if name != "basis":
         return trail.solution(number)["xyz".index(name)]
-    states = [STATES[code] for code in trail.states(number)]
-    return Basis(tuple(states[: trail.problem.n]), tuple(states[trail.problem.n :]))
+    return Basis.from_codes(trail.states(number), trail.problem.n)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,21 +6,17 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import Array
 from pqp.model.problem import ParametricQP
+from pqp.records.states import States
 
-# The states of variables and rows; a code is a position in this list.
-STATES = ("between", "lower", "upper", "fixed", "zero", "off", "equal", "below", "above")
-CODES = {state: code for code, state in enumerate(STATES)}
 # The states of all items are kept once every so many pieces: between them, changes are replayed.
 CHECKPOINT_EVERY = 64
 # Solutions kept complete, so that x0, x1 and y0 of one piece and of its neighbour cost one completion each.
 KEPT_SOLUTIONS = 4
 
-States: TypeAlias = npt.NDArray[np.int8]
 Solution: TypeAlias = tuple[AffineArray, AffineArray, AffineArray]
 # Completes x, y and z from the states, the items solved for and their (constant, slope).
 Completion: TypeAlias = Callable[[States, Array, Array], Solution]

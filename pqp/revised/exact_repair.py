@@ -43,8 +43,7 @@ from pqp.linalg.matrices import MatrixData, exact_matrix
 from pqp.model.affine import Affine
 from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
-from pqp.records.segment import Basis
-from pqp.records.trail import CODES, STATES, States
+from pqp.records.states import Basis, States
 from pqp.revised.basis import Walk
 from pqp.revised.passes import Leg, glue
 from pqp.revised.postsolve import Translation
@@ -102,7 +101,7 @@ class Rescuer:
         if states is None:
             return tracer.first()
         try:
-            return tracer.first(basis_of(self.compiled, basis_from(self.problem, states)))
+            return tracer.first(basis_of(self.compiled, Basis.from_codes(states, self.problem.n)))
         except InternalError:
             return tracer.first()
 
@@ -112,18 +111,7 @@ class Rescuer:
         assert segment.x is not None
         assert segment.y is not None
         x, y = (np.column_stack([float_array(part) for part in pair]) for pair in (segment.x, segment.y))
-        return ExactPiece(piece.start, piece.end, codes_of(segment.basis), x, y)
-
-
-def basis_from(problem: ParametricQP, states: States) -> Basis:
-    """Return states given as codes by their names."""
-    names = [STATES[code] for code in states]
-    return Basis(tuple(names[: problem.n]), tuple(names[problem.n :]))
-
-
-def codes_of(basis: Basis) -> States:
-    """Return states given by their names as codes."""
-    return np.array([CODES[state] for state in (*basis.variables, *basis.rows)], dtype=np.int8)
+        return ExactPiece(piece.start, piece.end, segment.basis.codes(), x, y)
 
 
 @dataclass(frozen=True, eq=False)

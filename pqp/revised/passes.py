@@ -18,7 +18,8 @@ from pqp.lcp.log import Crossing, Pivot
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, shown
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
-from pqp.records.trail import States, Trail
+from pqp.records.states import States
+from pqp.records.trail import Trail
 from pqp.revised.basis import Walk
 from pqp.revised.crossing_bounds import Widths, find_widths
 from pqp.revised.postsolve import Translation

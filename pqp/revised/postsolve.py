@@ -7,21 +7,22 @@ import numpy as np
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field
 from pqp.model.problem import ParametricQP
-from pqp.records.trail import CODES, Completion, Solution, States
+from pqp.records.states import ACTIVE_ROWS, State, States, codes_of
+from pqp.records.trail import Completion, Solution
 from pqp.revised.presolve import Reduction, lines, reduce_problem
 from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER
 
 # Steps as states of a variable and of a row, in the order BETWEEN, LOWER, UPPER, EQUAL, BELOW, ABOVE.
-VARIABLE = np.array([CODES[s] for s in ("between", "lower", "upper", "fixed", "between", "between")], np.int8)
-ROW = np.array([CODES[s] for s in ("off", "lower", "upper", "equal", "below", "above")], np.int8)
+VARIABLE = codes_of(("between", "lower", "upper", "fixed", "between", "between"))
+ROW = codes_of(("off", "lower", "upper", "equal", "below", "above"))
 # The same staircase walked through a negative entry.
 TURNED = np.array([BETWEEN, UPPER, LOWER, EQUAL, ABOVE, BELOW], np.int8)
 BACK = {
-    **{CODES[s]: k for k, s in enumerate(("between", "lower", "upper", "fixed"))},
-    CODES["zero"]: EQUAL,
-    **{CODES[s]: k for k, s in enumerate(("off", "lower", "upper", "equal", "below", "above"))},
+    **{code: step for step, code in enumerate(VARIABLE[:BELOW].tolist())},
+    State.ZERO: EQUAL,
+    **{code: step for step, code in enumerate(ROW.tolist())},
 }
-STEPS = np.array([BACK[code] for code in range(len(CODES))], np.int8)
+STEPS = np.array([BACK[state] for state in State], np.int8)
 
 
 class Translation:
@@ -64,21 +65,21 @@ class Translation:
         """The state that every step of every item is shown as."""
         variables, rows = self.reduction.variables, self.reduction.rows
         plain = np.repeat(VARIABLE[:, None], len(variables), axis=1)
-        plain[EQUAL, ~self.reduction.problem.is_fixed[variables]] = CODES["zero"]
+        plain[EQUAL, ~self.reduction.problem.is_fixed[variables]] = State.ZERO
         by_row = np.where(self.is_turned[variables], ROW[TURNED][:, None], ROW[:, None])
         left = np.where(self.row_of[variables] >= 0, by_row, plain)
         right = np.repeat(ROW[:, None], len(rows), axis=1)
         softened = self.slack_of[rows] >= 0
-        right[BELOW, softened], right[ABOVE, softened] = CODES["lower"], CODES["upper"]
+        right[BELOW, softened], right[ABOVE, softened] = State.LOWER, State.UPPER
         return np.concatenate([left, right], axis=1).astype(np.int8)
 
     @cached_property
     def resting(self) -> States:
         """States of the problem in which everything outside the reduction is right and stays so."""
         problem = self.reduction.problem
-        states = np.full(problem.n + problem.m, CODES["between"], dtype=np.int8)
-        states[problem.n :] = CODES["off"]
-        states[self.reduction.slacks.variables] = CODES["lower"]
+        states = np.full(problem.n + problem.m, State.BETWEEN, dtype=np.int8)
+        states[problem.n :] = State.OFF
+        states[self.reduction.slacks.variables] = State.LOWER
         return states
 
     def states(self, items: Array, steps: Array) -> tuple[Array, Array]:
@@ -90,7 +91,7 @@ class Translation:
         if not np.any(second >= 0):
             return shown, codes
         violated = (steps == BELOW) | (steps == ABOVE)
-        slack = np.where(violated, CODES["between"], CODES["lower"])
+        slack = np.where(violated, State.BETWEEN, State.LOWER)
         pairs = np.column_stack([shown, second]).ravel(), np.column_stack([codes, slack]).ravel()
         kept = pairs[0] >= 0
         return pairs[0][kept], pairs[1][kept].astype(np.int8)
@@ -110,7 +111,7 @@ class Translation:
         turned = np.where(self.is_turned[variables], TURNED[seen], seen)
         row_steps = STEPS[states[n + rows]].copy()
         slack = self.slack_of[rows]
-        violated = (slack >= 0) & (states[np.maximum(slack, 0)] == CODES["between"])
+        violated = (slack >= 0) & (states[np.maximum(slack, 0)] == State.BETWEEN)
         row_steps[violated] = np.where(row_steps[violated] == LOWER, BELOW, ABOVE)
         steps = np.concatenate([turned, row_steps]).astype(np.int8)
         pointless = self.reduction.limits.is_free & (steps != EQUAL)
@@ -128,7 +129,7 @@ class Translation:
         self._fill_merged(x, y, states)
         self._fill_slacks(x, states)
         z = data.P @ x + lines(data.c) - data.A.T @ y
-        z[states[: self.n] == CODES["between"]] = 0.0
+        z[states[: self.n] == State.BETWEEN] = 0.0
         return _pair(x), _pair(y), _pair(z)
 
     def known_x(self, states: States, field: Field) -> Array:
@@ -136,14 +137,17 @@ class Translation:
         data, own = self.reduction.problem.data(field), states[: self.n]
         x = field.array(np.zeros((self.n, 2)))
         for limit, held in (
-            (data.upper, own == CODES["upper"]),
-            (data.lower, (own == CODES["lower"]) | (own == CODES["fixed"])),
+            (data.upper, own == State.UPPER),
+            (data.lower, (own == State.LOWER) | (own == State.FIXED)),
         ):
             x[held] = np.column_stack(limit)[held]
         merged, entries = self.reduction.merged, field.array(self.reduction.merged.entries)
         rows = states[self.n + merged.rows]
-        for limit, codes in ((data.row_upper, ("upper",)), (data.row_lower, ("lower", "equal"))):
-            held = np.isin(rows, [CODES[code] for code in codes])
+        for limit, codes in (
+            (data.row_upper, [State.UPPER]),
+            (data.row_lower, [State.LOWER, State.EQUAL]),
+        ):
+            held = np.isin(rows, codes)
             x[merged.variables[held]] = np.column_stack(limit)[merged.rows[held]] / entries[held, None]
         return x
 
@@ -152,9 +156,9 @@ class Translation:
         problem, slacks = self.reduction.problem, self.reduction.slacks
         data, own = problem.data(field), states[self.n :]
         y = field.array(np.zeros((problem.m, 2)))
-        for sense, code in ((1, "below"), (-1, "above")):
-            y[own == CODES[code]] = sense * np.column_stack(data.penalty)[own == CODES[code]]
-        violated = states[slacks.variables] == CODES["between"]
+        for sense, state in ((1, State.BELOW), (-1, State.ABOVE)):
+            y[own == state] = sense * np.column_stack(data.penalty)[own == state]
+        violated = states[slacks.variables] == State.BETWEEN
         chosen, entries = slacks.variables[violated], field.array(slacks.entries[violated])
         y[slacks.rows[violated]] = np.column_stack(data.c)[chosen] / entries[:, None]
         return y
@@ -162,7 +166,7 @@ class Translation:
     def _fill_merged(self, x: Array, y: Array, states: States) -> None:
         """Set the multipliers of held rows that are limits of a variable: they balance its gradient."""
         merged, data = self.reduction.merged, self.reduction.problem.data(FLOAT)
-        held = np.isin(states[self.n + merged.rows], [CODES[code] for code in ("lower", "upper", "equal")])
+        held = np.isin(states[self.n + merged.rows], ACTIVE_ROWS)
         if np.any(held):
             gradient = data.P @ x + lines(data.c) - data.A.T @ y
             y[merged.rows[held]] = gradient[merged.variables[held]] / merged.entries[held, None]
@@ -170,7 +174,7 @@ class Translation:
     def _fill_slacks(self, x: Array, states: States) -> None:
         """Set the slacks of violated rows to what the rows lack."""
         slacks, data = self.reduction.slacks, self.reduction.problem.data(FLOAT)
-        violated = states[slacks.variables] == CODES["between"]
+        violated = states[slacks.variables] == State.BETWEEN
         if not np.any(violated):
             return
         rows = slacks.rows[violated]

@@ -16,10 +16,8 @@ from pqp.linalg.matrices import exact_matrix
 from pqp.model.hessian import Gram, Hessian, Matrix
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Farkas, descent
-from pqp.records.trail import CODES, States
+from pqp.records.states import ACTIVE_ROWS, State, States
 from pqp.tableau.compile import Obstruction
-
-HELD_ROWS = [CODES[state] for state in ("lower", "upper", "equal")]
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,8 @@ class Move:
 
 def obstruction_of(problem: ParametricQP, states: States, move: Move) -> Obstruction:
     """Return the exact obstruction that a move which nothing blocks amounts to."""
-    free = np.flatnonzero(states[: problem.n] == CODES["between"])
-    held = np.flatnonzero(np.isin(states[problem.n :], HELD_ROWS))
+    free = np.flatnonzero(states[: problem.n] == State.BETWEEN)
+    held = np.flatnonzero(np.isin(states[problem.n :], ACTIVE_ROWS))
     dx, dy = exact_array(np.zeros(problem.n)), exact_array(np.zeros(problem.m))
     solved = _solve(_matrix(problem, free, held), _right_hand_side(problem, free, held, move))
     dx[free], dy[held] = solved[: len(free)], solved[len(free) :]

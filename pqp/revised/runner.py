@@ -17,10 +17,10 @@ from pqp.lcp.log import Crossing, Pivot
 from pqp.limits import Limits, Watch
 from pqp.linalg.field import FLOAT, KKT_RESIDUAL, RATIONAL, Array, Number, is_infinite, shown
 from pqp.model.problem import ParametricQP
-from pqp.records.segment import Basis, Segment
-from pqp.records.trail import States
+from pqp.records.segment import Segment
+from pqp.records.states import Basis, States
 from pqp.revised.basis import Walk
-from pqp.revised.exact_repair import Repair, Rescuer, changes_between, codes_of
+from pqp.revised.exact_repair import Repair, Rescuer, changes_between
 from pqp.revised.passes import Event, Journey, Leg, ascending, glue, segments_of
 from pqp.revised.postsolve import Translation
 from pqp.revised.start import all_limits_meet, is_crowded, is_obvious
@@ -123,7 +123,7 @@ class RevisedRunner:
         known = start is not None and not is_infinite(begin)
         origin = begin if known else self._origin(begin, stop)
         if origin != begin or known:
-            states = codes_of(start) if known and start is not None else None
+            states = start.codes() if known and start is not None else None
             self._both_ways(ways, ends, origin, states, watch, part)
             return
         if is_crowded(self.journey.scene, float(begin)) and self._is_valid(self._inside(*ends)):
@@ -243,7 +243,7 @@ class RevisedRunner:
 
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
-        setting, steps = self.journey.scene.setting, self.journey.translation.steps(codes_of(start))
+        setting, steps = self.journey.scene.setting, self.journey.translation.steps(start.codes())
         line = point_on(Walk(setting, steps, float(mu)), float(mu))
         if not misses(Leg(steps, (line,)), setting)[0] <= KKT_RESIDUAL:
             raise ProblemError(

@@ -19,7 +19,8 @@ from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, exact_array, infinite, is_infinite
 from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Sizes
-from pqp.records.segment import Basis, Farkas, Segment, descent
+from pqp.records.segment import Farkas, Segment, descent
+from pqp.records.states import Basis
 
 Side = Literal["lower", "upper", "equal"]
 

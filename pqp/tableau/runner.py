@@ -12,7 +12,8 @@ from pqp.limits import Watch
 from pqp.linalg.field import FLOAT, KKT_RESIDUAL, RATIONAL, Field, Number, is_infinite
 from pqp.model.problem import ParametricQP
 from pqp.records.residuals import relative_residual
-from pqp.records.segment import Basis, Segment
+from pqp.records.segment import Segment
+from pqp.records.states import Basis
 from pqp.tableau.compile import basis_of, compile_problem, read_segment, read_sizes
 from pqp.tableau.trace import Event, Piece, Stretch, Tracer
 from pqp.tableau.unsolvable import Run, ordered

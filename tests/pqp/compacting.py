@@ -7,35 +7,32 @@ import numpy as np
 import pqp
 from pqp.linalg.field import FLOAT
 from pqp.records.segment import Segment
-from pqp.records.trail import CODES, Completion, TrailBuilder
+from pqp.records.states import State
+from pqp.records.trail import Completion, TrailBuilder
 
 
 def completion(problem: pqp.ParametricQP) -> Completion:
     """A completion for trails that state every x that is "between" and every y of a held row."""
     data, n, m = problem.data(FLOAT), problem.n, problem.m
+    held = ((State.LOWER, data.lower), (State.UPPER, data.upper), (State.FIXED, data.lower))
 
     def complete(states, unknowns, values):
         table = np.zeros((n + m, 2))
         for part in (0, 1):
-            for state, limit in (("lower", data.lower), ("upper", data.upper), ("fixed", data.lower)):
-                places = np.flatnonzero(states[:n] == CODES[state])
+            for state, limit in held:
+                places = np.flatnonzero(states[:n] == state)
                 table[places, part] = limit[part][places]
-            for state, sign in (("below", 1), ("above", -1)):
-                places = np.flatnonzero(states[n:] == CODES[state])
+            for state, sign in ((State.BELOW, 1), (State.ABOVE, -1)):
+                places = np.flatnonzero(states[n:] == state)
                 table[n + places, part] = sign * data.penalty[part][places]
         table[unknowns] = values
         x, y = (tuple(part.T.copy()) for part in (table[:n], table[n:]))
         z = [data.P @ x[k] + data.c[k] - data.A.T @ y[k] for k in (0, 1)]
         for part in z:
-            part[states[:n] == CODES["between"]] = 0
+            part[states[:n] == State.BETWEEN] = 0
         return x, y, (z[0], z[1])
 
     return complete
-
-
-def codes(segment) -> np.ndarray:
-    words = (*segment.basis.variables, *segment.basis.rows)
-    return np.array([CODES[word] for word in words], dtype=np.int8)
 
 
 def unknowns(segment) -> tuple[np.ndarray, np.ndarray]:
@@ -50,10 +47,10 @@ def compacted(path: pqp.Path, backwards: bool = False) -> pqp.Path:
     """The same float path with its optimal segments on one trail, in the order of a trace to either side."""
     optimal = [segment for segment in path.segments if segment.status == "optimal"]
     order = optimal[::-1] if backwards else optimal
-    builder = TrailBuilder(path.problem, codes(order[0]), completion(path.problem))
-    before, numbers = codes(order[0]), {}
+    builder = TrailBuilder(path.problem, order[0].basis.codes(), completion(path.problem))
+    before, numbers = order[0].basis.codes(), {}
     for segment in order:
-        now = codes(segment)
+        now = segment.basis.codes()
         changed = np.flatnonzero(now != before)
         numbers[id(segment)] = builder.add(changed, now[changed], *unknowns(segment))
         before = now

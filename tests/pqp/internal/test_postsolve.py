@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp import mu
-from pqp.records.trail import CODES, STATES
+from pqp.records.states import words_of
 from pqp.revised.postsolve import Translation
 from pqp.revised.presolve import reduce_problem
 from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER
@@ -29,7 +29,7 @@ def steps_of(limits):
 
 def shown(problem, states):
     """States by name, of variables and of rows."""
-    names = [STATES[code] for code in states]
+    names = list(words_of(states))
     return names[: problem.n], names[problem.n :]
 
 
@@ -46,8 +46,7 @@ def test_states_of_exact_pieces_survive_the_way_to_steps_and_back(instance):
     problem, interval = instance
     translation = translation_of(problem)
     for segment in optimal(traced(problem, interval)):
-        names = (*segment.basis.variables, *segment.basis.rows)
-        states = np.array([CODES[name] for name in names], dtype=np.int8)
+        states = segment.basis.codes()
         again = translation.all_states(translation.steps(states))
         kept = np.setdiff1d(np.arange(len(states)), idle_rows(translation))
         assert again[kept].tolist() == states[kept].tolist()

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, diags_array
 import pqp
 from pqp import mu
 from pqp.linalg.field import RATIONAL
-from pqp.records.trail import CODES
+from pqp.records.states import ACTIVE_ROWS, State
 from pqp.revised.postsolve import Translation
 from pqp.revised.presolve import reduce_problem
 from tests.comparison import inside, optimal, traced
@@ -128,11 +128,6 @@ def solution_of(segment):
     ]
 
 
-def codes_of(segment):
-    states = (*segment.basis.variables, *segment.basis.rows)
-    return np.array([CODES[state] for state in states], dtype=np.int8)
-
-
 @for_all(instance=instances())
 def test_exact_solutions_satisfy_the_reduced_conditions(instance):
     """g = M v + q holds between kept x, z and y, A x, for G and r of what was eliminated."""
@@ -162,11 +157,11 @@ def test_solution_is_completed_from_its_states_and_unknowns(instance):
     problem, interval = instance
     translation = Translation(reduce_problem(problem))
     for segment in optimal(traced(problem, interval)):
-        states, (x, y, z) = codes_of(segment), solution_of(segment)
+        states, (x, y, z) = segment.basis.codes(), solution_of(segment)
         everything = np.concatenate([x, y])
         own, rows = states[: problem.n], states[problem.n :]
-        held = np.isin(rows, [CODES[code] for code in ("lower", "upper", "equal")])
-        unknown = np.concatenate([own == CODES["between"], held])
+        held = np.isin(rows, ACTIVE_ROWS)
+        unknown = np.concatenate([own == State.BETWEEN, held])
         items = translation.items[unknown[translation.items]]
         found = translation.complete(states, items, everything[items])
         mu = float(inside(segment))

@@ -11,7 +11,7 @@ import pqp
 from pqp import mu
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import RATIONAL, exact_array
-from pqp.records.trail import CODES
+from pqp.records.states import codes_of
 from pqp.revised.passes import Journey
 from pqp.revised.rays import Move, as_obstruction, exact_block, is_proof, obstruction_of
 from pqp.revised.start import Blocked, find_start
@@ -22,7 +22,7 @@ MUS = st.sampled_from((0, 1, -1, 2))
 
 
 def codes(*names):
-    return np.array([CODES[name] for name in names], dtype=np.int8)
+    return codes_of(names)
 
 
 def proof_at(problem, at):

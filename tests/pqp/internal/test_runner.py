@@ -11,7 +11,7 @@ import pqp
 from pqp import mu
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path.path import Path
-from pqp.records.segment import Basis
+from pqp.records.states import Basis
 from pqp.revised import exact_repair as repair
 from pqp.revised import exact_repair as rescue
 from pqp.revised import runner as revised_runs

@@ -9,7 +9,8 @@ from hypothesis import given
 import pqp
 from pqp.path.path import tally
 from pqp.records.segment import Segment
-from pqp.records.trail import STATES, Trail
+from pqp.records.states import WORDS
+from pqp.records.trail import Trail
 from tests.pqp.compacting import compacted
 from tests.pqp.test_images import ranking_path
 from tests.strategies import instances
@@ -23,7 +24,7 @@ def assert_counted(path):
     for row, segment in zip(table.to_dict("records"), optimal, strict=True):
         assert (row.pop("lo"), row.pop("hi")) == (float(segment.lo), float(segment.hi))
         variables, rows = Counter(segment.basis.variables), Counter(segment.basis.rows)
-        assert row == {s: variables[s] for s in STATES} | {f"rows {s}": rows[s] for s in STATES}
+        assert row == {s: variables[s] for s in WORDS} | {f"rows {s}": rows[s] for s in WORDS}
 
 
 @pytest.mark.parametrize("arithmetic", ["float", "exact"])

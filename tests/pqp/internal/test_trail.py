@@ -16,8 +16,8 @@ from pqp.certificate import check
 from pqp.errors import CertificateError, FileFormatError
 from pqp.files import load_document, load_path
 from pqp.io.document import path_document, write_document
-from pqp.records.segment import Basis
-from pqp.records.trail import CODES, STATES, TrailBuilder
+from pqp.records.states import Basis, State
+from pqp.records.trail import TrailBuilder
 from tests.pqp import compacting
 from tests.pqp.compacting import compacted
 from tests.pqp.test_certificate import DROP, change
@@ -63,16 +63,16 @@ def dense(request) -> pqp.Path:
 
 class TestTrail:
     def builder(self, items: int = 6) -> TrailBuilder:
-        return TrailBuilder(choice(items, 2), np.full(items, CODES["off"]), lambda *_: None)
+        return TrailBuilder(choice(items, 2), np.full(items, State.OFF), lambda *_: None)
 
     def test_states_are_those_after_all_changes_up_to_the_piece(self):
         generator = np.random.default_rng(0)
         builder, expected = self.builder(), []
-        states = np.full(6, CODES["off"], dtype=np.int8)
+        states = np.full(6, State.OFF, dtype=np.int8)
         for _ in range(200):
             changed = generator.permutation(6)[: generator.integers(0, 3)]
             states = states.copy()
-            states[changed] = generator.integers(0, len(STATES), len(changed))
+            states[changed] = generator.integers(0, len(State), len(changed))
             builder.add(changed, states[changed], np.zeros(0), np.zeros((0, 2)))
             expected.append(states)
         trail = builder.trail()
@@ -82,7 +82,7 @@ class TestTrail:
     def test_unknowns_are_what_was_added(self):
         builder = self.builder()
         builder.add([], [], [1, 4], [[1, 2], [3, 4]])
-        builder.add([0], [CODES["upper"]], [2], [[5, 6]])
+        builder.add([0], [State.UPPER], [2], [[5, 6]])
         items, values = builder.trail().unknowns(1)
         assert (items.tolist(), values.tolist()) == ([2], [[5, 6]])
 
