@@ -54,7 +54,7 @@ def _header(segment: Document) -> Document:
     return kept | ({"changes": {}} if "changes" in segment else {})
 
 
-def _packed_changes(segments: list[Document], kind: str) -> Document:
+def _packed_changes(segments: list[Document], kind: Kind) -> Document:
     parts = [segment["changes"].get(kind, {}) for segment in segments]
     return {
         f"changes_{kind}": np.array([int(item) for part in parts for item in part], dtype=np.int32),
@@ -63,7 +63,7 @@ def _packed_changes(segments: list[Document], kind: str) -> Document:
     }
 
 
-def _packed_moving(segments: list[Document], kind: str) -> Document:
+def _packed_moving(segments: list[Document], kind: Kind) -> Document:
     blocks: Document = {}
     for name, dtype in ((kind, np.int32), *((name, np.float64) for name in MOVING[kind])):
         parts = [np.asarray(segment["moving"][name], dtype=dtype) for segment in segments]
@@ -91,7 +91,7 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
         _unpack_moving(compact, blocks, kind)
 
 
-def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind: str) -> None:
+def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind: Kind) -> None:
     codes = blocks[f"changes_{kind}_states"]
     if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(WORDS))).all():
         raise FileFormatError(f"the block changes_{kind}_states must hold codes of states")
@@ -102,7 +102,7 @@ def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind:
         segment["changes"][kind] = {str(item): WORDS[code] for item, code in pairs}
 
 
-def _unpack_moving(segments: list[Document], blocks: Mapping[str, Array], kind: str) -> None:
+def _unpack_moving(segments: list[Document], blocks: Mapping[str, Array], kind: Kind) -> None:
     for name in (kind, *MOVING[kind]):
         parts = _parts(blocks, f"moving_{name}", f"moving_{kind}_lengths", len(segments))
         for segment, part in zip(segments, parts, strict=True):

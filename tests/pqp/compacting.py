@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 import pqp
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT
 from pqp.records.segment import Segment
 from pqp.records.states import State
@@ -26,11 +27,11 @@ def completion(problem: pqp.ParametricQP) -> Completion:
                 places = np.flatnonzero(states[n:] == state)
                 table[n + places, part] = sign * data.penalty[part][places]
         table[unknowns] = values
-        x, y = (tuple(part.T.copy()) for part in (table[:n], table[n:]))
+        x, y = (AffineArray(*part.T.copy()) for part in (table[:n], table[n:]))
         z = [data.P @ x[k] + data.c[k] - data.A.T @ y[k] for k in (0, 1)]
         for part in z:
             part[states[:n] == State.BETWEEN] = 0
-        return x, y, (z[0], z[1])
+        return x, y, AffineArray(*z)
 
     return complete
 
