@@ -17,8 +17,9 @@ from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP, Place, Scaling, scaled_rows, scaling_of
 from pqp.linalg.affine import AffineArray, AffineNumber
-from pqp.linalg.field import NOISE, RATIONAL, REBUILD_EVERY, Array, Number
+from pqp.linalg.field import RATIONAL, Array, Number
 from pqp.linalg.table import FloatTable, Table, Weights, build_table, float_table
+from pqp.linalg.tolerances import INVERSE_NOISE, REBUILD_EVERY
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class Dictionary:
             return None
         inside = np.array([i in self.basis for i in range(self.size)], dtype=bool)
         inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
-        inverse += NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
+        inverse += INVERSE_NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
         parts = [np.abs(q / self.scaling.w) for q in (self.lcp.q0, self.lcp.q1)]
         return AffineArray(*(inverse @ part + np.where(inside, 0.0, part) for part in parts))
 

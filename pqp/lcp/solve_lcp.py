@@ -12,17 +12,8 @@ from pqp.lcp.dictionary import Dictionary, first_dictionary
 from pqp.lcp.log import Pivot, PivotLog
 from pqp.lcp.problem import ParametricLCP, Place, spread, unnamed_lcp
 from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
-from pqp.linalg.field import (
-    DELICATE,
-    FIELDS,
-    FLOAT,
-    RATIONAL,
-    Arithmetic,
-    Array,
-    as_numbers,
-    entry_name,
-    infinite,
-)
+from pqp.linalg.field import FIELDS, FLOAT, RATIONAL, Arithmetic, Array, as_numbers, entry_name, infinite
+from pqp.linalg.tolerances import WIDE_RANGE
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +88,7 @@ def _lcp(M: Array, q: Array, field: Any) -> ParametricLCP:
 
 
 def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPAnswer:
-    is_delicate = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > DELICATE
+    is_delicate = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > WIDE_RANGE
     if is_delicate and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
         raise _trouble(dictionary, "the solution is not confirmed in exact arithmetic")
     z = dictionary.z()[0]

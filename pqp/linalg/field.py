@@ -13,73 +13,16 @@ import numpy.typing as npt
 from flint import arb, fmpq, fmpq_mat
 
 from pqp.errors import ProblemError
+from pqp.linalg.tolerances import ZERO
 
 Number: TypeAlias = int | float | Fraction
 Array: TypeAlias = npt.NDArray[Any]
 Arithmetic: TypeAlias = Literal["float", "exact"]
 
-# A float64 entry of an equilibrated dictionary below this is zero: round-off after the 50 pivots between
-# two rebuilds was measured at 5e-12, and true values of scaled data are rarely below 1e-7.
-ZERO = 1e-9
-# A float inverse has up to this much, times ZERO, of its row's largest entry where it should have 0.
-NOISE = 1e-5
-# Scaled data that differ by more than this leave the sign of a small float open, since it may be all
-# round-off of a large one: every piece is then confirmed in exact arithmetic.
-DELICATE = 1e8
-# Rationals of more bits are shown as decimals: a message should fit on a screen.
-LONGEST_SHOWN = 64
 # Integers up to this size are float64 numbers.
 EXACT_INTEGERS = 2.0**53
-# Float dictionaries are rebuilt from the data after this many pivots.
-REBUILD_EVERY = 50
-# The revised engine: items closer to an end than this, beside the numbers the gap is made of, are tied.
-# Round-off between two rebuilds stays below 1e-11; breakpoints of real data are rarely closer than that.
-TIE = 1e-11
-# What one product adds to that in round-off, beside the largest number that goes into it.
-ROUNDING = 1e-13
-# What iterative refinement may leave over, beside the largest number of its kind.
-REFINED = 1e-12
-# Columns that miss the span of others by less than this part of the largest entry are in it.
-SPANNED = 1e-12
-# What many groups share may outweigh what is their own by this factor at the most: so much, times the number
-# of groups, a solution through blocks loses in digits before it is refined.
-OUTWEIGHED = 1e3
-# A slope below this, beside the largest slope, is round-off.
-FLAT = 1e-11
-# A pivot below this part of the terms it is the difference of (or of its column) is not used to update an
-# inverse: at 1e-9 a rank-deficient dictionary was ruined after 2 000 pivots, at 1e-6 it kept 4e-9.
-TRUSTED_PIVOT = 1e-6
-# Steps of v since the last fresh start that were larger than this, beside v itself, have cost g digits.
-TURBULENT = 1e3
-# An inverse, in scaled units, with larger entries loses more digits than a solution can spare.
-ILL_CONDITIONED = 1e5
-# A basis whose inverse has larger entries, beside those of its matrix, is singular in float64: no digit of
-# what is solved with it can be trusted.
-HOPELESS = 1e14
-# What moves less than this along a ray, beside what moves most, does not block it: it would be round-off.
-PIVOT_ON_RAY = 1e-9
-# Below this part of its terms a pivot is zero: the item depends linearly on the basis.
-SINGULAR = 1e-11
-# A deformation that ends this close to its goal, which it measures from 0 to 1, has reached it.
-ARRIVED = 1e-11
-# A line of the revised engine is repaired in exact arithmetic if it misses the optimality conditions by more,
-# beside the numbers it is made of.
-ACCURATE = 1e-9
-# A block is not inverted ahead of the trace if a pivot of it is below this part of its diagonal entry.
-WELL_CONDITIONED = 1e-8
-# If a basis turns out singular after all, pivots are taken for zero up to a level this much higher, twice.
-MORE_CAREFUL = 1e2
-# What a freshly solved basis may leave over, beside the size of its solution.
-RESIDUAL_GROWTH = 1e-8
-# A float64 matrix is accepted as convex if no eigenvalue is below minus this times the largest one: a
-# rounded Gram matrix of deficient rank has eigenvalues down to about -1e-15 times the largest.
-CONVEX_SLACK = 1e-10
-# A sum of float64 numbers is positive beyond doubt if it exceeds this times the sum of their sizes.
-CLEARLY_POSITIVE = 1e-12
-# A float piece is handed out only if its KKT residual, relative to the data it is made of, is below this.
-KKT_RESIDUAL = 1e-7
-# Two solutions of a float path are the same point if they differ by less than this, relative to their size.
-SAME_POINT = 1e-7
+# Rationals of more bits are shown as decimals: a message should fit on a screen.
+LONGEST_SHOWN = 64
 
 
 @dataclass(frozen=True)

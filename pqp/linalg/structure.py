@@ -26,8 +26,9 @@ from numba import njit
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from pqp.linalg.field import OUTWEIGHED, SPANNED, Array
+from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, diagonal_block, is_sparse
+from pqp.linalg.tolerances import SHARED_EXCESS, SPANNED
 
 # Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy; no C calls it.
 KEPT: dict[str, Any] = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -314,7 +315,7 @@ def _is_spanned(left: Array, shared: int, group: Array, added: Array) -> bool:
         W = np.linalg.pinv(own, rcond=SPANNED) @ U
         missed, size = (np.abs(part).max(axis=(1, 2), initial=0.0) for part in (own @ W - U, U))
         norms = np.linalg.norm(W, 2, axis=(1, 2)) if W.size else np.zeros(1)
-        if np.any(missed > SPANNED * size) or np.any(norms**2 > OUTWEIGHED):
+        if np.any(missed > SPANNED * size) or np.any(norms**2 > SHARED_EXCESS):
             return False
     return True
 

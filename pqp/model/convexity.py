@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.linalg import splu, spsolve_triangular
 
 from pqp.errors import NotConvexError, ProblemError
-from pqp.linalg.field import CONVEX_SLACK, EXACT_INTEGERS, Array, float_array, shown
+from pqp.linalg.field import EXACT_INTEGERS, Array, float_array, shown
 from pqp.linalg.matrices import (
     MatrixData,
     as_matrix,
@@ -26,6 +26,7 @@ from pqp.linalg.matrices import (
     is_sparse,
 )
 from pqp.linalg.table import ExactTable, exact_table
+from pqp.linalg.tolerances import CONVEX_SLACK
 
 # Sparse matrices of more rows are decided by a sparse factorisation: dense eigenvalues take seconds here.
 LARGEST_DENSE = 2000

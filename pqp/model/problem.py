@@ -13,18 +13,9 @@ import numpy as np
 
 from pqp.errors import ProblemError
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import (
-    CLEARLY_POSITIVE,
-    FLOAT,
-    RATIONAL,
-    Array,
-    Field,
-    Number,
-    as_numbers,
-    infinite,
-    is_infinite,
-)
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers, infinite, is_infinite
 from pqp.linalg.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, float_matrix, is_sparse
+from pqp.linalg.tolerances import CLEARLY_POSITIVE
 from pqp.model.affine import Affine, affine_vector, as_affine
 from pqp.model.hessian import HessianProduct, Matrix, as_hessian
 

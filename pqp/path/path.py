@@ -26,7 +26,8 @@ from pqp.certificate import Certificate, check
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.io.document import path_document, write_document
 from pqp.lcp.log import PivotLog
-from pqp.linalg.field import SAME_POINT, Field, Number, as_numbers, infinite, is_infinite, shown
+from pqp.linalg.field import Field, Number, as_numbers, infinite, is_infinite, shown
+from pqp.linalg.tolerances import SAME_POINT
 from pqp.model.problem import ParametricQP
 from pqp.path import queries
 from pqp.path.images import Images, images_of

@@ -19,21 +19,21 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.errors import NumericalTroubleError
-from pqp.linalg.field import (
-    HOPELESS,
-    MORE_CAREFUL,
+from pqp.linalg.field import Array
+from pqp.linalg.kernels import add_products, column_of, system_product
+from pqp.linalg.structure import NO_PART, Form, compiled, compiled_inside, frozen, is_thin
+from pqp.linalg.system import System
+from pqp.linalg.tolerances import (
+    COARSENING,
     REBUILD_EVERY,
     REFINED,
     RESIDUAL_GROWTH,
     ROUNDING,
     SINGULAR,
+    SINGULAR_BASIS,
     TIE,
     TRUSTED_PIVOT,
-    Array,
 )
-from pqp.linalg.kernels import add_products, column_of, system_product
-from pqp.linalg.structure import NO_PART, Form, compiled, compiled_inside, frozen, is_thin
-from pqp.linalg.system import System
 from pqp.revised.block_inverse import blocks_of, top_of
 from pqp.revised.inverse import Core, Inverse, solve
 from pqp.revised.ratio_test import Lines, advance, terms_of
@@ -467,7 +467,7 @@ class Walk:
             block = self.symmetric_block(R)
             self.inverse.rebuild(R, block)
             size = _size(block)
-        if not size * self.inverse.top() <= HOPELESS:
+        if not size * self.inverse.top() <= SINGULAR_BASIS:
             raise self._singular()
 
     def _singular(self) -> NumericalTroubleError:
@@ -480,7 +480,7 @@ class Walk:
     def go_back(self, states: Array, v: Array) -> None:
         """Return to a basis that was left for one that float64 cannot carry, and be more careful there."""
         self.states[:], self.v[:] = states, v
-        self.singular *= MORE_CAREFUL
+        self.singular *= COARSENING
         self._look_up()
         self.refresh()
 

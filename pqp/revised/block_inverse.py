@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.linalg.field import TRUSTED_PIVOT, Array
+from pqp.linalg.field import Array
 from pqp.linalg.structure import (
     GROUPED,
     NO_INDICES,
@@ -24,6 +24,7 @@ from pqp.linalg.structure import (
     frozen,
     groups_by_size,
 )
+from pqp.linalg.tolerances import TRUSTED_PIVOT
 
 
 class Blocks(NamedTuple):

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqp.linalg.field import RATIONAL, ZERO, Array, Number, exact_array, float_array, infinite, is_infinite
+from pqp.linalg.field import RATIONAL, Array, Number, exact_array, float_array, infinite, is_infinite
+from pqp.linalg.tolerances import ZERO
 from pqp.model.affine import Affine
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Farkas, descent

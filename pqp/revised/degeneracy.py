@@ -20,8 +20,9 @@ from pqp.lcp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary
 from pqp.lcp.log import Pivot
 from pqp.lcp.problem import ParametricLCP, Place, unnamed_lcp
-from pqp.linalg.field import FLOAT, MORE_CAREFUL, ROUNDING, ZERO, Array, Field
+from pqp.linalg.field import FLOAT, Array, Field
 from pqp.linalg.kernels import system_product
+from pqp.linalg.tolerances import COARSENING, COARSEST_ZERO, ROUNDING, ZERO
 from pqp.revised.basis import Walk
 
 
@@ -123,9 +124,6 @@ JOIN_AT_ONCE = 4
 # few others join: where many do, as over kernels singular in float64, one look at all of them costs less.
 # Large are ties whose columns have more than `MANY` numbers on R, a small R counting as `SMALL`.
 MANY, SMALL, JOINS = 2**14, 64, 4
-# A local dictionary with signs that no positive semidefinite matrix has is full of round-off, and is read
-# more coarsely then, up to this: what counts as zero is raised by `MORE_CAREFUL` each time.
-COARSEST = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +272,13 @@ def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[li
     if len(chosen) == 1:
         return (chosen, None) if local.Lambda[chosen[0], chosen[0]] > 0 else ([], chosen[0])
     zero = local.zero
-    while zero <= COARSEST:
+    while zero <= COARSEST_ZERO:
         part = local.part(chosen, replace(FLOAT, zero=zero))
         outcome = yield from criss_cross(first_dictionary(part), Place(0), LEAST_INDEX)
         if isinstance(outcome, Solved | Infeasible):
             crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
             return crossed, chosen[outcome.row] if isinstance(outcome, Infeasible) else None
-        zero *= MORE_CAREFUL
+        zero *= COARSENING
     raise NumericalTroubleError(
         f'round-off leaves a tie of {len(local.slopes)} items undecided; use arithmetic="exact"'
     )

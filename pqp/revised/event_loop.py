@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.linalg.field import FLAT, ROUNDING, TIE, TRUSTED_PIVOT, TURBULENT, Array
+from pqp.linalg.field import Array
 from pqp.linalg.kernels import column_of
 from pqp.linalg.structure import Form, compiled, compiled_inside
+from pqp.linalg.tolerances import FLAT, LARGE_STEPS, ROUNDING, TIE, TRUSTED_PIVOT
 from pqp.revised.basis import (
     BLOCKING,
     CHANGES,
@@ -92,7 +93,7 @@ def run(form: Form, tables: Tables, track: Track, course: Course, records: Recor
     counts, numbers, place = track.counts, track.numbers, track.core.place
     while True:
         mu, top = numbers[MU], top_slope(track, course.speed)
-        if numbers[TURBULENCE] > TURBULENT * (1.0 + top) or is_due(track):
+        if numbers[TURBULENCE] > LARGE_STEPS * (1.0 + top) or is_due(track):
             return STALE
         distance, which = first_end(track.lines, place, mu, course.direction, FLAT * top)
         is_last = not distance < abs(course.stop - mu) - TIE * course.reach

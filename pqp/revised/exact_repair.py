@@ -28,18 +28,9 @@ import numpy as np
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.crisscross import LEAST_INDEX
 from pqp.lcp.dictionary import Dictionary
-from pqp.linalg.field import (
-    ACCURATE,
-    KKT_RESIDUAL,
-    RATIONAL,
-    SAME_POINT,
-    TIE,
-    Array,
-    Number,
-    exact_product,
-    float_array,
-)
+from pqp.linalg.field import RATIONAL, Array, Number, exact_product, float_array
 from pqp.linalg.matrices import MatrixData, exact_matrix
+from pqp.linalg.tolerances import ACCURATE, KKT_RESIDUAL, NEAR_LIMIT, SAME_POINT, TIE
 from pqp.model.affine import Affine
 from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
@@ -209,8 +200,6 @@ def _affine(lines: Array) -> Affine:
     return Affine(lines[:, 0], lines[:, 1])
 
 
-# Items this close to an end, beside the largest number of a basis, are in an excerpt from the beginning.
-NEAR = 1e-6
 # An excerpt to which items were added this often is no excerpt any more.
 ROUNDS = 20
 # More lines than this that only exact arithmetic can mend are a sign of data float64 cannot carry.
@@ -261,7 +250,7 @@ class Repair:
         """Tell which items are solved for, or close to an end, at mu."""
         walk = Walk(self.scene.setting, steps, mu)
         gaps = walk.gaps()[:, :, 0].min(axis=0)
-        return np.asarray(self.scene.setting.is_unknown(steps) | (gaps <= NEAR * _size(walk)))
+        return np.asarray(self.scene.setting.is_unknown(steps) | (gaps <= NEAR_LIMIT * _size(walk)))
 
     def _overlooked(self, line: Line, moving: Array) -> Array:
         """Tell which items outside an excerpt are beyond an end somewhere on a line."""

@@ -21,10 +21,11 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.sparse import csr_array
 
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import FLOAT, WELL_CONDITIONED, Array
+from pqp.linalg.field import FLOAT, Array
 from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, is_sparse
 from pqp.linalg.structure import Part, factored_part, part_of, sparse_factor_part
+from pqp.linalg.tolerances import WELL_CONDITIONED
 from pqp.model.hessian import Hessian, Matrix
 from pqp.model.problem import ParametricQP
 from pqp.revised.states import Limits

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.linalg.field import TIE, Array
+from pqp.linalg.field import Array
 from pqp.linalg.structure import compiled, compiled_in_any_order, compiled_inside
+from pqp.linalg.tolerances import TIE, TINY
 
 # Items asked about together: many enough to pay, few enough to look at one by one where the answer is yes.
 STRETCH = 128
@@ -121,7 +122,7 @@ def first_row(is_row: Array) -> int:
 @compiled_in_any_order
 def top_of(values: Array) -> float:
     """Return the size of the largest of some numbers."""
-    top = 1e-300
+    top = TINY
     for value in values:
         top = max(top, abs(value))
     return top

@@ -15,7 +15,8 @@ from joblib import Parallel, delayed
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.lcp.log import Crossing, Pivot
 from pqp.limits import Limits, Watch
-from pqp.linalg.field import FLOAT, KKT_RESIDUAL, RATIONAL, Array, Number, is_infinite, shown
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, is_infinite, shown
+from pqp.linalg.tolerances import KKT_RESIDUAL, NEAR_GOAL, SPURIOUS_BREAKPOINT
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
 from pqp.records.states import Basis, States
@@ -77,10 +78,6 @@ class Way:
 CROWD = 4
 # How far inside it is, beside the length of the interval: the first place from which a trace can begin.
 CLOSE = (1e-3, 1e-5, 1e-1)
-# A way that ends this close to its goal, beside its length, may have arrived.
-SHORT = 1e-4
-# A breakpoint this close to where all limits meet, beside the length of the way there, may be round-off.
-CLOSEST = 1e-8
 # How far out an obvious solution is looked for where an interval has no end.
 POWERS = range(0, 7, 2)
 
@@ -186,10 +183,10 @@ class RevisedRunner:
         mu = float(ends[1])
         if not way.lines or way.lines[-1].end != mu or not all_limits_meet(self.journey.scene, mu):
             return
-        if not self._has_arrived(way, ends, CLOSEST):
+        if not self._has_arrived(way, ends, SPURIOUS_BREAKPOINT):
             way.lines[-1] = self.repair.solved_at(way.steps(), way.lines[-1], mu)
 
-    def _has_arrived(self, way: Way, ends: tuple[Number, Number], close: float = SHORT) -> bool:
+    def _has_arrived(self, way: Way, ends: tuple[Number, Number], close: float = NEAR_GOAL) -> bool:
         """Tell whether a way ends so close to its goal that its last line of any length can be carried on.
 
         Where all limits meet, all items tie before; what is optimal at both ends of a line is so between.

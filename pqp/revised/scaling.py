@@ -7,11 +7,12 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from pqp.errors import NumericalTroubleError
-from pqp.linalg.field import DELICATE, FLOAT, Array
+from pqp.linalg.field import FLOAT, Array
 from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import MatrixData, is_sparse
 from pqp.linalg.structure import Part, restricted
 from pqp.linalg.system import Mixed, Operator, Pure, Scaled, System
+from pqp.linalg.tolerances import WIDE_RANGE
 from pqp.model.hessian import Hessian
 from pqp.revised.basis import Setting
 from pqp.revised.presolve import Reduction
@@ -73,7 +74,7 @@ class Scene:
         parts = [self.q, self.limits.lower, self.limits.upper, self.limits.cap, self._entries()]
         sizes = np.abs(np.concatenate([part.ravel() for part in parts]))
         sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-        return bool(sizes.size) and bool(sizes.max() > DELICATE * sizes.min())
+        return bool(sizes.size) and bool(sizes.max() > WIDE_RANGE * sizes.min())
 
     def _entries(self) -> Array:
         """Return the scaled entries of M; of a large one those that couple variables and rows."""

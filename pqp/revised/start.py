@@ -25,10 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.linalg.field import ARRIVED, REFINED, TIE, TRUSTED_PIVOT, Array
+from pqp.linalg.field import Array
 from pqp.linalg.kernels import add_product
 from pqp.linalg.structure import Form, compiled, compiled_inside, frozen
 from pqp.linalg.system import System
+from pqp.linalg.tolerances import GOAL_REACHED, REFINED, SMALL_PULL, TIE, TRUSTED_PIVOT
 from pqp.revised.basis import HI, LO, Setting, Walk
 from pqp.revised.inverse import Core, Inverse, enter, solve
 from pqp.revised.scaling import Scene
@@ -106,8 +107,6 @@ def is_crowded(scene: Scene, mu: float) -> bool:
 
 # Moves at most, for each item: most items move once or twice, and what is left is a matter of few events.
 MOVES = 4
-# A descent has arrived if no item pulls more than this part of what the first one did.
-CALM = 1e-4
 
 
 class Box(NamedTuple):
@@ -187,7 +186,7 @@ def _descend(form: Form, box: Box, v: Array, g: Array, most: int) -> None:
         j, gain, pull = _best_partner(box, v, g, i, column)
         pull = max(pull, pull_alone)
         first = pull if count == 0 else first
-        if pull <= CALM * first:
+        if pull <= SMALL_PULL * first:
             return
         if gain_alone > gain:
             value = v[alone] - g[alone] / box.curvature[alone]
@@ -324,7 +323,7 @@ def find_start(scene: Scene, mu: float) -> Array | Blocked:
     homotopy, relaxed = opening.homotopy(walk)
     walk = Walk(homotopy, relaxed)
     for step in Tracer(walk, 1, tells_lines=False).trace(0.0, 1.0):
-        if isinstance(step, DeadEnd) and step.mu < 1.0 - ARRIVED:
+        if isinstance(step, DeadEnd) and step.mu < 1.0 - GOAL_REACHED:
             return Blocked(opening.restored(walk), step)
     return opening.restored(walk)
 

@@ -15,7 +15,8 @@ import numpy as np
 from pqp.errors import NumericalTroubleError
 from pqp.lcp.log import Crossing, Pivot
 from pqp.lcp.problem import Place
-from pqp.linalg.field import FLAT, MORE_CAREFUL, PIVOT_ON_RAY, SINGULAR, TIE, ZERO, Array
+from pqp.linalg.field import Array
+from pqp.linalg.tolerances import COARSENING, FLAT, PIVOT_ON_RAY, SINGULAR, TIE, ZERO
 from pqp.revised.basis import BLOCKING, HI, LO, MOVED, PIVOTS, Walk, beyond, top_slope
 from pqp.revised.degeneracy import Responses, Tie, Verdict, settle
 from pqp.revised.event_loop import (
@@ -246,7 +247,7 @@ class Tracer:
         try:
             self._cross(crossed)
         except NumericalTroubleError:
-            if walk.singular > SINGULAR * MORE_CAREFUL**2:
+            if walk.singular > SINGULAR * COARSENING**2:
                 raise
             walk.go_back(states, v)
             return False

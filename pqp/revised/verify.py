@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.linalg.field import ACCURATE, ROUNDING, Array
+from pqp.linalg.field import Array
 from pqp.linalg.kernels import (
     add_product,
     add_row,
@@ -37,15 +37,12 @@ from pqp.linalg.structure import (
     compiled_inside,
     thin_part,
 )
+from pqp.linalg.tolerances import ACCURATE, ROUNDING, SHARE_OF_LARGEST
 from pqp.revised.basis import Setting, Tables
 from pqp.revised.passes import Leg
 from pqp.revised.ratio_test import first_row, top_of
 from pqp.revised.states import PINNED
 from pqp.revised.trace import NO_CHANGES, Line
-
-# A number is judged beside itself and what it is measured against, and beside this share of the largest one
-# that goes into it: the rest is round-off of sums, which a small number cannot help.
-SHARE = 1e-1
 
 
 class Packed(NamedTuple):
@@ -220,7 +217,7 @@ def miss_beside(miss: float, limit: float, value: float, height: float) -> float
     """Return a miss beside the numbers involved; what is no number misses everything."""
     if miss <= 0.0:
         return 0.0
-    share = miss / (abs(value) + limit + SHARE * height)
+    share = miss / (abs(value) + limit + SHARE_OF_LARGEST * height)
     return share if share == share else np.inf
 
 

@@ -9,7 +9,8 @@ from pqp.errors import NumericalTroubleError
 from pqp.lcp.crisscross import Rule
 from pqp.lcp.log import Pivot
 from pqp.limits import Watch
-from pqp.linalg.field import FLOAT, KKT_RESIDUAL, RATIONAL, Field, Number, is_infinite
+from pqp.linalg.field import FLOAT, RATIONAL, Field, Number, is_infinite
+from pqp.linalg.tolerances import KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
 from pqp.records.residuals import relative_residual
 from pqp.records.segment import Segment

@@ -15,7 +15,8 @@ from pqp.lcp.log import Pivot
 from pqp.lcp.problem import Place, spread
 from pqp.lcp.proofs import is_obstruction, is_same_mu, row_vector, unconfirmed
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import DELICATE, FLOAT, RATIONAL, Number, is_infinite, shown
+from pqp.linalg.field import FLOAT, RATIONAL, Number, is_infinite, shown
+from pqp.linalg.tolerances import WIDE_RANGE
 from pqp.tableau.compile import CompiledQP, Obstruction, compile_problem, read_obstruction
 
 
@@ -135,7 +136,7 @@ class Tracer:
     @cached_property
     def _is_delicate(self) -> bool:
         """Whether float arithmetic alone cannot be trusted with the signs of these data."""
-        return spread(self.compiled.lcp) > DELICATE
+        return spread(self.compiled.lcp) > WIDE_RANGE
 
     def _trouble(self, what: str, mu: Number) -> PQPError:
         """Return the error for something that only round-off explains, or a bug if nothing was rounded."""

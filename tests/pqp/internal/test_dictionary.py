@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.lcp.problem import ParametricLCP, Place, unnamed_lcp
-from pqp.linalg.field import FIELDS, REBUILD_EVERY, exact_array
+from pqp.linalg.field import FIELDS, exact_array
+from pqp.linalg.tolerances import REBUILD_EVERY
 
 # The same examples in every run, few enough for a slow machine.
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 
 import pqp
 from pqp.errors import NumericalTroubleError
-from pqp.linalg.field import ACCURATE
+from pqp.linalg.tolerances import ACCURATE
 from pqp.revised import exact_repair as rescue
 from pqp.revised.basis import Walk
 from pqp.revised.exact_repair import Repair, Rescuer, joined, take_excerpt

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from pqp.linalg.field import OUTWEIGHED
 from pqp.linalg.structure import (
     GROUPED,
     SPARSE_FACTORED,
@@ -15,6 +14,7 @@ from pqp.linalg.structure import (
     groups_by_size,
     sparse_factor_part,
 )
+from pqp.linalg.tolerances import SHARED_EXCESS
 from tests.walking import FEW, SEEDS, pool
 
 NO_DIAGONAL = np.empty(0)
@@ -62,7 +62,7 @@ def test_rows_about_what_is_shared_alone_are_not_solved_through_blocks():
 
 @pytest.mark.parametrize(("ratio", "is_grouped"), [(0.9, True), (1.1, False)])
 def test_what_is_shared_may_outweigh_what_is_a_groups_own_by_so_much_and_no_more(ratio, is_grouped):
-    share = np.sqrt(ratio * OUTWEIGHED)
+    share = np.sqrt(ratio * SHARED_EXCESS)
     assert (pool(random_rows(1), OWNERS, share=share).part.kind == GROUPED) is is_grouped
 
 

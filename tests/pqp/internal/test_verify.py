@@ -7,8 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import pqp
-from pqp.linalg.field import ACCURATE, FLOAT
+from pqp.linalg.field import FLOAT
 from pqp.linalg.structure import FACTORED, PAIRED
+from pqp.linalg.tolerances import ACCURATE
 from pqp.revised.exact_repair import Repair, Rescuer
 from pqp.revised.passes import Journey, ascending
 from pqp.revised.trace import Line

@@ -1,0 +1,93 @@
+"""Every tolerance of the library: a name, a value and its reason, grouped by who uses it.
+
+Exact arithmetic uses none of them. All are relative, to what the comment says. `pqp.certificate`, which
+shares nothing with the engines, has its own.
+"""
+
+# ---- The tableau engine and the criss-cross method ----
+
+# A float64 entry of a scaled dictionary below this is zero: rounding error after the 50 pivots between
+# two rebuilds was measured at 5e-12, and true values of scaled data are rarely below 1e-7.
+ZERO = 1e-9
+# Float dictionaries, and inverses of the revised engine, are rebuilt from the data after this many pivots.
+REBUILD_EVERY = 50
+# Where a float inverse should have a zero it has up to this much, times ZERO, of its row's largest entry.
+INVERSE_NOISE = 1e-5
+# Scaled data whose sizes differ by more than this factor leave the sign of a small float open, since it may
+# be all rounding error of a large one: every piece is then confirmed in exact arithmetic.
+WIDE_RANGE = 1e8
+
+# ---- The revised engine: ratio test and ties ----
+
+# Items closer to an end than this, relative to the numbers the gap is the difference of, are tied. Rounding
+# error between two rebuilds stays below 1e-11; breakpoints of real data are rarely closer than that.
+TIE = 1e-11
+# What one product adds to that in rounding error, relative to the largest number that goes into it.
+ROUNDING = 1e-13
+# A slope below this, relative to the largest slope, is rounding error.
+FLAT = 1e-11
+# What moves less than this along a ray, relative to what moves most, does not block it: it would be rounding
+# error.
+PIVOT_ON_RAY = 1e-9
+# A local dictionary with signs that no positive semidefinite matrix has is full of rounding error. It is read
+# again with a coarser zero, raised by the factor COARSENING each time, up to this.
+COARSEST_ZERO = 1e-5
+# If a basis turns out singular after all, pivots are taken for zero up to a level this much higher, twice.
+COARSENING = 1e2
+# The size of an array of zeros, so that it can be divided by.
+TINY = 1e-300
+
+# ---- The revised engine: factorisation of the basis ----
+
+# A pivot below this part of the terms it is the difference of (or of its column) is not used to update an
+# inverse: at 1e-9 a rank-deficient dictionary was ruined after 2 000 pivots, at 1e-6 it kept 4e-9.
+TRUSTED_PIVOT = 1e-6
+# Below this part of its terms a pivot is zero: the item depends linearly on the basis.
+SINGULAR = 1e-11
+# A basis whose inverse has larger entries, relative to those of its matrix, is singular in float64: no digit
+# of what is solved with it can be trusted.
+SINGULAR_BASIS = 1e14
+# What iterative refinement may leave as residual, relative to the largest number of its kind.
+REFINED = 1e-12
+# What a freshly solved basis may leave as residual, relative to the size of its solution.
+RESIDUAL_GROWTH = 1e-8
+# If v has moved by more than this since the last fresh start, relative to v itself, g has lost digits.
+LARGE_STEPS = 1e3
+# A block is not inverted ahead of the trace if a pivot of it is below this part of its diagonal entry.
+WELL_CONDITIONED = 1e-8
+# Columns that miss the span of others by less than this part of the largest entry are in it.
+SPANNED = 1e-12
+# The part of P that many groups share may exceed the part that is their own by this factor at most: a
+# solution through blocks loses that much precision, times the number of groups, before it is refined.
+SHARED_EXCESS = 1e3
+
+# ---- The revised engine: start, end and repair of a trace ----
+
+# A homotopy that ends this close to its goal, on its scale from 0 to 1, has reached it.
+GOAL_REACHED = 1e-11
+# A descent has converged if no item pulls more than this part of what the first one did.
+SMALL_PULL = 1e-4
+# A pass that ends this close to its goal, relative to its length, may have reached it.
+NEAR_GOAL = 1e-4
+# A breakpoint this close to where all limits meet, relative to the way there, may be rounding error.
+SPURIOUS_BREAKPOINT = 1e-8
+# Items this close to an end, relative to the largest number of a basis, are in an excerpt from the beginning.
+NEAR_LIMIT = 1e-6
+
+# ---- Checks of what is handed out ----
+
+# A line of the revised engine is repaired in exact arithmetic if it misses the optimality conditions by more,
+# relative to the numbers it is made of.
+ACCURATE = 1e-9
+# A number is judged relative to itself and its limit, and to this share of the largest number that goes into
+# it: below that share it consists of the rounding errors of sums, which a small number cannot avoid.
+SHARE_OF_LARGEST = 1e-1
+# A float piece is handed out only if its KKT residual, relative to the data it is made of, is below this.
+KKT_RESIDUAL = 1e-7
+# Two solutions of a float path are the same point if they differ by less than this, relative to their size.
+SAME_POINT = 1e-7
+# A float64 matrix is accepted as convex if no eigenvalue is below minus this times the largest one: a
+# rounded Gram matrix of deficient rank has eigenvalues down to about -1e-15 times the largest.
+CONVEX_SLACK = 1e-10
+# A sum of float64 numbers is positive beyond doubt if it exceeds this times the sum of their sizes.
+CLEARLY_POSITIVE = 1e-12
