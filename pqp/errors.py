@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-# What a message may refer to; everything else in braces is left as it is.
-_PLACEHOLDER = re.compile(r"\{(argument|found|expected|setting)\}")
+# What a message may refer to; words in braces that are not among the parts of the error are left as they are.
+_PLACEHOLDER = re.compile(r"\{([a-z]+)\}")
 # The sentence of an error that has no message of its own.
 _SENTENCE = "{argument} must be {expected}, got {found}"
 # Longer values are cut in messages; `found` keeps them whole.
@@ -34,8 +34,8 @@ class ExplainedError(Exception):
     Parameters
     ----------
     message
-        A sentence that may refer to `{argument}`, `{found}` and `{expected}`; by default "{argument} must be
-        {expected}, got {found}".
+        A sentence that may refer to `{argument}`, `{found}`, `{expected}`, `{row}` and `{column}`; by default
+        "{argument} must be {expected}, got {found}".
     argument
         The argument at fault, with its index if an entry is: "c[1]".
     found, expected
@@ -91,20 +91,25 @@ class ExplainedError(Exception):
             How a front end writes an argument with its value; None if it has no such argument, which drops a
             remedy that needs it.
         """
-        advice = None if self.setting is None else setting(*self.setting)
-        words = {
-            "argument": None if self.argument is None else name(self.argument),
-            "found": self.found if isinstance(self.found, str) else f"{self.found!r:.{_LONGEST}}",
-            "expected": self.expected,
-            "setting": advice,
-        }
+        words = {**self._words(), "argument": None if self.argument is None else name(self.argument)}
+        if self.setting is not None:
+            words["setting"] = setting(*self.setting)
 
         def filled(template: str) -> str:
-            return _PLACEHOLDER.sub(lambda match: str(words[match[1]]), template)
+            return _PLACEHOLDER.sub(lambda match: str(words.get(match[1], match[0])), template)
 
-        if self.remedy is None or (self.setting is not None and advice is None):
+        if self.remedy is None or (self.setting is not None and words["setting"] is None):
             return filled(self.message)
         return f"{filled(self.message)}; {filled(self.remedy)}"
+
+    def _words(self) -> dict[str, object]:
+        """Return the parts that a message may refer to and that every front end writes alike."""
+        return {
+            "found": self.found if isinstance(self.found, str) else f"{self.found!r:.{_LONGEST}}",
+            "expected": self.expected,
+            "row": self.row,
+            "column": repr(self.column),
+        }
 
     def __str__(self) -> str:
         return self.render()

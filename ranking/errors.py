@@ -4,6 +4,7 @@ Contradictory preferences are data, not errors: models answer them. As in `pqp.e
 which each front end renders in its own words.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import pqp
@@ -13,26 +14,75 @@ class RankingError(pqp.errors.ExplainedError):
     """The ancestor of every exception raised by `ranking`.
 
     Besides the parts of every error (`argument`, `found`, `expected`, `remedy`, `row`, `column`) it names the
-    `respondent` and the `task` where there is one.
+    `respondent`, the `task` and the `alternative` where there is one. A message may refer to each of these,
+    and to all of them as `{place}`.
+
+    >>> print(DataError("{place}: {column} is empty", column="price", row=3, respondent=7, task=12))
+    respondent 7, task 12 (row 3): 'price' is empty
     """
 
-    def __init__(self, *message: str, respondent: object = None, task: object = None, **parts: Any) -> None:
+    def __init__(
+        self,
+        *message: str,
+        respondent: object = None,
+        task: object = None,
+        alternative: object = None,
+        **parts: Any,
+    ) -> None:
         super().__init__(*message, **parts)
         self.respondent = respondent
         self.task = task
+        self.alternative = alternative
+
+    def _words(self) -> dict[str, object]:
+        names = {"respondent": self.respondent, "task": self.task, "alternative": self.alternative}
+        known = [f"{kind} {name}" for kind, name in names.items() if name is not None]
+        place = ", ".join(known) or f"row {self.row}"
+        if known and self.alternative is None and self.row is not None:
+            place = f"{place} (row {self.row})"
+        return {**super()._words(), **names, "place": place}
 
 
 class DataError(RankingError, ValueError):
     """An argument or a file makes no sense: the message names it, what was found, and the remedy."""
 
 
-class StudyError(DataError):
-    """The data of a conjoint study make no sense; `problems` tells everything found, one sentence each."""
+# How many findings the message of a `StudyError` shows.
+_MOST_SHOWN = 20
 
-    # the default serves pickle, which hands over the message alone and then restores the attribute
-    def __init__(self, message: str, problems: tuple[str, ...] = ()) -> None:
+
+class StudyError(DataError):
+    """The data of a conjoint study make no sense.
+
+    `problems` holds everything that was found, one `DataError` per finding; `shown` those of them that the
+    message has room for.
+    """
+
+    # the defaults serve pickle, which hands over the message alone and then restores the attributes
+    def __init__(
+        self, message: str, problems: tuple[DataError, ...] = (), shown: tuple[DataError, ...] | None = None
+    ) -> None:
         super().__init__(message)
         self.problems = problems
+        self.shown = problems[:_MOST_SHOWN] if shown is None else shown
+
+    def render(
+        self,
+        name: Callable[[str], str] = str,
+        setting: Callable[[str, object], str | None] = pqp.errors.python_setting,
+    ) -> str:
+        """Return the findings as lines below the message, each rendered for a front end."""
+        lines = [super().render(name, setting), *(f"- {error.render(name, setting)}" for error in self.shown)]
+        if self._hidden:
+            lines.append(f"- and {self._hidden} more")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render() + " (all of them: .problems of this error)" * bool(self._hidden)
+
+    @property
+    def _hidden(self) -> int:
+        return len(self.problems) - len(self.shown)
 
 
 class ContradictionError(RankingError):

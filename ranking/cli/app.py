@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0
     except StudyError as error:
-        heading, *problems = str(error).splitlines()
+        heading, *problems = at_the_shell(error.render()).splitlines()
         return complain(heading, WRONG_INPUT, [line.removeprefix("- ") for line in problems])
     except Exception as error:
         return complain(*_explained(error))

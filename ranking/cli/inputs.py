@@ -260,8 +260,7 @@ def about(option: str, file: Path) -> Iterator[None]:
     try:
         yield
     except StudyError as error:
-        problems = tuple(map(at_the_shell, error.problems))
-        raise StudyError(f"{prefix}: {at_the_shell(str(error))}", problems) from None
+        raise StudyError(f"{prefix}: {error.message}", error.problems, error.shown) from None
     except DataError as error:
         told = at_the_shell(str(error).removeprefix(str(file)).lstrip(": "))
         raise DataError(f"{prefix}: {told}") from None

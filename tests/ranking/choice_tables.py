@@ -1,4 +1,4 @@
-"""Small tables of choices for tests of conjoint studies, and what it means for two studies to be the same."""
+"""Small tables of choices for tests of conjoint studies, and what tests compare of studies and errors."""
 
 import numpy as np
 import pandas as pd
@@ -37,6 +37,12 @@ def with_cell(row, column, value, frame=None):
     frame = (table() if frame is None else frame).astype(object)
     frame.loc[row, column] = value
     return frame
+
+
+def parts(finding):
+    """The parts of an error that are data, without those that it does not have."""
+    names = "argument column row respondent task alternative found expected setting"
+    return {name: value for name in names.split() if (value := getattr(finding, name)) is not None}
 
 
 def assert_same(one, other, extras=True):

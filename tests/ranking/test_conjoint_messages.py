@@ -1,4 +1,4 @@
-"""conjoint.validation: what is wrong with data is said in words, with respondent and task, all at once."""
+"""Errors about the data of a study carry respondent, task, column and remedy, all findings in one error."""
 
 import pickle
 
@@ -8,9 +8,13 @@ import pytest
 
 from ranking import DataError, StudyError
 from ranking.conjoint.data.validation import NOTHING_TAKEN
-from tests.ranking.choice_tables import study, table, with_cell
+from tests.ranking.choice_tables import parts, study, table, with_cell
 
 LINEAR = {"colour": ("blue", "green", "red"), "price": "linear"}
+# Where the cells of row 3 and the task of row 4 are, rows counted from 0.
+ALTERNATIVE = {"respondent": 7, "task": 12, "alternative": 1, "row": 4}
+TASK = {"respondent": 7, "task": 12}
+CHOSEN = {"argument": "chosen", "column": "taken"}
 
 
 def problems(frame, attributes=LINEAR, **roles):
@@ -20,173 +24,201 @@ def problems(frame, attributes=LINEAR, **roles):
     return list(caught.value.problems)
 
 
+def only(frame, attributes=LINEAR, **roles):
+    """The only thing that is wrong with a table."""
+    (found,) = problems(frame, attributes, **roles)
+    return found
+
+
 class TestChoices:
     def test_a_task_without_choice_is_named(self):
-        frame = with_cell(4, "taken", 0)
-        assert problems(frame) == [f"respondent 7, task 12 has no choice in column 'taken'{NOTHING_TAKEN}"]
+        found = only(with_cell(4, "taken", 0))
+        assert parts(found) == {**CHOSEN, **TASK}
+        assert str(found) == f"respondent 7, task 12 has no choice in column 'taken'; {NOTHING_TAKEN}"
 
     def test_two_choices_in_a_task_are_named(self):
         frame = with_cell(5, "taken", 1)
-        assert problems(frame) == ["respondent 7, task 12 has 2 choices, alternatives 2, 3; keep one"]
-        assert problems(frame.drop(columns="alt"), alternative=None) == [
-            "respondent 7, task 12 has 2 choices, rows 5, 6; keep one"
-        ]
+        found = only(frame)
+        assert parts(found) == {**CHOSEN, **TASK, "found": "2 choices, alternatives 2, 3"}
+        assert str(found) == "respondent 7, task 12 has 2 choices, alternatives 2, 3; keep one"
+        assert only(frame.drop(columns="alt"), alternative=None).found == "2 choices, rows 5, 6"
 
     def test_a_mark_that_is_neither_yes_nor_no_is_shown(self):
-        frame = with_cell(3, "taken", "maybe")
-        assert problems(frame) == [
-            "respondent 7, task 12, alternative 1: column 'taken' (chosen) is \"maybe\", neither 1 nor 0"
-        ]
+        found = only(with_cell(3, "taken", "maybe"))
+        assert parts(found) == {**CHOSEN, **ALTERNATIVE, "found": '"maybe"', "expected": "1 or 0"}
+        assert str(found) == (
+            "respondent 7, task 12, alternative 1: column 'taken' (chosen) is \"maybe\", not 1 or 0"
+        )
 
     def test_an_empty_mark_among_zeros_is_a_problem(self):
-        assert problems(with_cell(3, "taken", None)) == [
-            "respondent 7, task 12, alternative 1: column 'taken' (chosen) is empty; write 1 or 0"
-        ]
+        found = only(with_cell(3, "taken", None))
+        assert parts(found) == {**CHOSEN, **ALTERNATIVE, "expected": "1 or 0"}
+        assert str(found).endswith("column 'taken' (chosen) is empty; write 1 or 0")
 
     def test_a_column_that_names_the_chosen_alternative_is_recognised(self):
-        (found,) = problems(table(taken=[1, 1, 1, 2, 2, 2] * 2))
-        assert found.startswith("column 'taken' (chosen) names the chosen alternative in every row of a task")
+        found = only(table(taken=[1, 1, 1, 2, 2, 2] * 2))
+        assert str(found).startswith("column 'taken' (chosen) names the chosen alternative in every row")
+        assert parts(found) == {
+            **CHOSEN,
+            "expected": "1 in the row of the chosen alternative and 0 in the others",
+        }
 
     def test_a_task_with_one_alternative_is_named(self):
-        assert problems(
-            table().drop(index=[4, 5]).assign(taken=lambda f: f.index.isin([0, 3, 6, 10]) * 1)
-        ) == ["respondent 7, task 12 has one alternative; a choice needs at least two rows"]
+        frame = table().drop(index=[4, 5]).assign(taken=lambda f: f.index.isin([0, 3, 6, 10]) * 1)
+        found = only(frame)
+        assert parts(found) == {**TASK, "expected": "at least two"}
+        assert str(found) == "respondent 7, task 12 has one alternative"
 
 
 class TestRows:
     def test_an_alternative_that_is_there_twice_is_named(self):
-        frame = pd.concat([table(), table().iloc[[5]]], ignore_index=True)
-        assert problems(frame) == [
-            "respondent 7, task 12: alternative 3 is there again in row 13; remove one"
-        ]
+        found = only(pd.concat([table(), table().iloc[[5]]], ignore_index=True))
+        assert parts(found) == {**TASK, "alternative": 3, "row": 13}
+        assert str(found) == "respondent 7, task 12, alternative 3 occurs again in row 13; remove one"
 
     def test_a_repeated_row_is_seen_without_names_of_alternatives(self):
         frame = pd.concat([table(), table().iloc[[5]]], ignore_index=True).drop(columns="alt")
-        (found,) = problems(frame, alternative=None)
-        assert found.startswith("respondent 7, task 12: row 13 repeats another row; remove it")
+        found = only(frame, alternative=None)
+        assert parts(found) == {"argument": "alternative", **TASK, "row": 13}
+        assert str(found).startswith("respondent 7, task 12: row 13 repeats another row; remove it")
+        assert found.render(name="--{}".format).endswith("name that column by --alternative")
 
     def test_the_same_row_in_two_tasks_is_no_problem(self):
         study(table(task=[1, 1, 1, 2, 2, 2] * 2, colour="red", price=10))
 
     def test_an_alternative_without_name_is_told_by_its_row(self):
-        assert problems(with_cell(4, "alt", None)) == [
-            "respondent 7, task 12 (row 5): the alternative has no name"
-        ]
+        found = only(with_cell(4, "alt", None))
+        assert parts(found) == {**TASK, "row": 5}
+        assert str(found) == "respondent 7, task 12 (row 5): the alternative has no name"
 
     def test_rows_without_respondent_or_task_are_told_by_their_number(self):
         frame = with_cell(5, "task", " ", with_cell(2, "who", None))
-        assert problems(frame) == [
-            "row 3: column 'who' is empty; whose answer is it?",
-            "respondent 7: column 'task' is empty in row 6",
-        ]
+        nobody, nothing = problems(frame)
+        assert parts(nobody) == {"argument": "respondent", "column": "who", "row": 3}
+        assert parts(nothing) == {"argument": "task", "column": "task", "respondent": 7, "row": 6}
+        assert str(nobody) == "row 3: column 'who' (respondent) is empty"
 
     def test_a_respondent_without_tasks_is_named(self):
         frame = pd.concat([table(), table(who=9, task=None).iloc[:1]], ignore_index=True)
-        assert problems(frame) == ["respondent 9 has no task: column 'task' is empty in row 13"]
+        assert str(only(frame)) == "respondent 9 has no task: column 'task' (task) is empty in row 13"
 
 
 class TestCells:
     def test_an_empty_cell_is_named(self):
-        assert problems(with_cell(3, "price", None)) == [
-            "respondent 7, task 12, alternative 1: price is empty; fill it in"
-        ]
+        found = only(with_cell(3, "price", None))
+        assert parts(found) == {"column": "price", **ALTERNATIVE}
+        assert str(found) == "respondent 7, task 12, alternative 1: attribute 'price' is empty; fill it in"
 
     def test_text_among_numbers_is_shown(self):
-        frame = with_cell(4, "price", "cheap", with_cell(3, "price", "12,5"))
-        assert problems(frame) == [
-            'respondent 7, task 12, alternative 1: price is "12,5", which is not a number; write a point for '
-            "the comma, or read the file with decimal=','",
-            'respondent 7, task 12, alternative 2: price is "cheap", which is not a number',
-        ]
+        comma, word = problems(with_cell(4, "price", "cheap", with_cell(3, "price", "12,5")))
+        place = {"column": "price", "expected": "a number"}
+        assert parts(comma) == {**place, **ALTERNATIVE, "found": '"12,5"', "setting": ("decimal", ",")}
+        assert parts(word) == {**place, **ALTERNATIVE, "alternative": 2, "row": 5, "found": '"cheap"'}
+        assert str(comma) == (
+            "respondent 7, task 12, alternative 1: attribute 'price' is \"12,5\", which is not a number; "
+            "write a decimal point instead of the comma, or pass decimal=','"
+        )
 
     def test_many_rows_with_the_same_problem_are_told_in_one_sentence(self):
-        frame = table(price=["$15.99"] * 12)
-        assert problems(frame) == [
-            'price: 12 rows are not numbers, the first is "$15.99" (respondent 7, task 11, alternative 1); '
-            "write plain numbers"
-        ]
-        assert problems(table(price=["9,5"] * 12))[0].endswith(
-            "write a point for the comma, or read the file with decimal=','"
+        found = only(table(price=["$15.99"] * 12))
+        assert (found.row, found.found) == (1, '"$15.99"')
+        assert str(found) == (
+            "attribute 'price' is not a number in 12 rows, the first is \"$15.99\" (respondent 7, task 11, "
+            "alternative 1)"
         )
-        assert problems(table(price=[1.0] + [None] * 11)) == [
-            "price: 11 rows are empty, the first is respondent 7, task 11, alternative 2; fill them in"
-        ]
+        assert only(table(price=["9,5"] * 12)).setting == ("decimal", ",")
+        assert str(only(table(price=[1.0] + [None] * 11))) == (
+            "attribute 'price' is empty in 11 rows, the first is respondent 7, task 11, alternative 2; "
+            "fill it in"
+        )
 
     def test_numbers_are_not_guessed_by_their_digits(self):
         levels = {"price": [9.99, 12.99, 15.99]}
-        told = problems(table(price=[19.99] + [9.99] * 11), levels)
-        assert told == [
-            "price: level 19.99 is unknown (1 row, the first is respondent 7, task 11, alternative 1); "
-            "the levels are 9.99, 12.99, 15.99"
-        ]
-        told = problems(table(price=["9.99 "] + [9.99] * 11), levels)
-        assert told[0].endswith("; did you mean 9.99?")
+        found = only(table(price=[19.99] + [9.99] * 11), levels)
+        assert (found.found, found.expected) == ("19.99", "9.99, 12.99, 15.99")
+        assert found.remedy == "the levels are {expected}"
+        found = only(table(price=["9.99 "] + [9.99] * 11), levels)
+        assert str(found).endswith("; did you mean 9.99?")
 
     def test_many_marks_that_are_none_are_told_in_one_sentence(self):
-        told = problems(table(taken=["maybe"] * 12))
-        assert told[0] == (
-            "column 'taken' (chosen) is neither 1 nor 0 in 12 rows, the first is \"maybe\" (respondent 7, "
+        first, *_ = problems(table(taken=["maybe"] * 12))
+        assert str(first) == (
+            "column 'taken' (chosen) is not 1 or 0 in 12 rows, the first is \"maybe\" (respondent 7, "
             "task 11, alternative 1); is it the right column?"
         )
-        told = problems(table(taken=[0] + [None] * 11))
-        assert told[0].startswith(
+        first, *_ = problems(table(taken=[0] + [None] * 11))
+        assert str(first).startswith(
             "column 'taken' (chosen) is empty in 11 rows, the first is respondent 7, task"
         )
 
     def test_an_infinite_number_is_refused(self):
-        assert problems(table(price=[np.inf] + [1] * 11)) == [
-            "respondent 7, task 11, alternative 1: price is inf, which is not a number"
-        ]
+        found = only(table(price=[np.inf] + [1] * 11))
+        assert (found.column, found.found, found.expected) == ("price", "inf", "a number")
 
     @pytest.mark.parametrize(
-        ("typed", "remedy"),
+        ("typed", "expected", "remedy"),
         [
-            ("red ", 'did you mean "red"?'),
-            ("Red", 'did you mean "red"?'),
-            ("gren", 'did you mean "green"?'),
-            ("xyz", 'the levels are "blue", "green", "red"'),
+            ("red ", '"red"', "did you mean {expected}?"),
+            ("Red", '"red"', "did you mean {expected}?"),
+            ("gren", '"green"', "did you mean {expected}?"),
+            ("xyz", '"blue", "green", "red"', "the levels are {expected}"),
         ],
     )
-    def test_an_unknown_level_comes_with_a_guess(self, typed, remedy):
-        frame = with_cell(10, "colour", typed, with_cell(4, "colour", typed))
-        where = "2 rows, the first is respondent 7, task 12, alternative 2"
-        assert problems(frame) == [f'colour: level "{typed}" is unknown ({where}); {remedy}']
+    def test_an_unknown_level_comes_with_a_guess(self, typed, expected, remedy):
+        found = only(with_cell(10, "colour", typed, with_cell(4, "colour", typed)))
+        assert parts(found) == {
+            "column": "colour",
+            **ALTERNATIVE,
+            "alternative": 2,
+            "row": 5,
+            "found": f'"{typed}"',
+            "expected": expected,
+        }
+        assert found.remedy == remedy
+        assert "(2 rows, the first is respondent 7, task 12, alternative 2); " in str(found)
 
     def test_levels_that_differ_in_blanks_or_capitals_are_suspect(self):
-        assert problems(with_cell(4, "colour", "red "), ["colour"]) == [
-            'colour: "red" (5 rows) and "red " (1 row) differ only in blanks or capitals; spell them alike, '
-            "or list the levels if they are meant"
-        ]
-        assert (
-            len(study(with_cell(4, "colour", "red "), {"colour": ["red", "red ", "blue", "green"]}).columns)
-            == 4
-        )
+        found = only(with_cell(4, "colour", "red "), ["colour"])
+        assert parts(found) == {"column": "colour", "found": '"red" (5 rows) and "red " (1 row)'}
+        meant = study(with_cell(4, "colour", "red "), {"colour": ["red", "red ", "blue", "green"]})
+        assert len(meant.columns) == 4
 
     @pytest.mark.parametrize("kind", ["levels", "linear"])
     def test_an_empty_column_is_said_once(self, kind):
-        assert problems(table(price=None), {"colour": "levels", "price": kind}) == [
-            "price: the whole column is empty"
-        ]
+        found = only(table(price=None), {"colour": "levels", "price": kind})
+        assert str(found) == "attribute 'price': the whole column is empty"
+
+    def test_text_of_the_data_is_never_taken_for_a_placeholder(self):
+        found = only(with_cell(4, "colour", "{row}"))
+        assert 'level "{row}" is unknown' in str(found)
 
 
 class TestNone:
     def test_an_empty_alternative_may_be_the_none_option(self):
         frame = with_cell(5, "price", None, with_cell(5, "colour", None))
-        assert problems(frame) == [
+        found = only(frame)
+        assert parts(found) == {
+            "argument": "none",
+            **ALTERNATIVE,
+            "alternative": 3,
+            "row": 6,
+            "setting": ("none", True),
+        }
+        assert str(found) == (
             "respondent 7, task 12, alternative 3: all attributes are empty; if this is the none option, "
             "pass none=True"
-        ]
+        )
         assert study(frame, none=True).has_none
 
     def test_two_none_options_in_a_task_are_named(self):
-        frame = table(nix=[0, 0, 0, 0, 1, 1] + [0, 0, 1] * 2)
-        assert problems(frame, none="nix") == [
-            "respondent 7, task 12 has more than one none option, again in row 6"
-        ]
+        found = only(table(nix=[0, 0, 0, 0, 1, 1] + [0, 0, 1] * 2), none="nix")
+        assert str(found) == "respondent 7, task 12 has more than one none option, again in row 6"
 
     @pytest.mark.parametrize(("none", "word"), [(True, "empty"), (0, "0")])
     def test_a_none_option_that_never_occurs_is_a_problem(self, none, word):
-        assert problems(table(), none=none) == [f"no row has all attributes {word}; leave none= out"]
+        found = only(table(), none=none)
+        assert parts(found) == {"argument": "none", "expected": word}
+        assert str(found) == f"no row has all attributes {word}; leave none out"
 
 
 class TestWeightsAndHoldouts:
@@ -195,66 +227,83 @@ class TestWeightsAndHoldouts:
         [
             (
                 [1.0] * 5 + [2.0] + [1.0] * 6,
-                "respondent 7 has different weights, 1 and 2; write one in all rows",
+                "respondent 7 has different weights, 1 and 2; write the same one in all rows",
             ),
-            ([None] * 6 + [1.0] * 6, "respondent 7 has no weight; give one, or leave out weight="),
+            ([None] * 6 + [1.0] * 6, "respondent 7 has no weight; give one, or leave out weight"),
             ([-1] * 6 + [1] * 6, "respondent 7: the weight is -1, not a positive number"),
             (["much"] * 6 + [1] * 6, 'respondent 7: the weight is "much", not a positive number'),
         ],
     )
     def test_weights_that_make_no_sense_are_named(self, weights, message):
-        assert problems(table(w=pd.Series(weights, dtype=object)), weight="w") == [message]
+        found = only(table(w=pd.Series(weights, dtype=object)), weight="w")
+        assert (found.argument, found.respondent, str(found)) == ("weight", 7, message)
 
     def test_weights_of_unknown_or_forgotten_respondents_are_named(self):
-        assert problems(table(), weight={7: 1, 9: 1}) == [
-            "weight names respondent 9, who has no task",
-            "respondent 8 has no weight; give one, or leave out weight=",
-        ]
+        unknown, forgotten = problems(table(), weight={7: 1, 9: 1})
+        assert parts(unknown) == {"argument": "weight", "respondent": 9, "found": "9"}
+        assert parts(forgotten) == {"argument": "weight", "respondent": 8}
 
     def test_respondents_of_another_type_are_told_apart(self):
         found = problems(table(), weight={"7": 1, 8: 1})
-        assert found[0] == 'weight names respondent "7", who has no task'
+        assert str(found[0]) == 'weight names respondent "7", who has no task'
 
     def test_weights_must_be_a_column_or_by_respondent(self):
-        with pytest.raises(DataError, match="weight must be a column or weights by respondent"):
+        with pytest.raises(DataError) as caught:
             study(weight=[1, 2])
+        assert parts(caught.value) == {
+            "argument": "weight",
+            "expected": "a column or weights by respondent",
+            "found": [1, 2],
+        }
 
     def test_a_task_held_out_in_part_is_named(self):
-        assert problems(table(held=[1, 1, 1, 0, 1, 0] + [0] * 6), holdout="held") == [
-            "respondent 7, task 12: column 'held' marks some alternatives, not all"
-        ]
+        found = only(table(held=[1, 1, 1, 0, 1, 0] + [0] * 6), holdout="held")
+        assert parts(found) == {"argument": "holdout", "column": "held", **TASK}
 
 
 class TestColumns:
     def test_every_missing_column_is_named_with_a_guess(self):
-        found = problems(table(), ["color", "price"], respondent="whom")
-        assert found == [
-            "there is no column 'whom' (respondent); the columns are "
-            '"who", "task", "alt", "colour", "price", "taken"; did you mean "who"?',
-            "there is no column 'color' (attribute color); the columns are "
-            '"who", "task", "alt", "colour", "price", "taken"; did you mean "colour"?',
-        ]
+        known = '"who", "task", "alt", "colour", "price", "taken"'
+        who, colour = problems(table(), ["color", "price"], respondent="whom")
+        assert parts(who) == {
+            "argument": "respondent",
+            "column": "whom",
+            "found": known,
+            "expected": '"who"',
+        }
+        assert parts(colour) == {
+            "argument": "attributes",
+            "column": "color",
+            "found": known,
+            "expected": '"colour"',
+        }
+        assert str(who) == (
+            f"there is no column 'whom' (respondent); the columns are {known}; did you mean \"who\"?"
+        )
 
     def test_a_column_with_two_roles_is_named(self):
-        assert problems(table(), ["price", "taken"]) == [
-            "column 'taken' is both chosen and attribute taken; name two columns"
-        ]
+        found = only(table(), ["price", "taken"])
+        assert str(found) == "column 'taken' is both chosen and attributes; name two columns"
 
     def test_cells_that_are_lists_are_refused(self):
-        assert problems(table(price=[[1]] * 12)) == [
-            "column 'price' holds lists or the like; a cell is a word or a number"
-        ]
+        found = only(table(price=[[1]] * 12))
+        assert parts(found) == {
+            "argument": "attributes",
+            "column": "price",
+            "expected": "a word or a number",
+        }
 
     def test_a_column_of_alternatives_that_is_not_used_is_a_problem(self):
-        (found,) = problems(table().rename(columns={"alt": "alternative"}), alternative=None)
-        assert "say alternative='alternative', or rename it" in found
+        found = only(table().rename(columns={"alt": "alternative"}), alternative=None)
+        assert found.setting == ("alternative", "alternative")
+        assert str(found).endswith("pass alternative='alternative', or rename it")
 
     @pytest.mark.parametrize(
         ("frame", "message"),
         [
             ([1, 2], "must be a pandas DataFrame, got list"),
             (table().iloc[:0], "no row below their header"),
-            (pd.concat([table(), table()["who"]], axis=1), "the column 'who' is there twice"),
+            (pd.concat([table(), table()["who"]], axis=1), "the column 'who' occurs twice"),
         ],
     )
     def test_what_is_no_table_is_refused(self, frame, message):
@@ -269,10 +318,10 @@ class TestTogether:
             study(frame, LINEAR)
         assert str(caught.value).splitlines() == [
             "the data have 3 problems:",
-            f"- respondent 7, task 11 has no choice in column 'taken'{NOTHING_TAKEN}",
-            '- colour: level "red " is unknown (1 row, the first is respondent 7, task 12, alternative 2); '
-            'did you mean "red"?',
-            '- respondent 8, task 11, alternative 2: price is "dear", which is not a number',
+            f"- respondent 7, task 11 has no choice in column 'taken'; {NOTHING_TAKEN}",
+            "- attribute 'colour': level \"red \" is unknown (1 row, the first is respondent 7, task 12, "
+            'alternative 2); did you mean "red"?',
+            "- respondent 8, task 11, alternative 2: attribute 'price' is \"dear\", which is not a number",
         ]
 
     def test_many_problems_are_cut_and_counted_and_no_kind_is_lost(self):
@@ -287,8 +336,21 @@ class TestTogether:
         assert sum("has no choice" in line for line in lines) == 19
         assert sum('"redd"' in line for line in lines) == 1
         assert lines[-1] == "- and 21 more (all of them: .problems of this error)"
+        assert caught.value.render().splitlines()[-1] == "- and 21 more"
+
+    def test_another_front_end_renders_every_finding_in_its_own_words(self):
+        with pytest.raises(StudyError) as caught:
+            study(with_cell(3, "price", "12,5"), LINEAR, weight={7: 1})
+        told = caught.value.render("--{}".format, lambda argument, value: f"--{argument} {value}")
+        assert told.splitlines() == [
+            "the data have 2 problems:",
+            "- respondent 7, task 12, alternative 1: attribute 'price' is \"12,5\", which is not a number; "
+            "write a decimal point instead of the comma, or pass --decimal ,",
+            "- respondent 8 has no weight; give one, or leave out --weight",
+        ]
 
     def test_the_error_keeps_its_problems_when_pickled(self):
-        error = StudyError("two problems", ("one", "two"))
+        error = StudyError("two problems:", (DataError("one"), DataError("two")))
         again = pickle.loads(pickle.dumps(error))
-        assert (str(again), again.problems) == ("two problems", ("one", "two"))
+        assert str(again) == str(error) == "two problems:\n- one\n- two"
+        assert list(map(str, again.problems)) == ["one", "two"]

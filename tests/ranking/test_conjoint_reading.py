@@ -128,7 +128,8 @@ class TestLevels:
         frame = pd.concat([table(who=who, price=np.arange(12) + 12 * who) for who in range(3)])
         frame = frame.assign(task=frame.groupby("who").cumcount() // 3)
         with pytest.raises(
-            StudyError, match=r"price has 36 different numbers, many for levels; make it linear"
+            StudyError,
+            match=r"attribute 'price' has 36 different numbers, too many for levels; make it linear",
         ):
             study(frame)
         assert len(study(frame, {"price": range(36)}).levels()["price"]) == 36
@@ -208,13 +209,14 @@ class TestFiles:
         path = tmp_path / "study.csv"
         arguments = {"attributes": ["price"], **ROLES}
         path.write_bytes("köln".encode("latin-1"))
-        with pytest.raises(DataError, match=r"is not UTF-8 text; pass its encoding"):
+        with pytest.raises(DataError, match=r"study.csv is not UTF-8 text; pass its encoding") as caught:
             ConjointStudy.read_csv(path, **arguments)
+        assert (caught.value.argument, caught.value.setting) == ("path", ("encoding", "latin-1"))
         path.write_text("")
         with pytest.raises(DataError, match=r"is not a CSV file"):
             ConjointStudy.read_csv(path, **arguments)
         path.write_text("who,who\n1,2\n")
-        with pytest.raises(DataError, match=r"the column 'who' is there twice"):
+        with pytest.raises(DataError, match=r"the column 'who' occurs twice"):
             ConjointStudy.read_csv(path, **arguments)
         with pytest.raises(FileNotFoundError):
             ConjointStudy.read_csv(tmp_path / "nothing.csv", **arguments)

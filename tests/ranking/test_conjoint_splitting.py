@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ranking import DataError, StudyError
 from ranking.conjoint import example_study
-from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study, table
+from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, parts, study, table
 
 
 def names(found):
@@ -52,14 +52,14 @@ class TestHoldout:
     @pytest.mark.parametrize(
         ("wish", "message"),
         [
-            ({}, "no task is held out; say which"),
+            ({}, "no task is held out; mark some in a column, or hold out"),
             ({"last": 2}, "respondent 7 has only 2 tasks"),
             ({"last": 0}, "last must be a positive number of tasks, got 0"),
-            ({"last": 1, "tasks": [11]}, "give one of last, tasks and column, got last and tasks"),
+            ({"last": 1, "tasks": [11]}, "give only one of last, tasks and column, got last and tasks"),
             ({"tasks": [11, 12]}, "all tasks are held out"),
-            ({"tasks": [13]}, "tasks names 13, which is no task of the study"),
+            ({"tasks": [13]}, "tasks names 13, which is not a task of the study"),
             ({"tasks": "11"}, "tasks must be a list of task names"),
-            ({"column": "hold"}, "column='hold' is no column without a role"),
+            ({"column": "hold"}, "column names 'hold', which is not a column without a role"),
         ],
     )
     def test_wishes_that_make_no_sense_are_refused(self, wish, message):
@@ -67,8 +67,10 @@ class TestHoldout:
             study().split_holdout(**wish)
 
     def test_a_column_that_marks_part_of_a_task_is_refused(self):
-        with pytest.raises(StudyError, match="respondent 7, task 12: column 'held' marks some alternatives"):
+        with pytest.raises(StudyError) as caught:
             study(table(held=[0, 0, 0, 0, 1, 0] + [0] * 6)).split_holdout(column="held")
+        (found,) = caught.value.problems
+        assert parts(found) == {"argument": "holdout", "column": "held", "respondent": 7, "task": 12}
 
 
 class TestFolds:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from ranking import ConjointStudy, DataError, StudyError
 from ranking.conjoint.data.validation import NOTHING_TAKEN
-from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, assert_same, frames, study, table
+from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, assert_same, frames, parts, study, table
 
 NAMES = {"respondent": "who", "task": "task", "choice": "taken"}
 
@@ -102,51 +102,48 @@ class TestReading:
 
 class TestMessages:
     def test_a_choice_that_was_not_offered_is_named(self):
-        told = "respondent 7, task 1: the choice is 5, but there are 1, 2"
-        assert problems(wide(taken=[5, 2])) == [f"{told}; if none was taken, pass none_choice=5"]
-        assert problems(wide(taken=[5, 2]), none_choice=0) == [f"{told}, 0"]
+        place = {"argument": "choice", "respondent": 7, "task": 1, "found": "5"}
+        (found,) = problems(wide(taken=[5, 2]))
+        assert parts(found) == {**place, "expected": "1, 2", "setting": ("none_choice", 5)}
+        assert str(found).endswith("; if none was taken, pass none_choice=5")
+        (found,) = problems(wide(taken=[5, 2]), none_choice=0)
+        assert parts(found) == {**place, "expected": "1, 2, 0"}
 
     def test_a_missing_choice_is_named(self):
-        assert problems(wide(taken=[None, 2])) == [
-            f"respondent 7, task 1 has no choice in column 'taken'{NOTHING_TAKEN}"
-        ]
+        (found,) = problems(wide(taken=[None, 2]))
+        assert parts(found) == {"argument": "chosen", "column": "taken", "respondent": 7, "task": 1}
+        assert found.remedy == NOTHING_TAKEN
 
     def test_problems_of_choices_and_cells_are_told_together(self):
-        frame = wide(taken=[None, 5], alt2_price=[None, 10])
-        assert problems(frame) == [
-            "respondent 7, task 2: the choice is 5, but there are 1, 2; if none was taken, "
-            "pass none_choice=5",
-            f"respondent 7, task 1 has no choice in column 'taken'{NOTHING_TAKEN}",
-            "respondent 7, task 1, alternative 2: price is empty; fill it in",
-        ]
+        choice, nothing, empty = problems(wide(taken=[None, 5], alt2_price=[None, 10]))
+        assert (choice.argument, choice.task) == ("choice", 2)
+        assert (nothing.argument, nothing.task) == ("chosen", 1)
+        assert (empty.column, empty.task, empty.alternative) == ("price", 1, 2)
 
     def test_a_task_that_is_there_twice_is_named(self):
-        assert problems(wide(task=1)) == [
-            "respondent 7, task 1 is there again in row 2; remove one of the rows"
-        ]
+        (found,) = problems(wide(task=1))
+        assert str(found) == "respondent 7, task 1 occurs again in row 2; remove one of the rows"
 
     def test_rows_without_respondent_or_task_are_told_by_their_number(self):
-        assert problems(wide(who=[7, None], task=[None, 2])) == [
-            "row 2: column 'who' (respondent) is empty",
-            "row 1: column 'task' (task) is empty",
+        assert list(map(parts, problems(wide(who=[7, None], task=[None, 2])))) == [
+            {"argument": "respondent", "column": "who", "row": 2},
+            {"argument": "task", "column": "task", "row": 1},
         ]
 
     def test_a_column_missing_in_a_block_is_named(self):
-        assert problems(wide().drop(columns="alt2_price")) == [
-            "there is no column 'alt2_price', but others of alternative 2"
-        ]
+        (found,) = problems(wide().drop(columns="alt2_price"))
+        assert parts(found) == {"column": "alt2_price", "alternative": 2}
 
     def test_a_column_beside_the_blocks_may_not_have_their_name(self):
-        assert problems(wide(price=3)) == [
-            "column 'price' stands beside the columns of the alternatives; rename it"
-        ]
+        (found,) = problems(wide(price=3))
+        assert (found.column, found.remedy) == ("price", "rename it")
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
             ({"pattern": "alt_{attribute}"}, r"pattern must hold \{alternative\} and \{attribute\}"),
             ({"attributes": ["size"]}, r"no column is like \"alt1_size\""),
-            ({"none": True, "none_choice": 3}, r"give none= or none_choice=, not both"),
+            ({"none": True, "none_choice": 3}, "leave out either none_choice or none=True"),
             ({"respondent": "whom"}, r"there is no column 'whom' \(respondent\)"),
         ],
     )

@@ -41,18 +41,40 @@ class Attribute:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise DataError(
-                f"the name of an attribute must be a word, the name of its column, got {self.name!r}"
+                "the name of an attribute must be {expected}, got {found}",
+                argument="name",
+                expected="a word, the name of its column",
+                found=self.name,
             )
         if self.name == NONE:
-            raise DataError(f"an attribute cannot be called {NONE!r}, the none option is; rename the column")
+            raise DataError(
+                "an attribute cannot be called {found}, the name of the none option",
+                argument="name",
+                found=repr(NONE),
+                remedy="rename the column",
+            )
         if self.kind not in KINDS:
-            raise DataError(f"attribute {self.name!r}: kind must be 'levels' or 'linear', got {self.kind!r}")
+            raise DataError(
+                "attribute {column}: {argument} must be {expected}, got {found}",
+                argument="kind",
+                column=self.name,
+                expected="'levels' or 'linear'",
+                found=repr(self.kind),
+            )
         if self.kind == "linear" and self.levels is not None:
             raise DataError(
-                f"attribute {self.name!r} is linear, so it has no levels, got {self.levels!r:.80}"
+                "attribute {column} is linear, so it has no {argument}, got {found}",
+                argument="levels",
+                column=self.name,
+                found=self.levels,
             )
         if self.kind == "levels" and self.unit != 1:
-            raise DataError(f"attribute {self.name!r}: unit is for linear attributes, got {self.unit!r}")
+            raise DataError(
+                "attribute {column}: {argument} is for linear attributes, got {found}",
+                argument="unit",
+                column=self.name,
+                found=self.unit,
+            )
         positive_number(self.unit, f"unit of attribute {self.name!r}")
         if self.levels is not None:
             object.__setattr__(self, "levels", _distinct(self.levels, self.name))
@@ -92,36 +114,54 @@ def read_attributes(given: Attributes) -> dict[str, Attribute]:
     'linear'
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise DataError(f"attributes must be a list of columns, or a mapping of columns, got {given!r:.80}")
+        raise DataError(
+            argument="attributes",
+            expected="a list of columns, or a mapping of columns",
+            found=f"{given!r:.80}",
+        )
     if isinstance(given, Mapping):
         found = [_described(name, description) for name, description in given.items()]
     else:
         found = [entry if isinstance(entry, Attribute) else Attribute(entry) for entry in given]
     if not found:
-        raise DataError("attributes is empty; name at least one column, for example attributes=['price']")
+        raise DataError(
+            "{argument} is empty",
+            argument="attributes",
+            remedy="name at least one column, for example {setting}",
+            setting=("attributes", ["price"]),
+        )
     names = [attribute.name for attribute in found]
     for k, name in enumerate(names):
         if name in names[:k]:
-            raise DataError(f"attributes names {name!r} twice; name every column once")
+            raise DataError(
+                "{argument} names {column} twice",
+                argument="attributes",
+                column=name,
+                remedy="name every column once",
+            )
     return {attribute.name: attribute for attribute in found}
 
 
 def _described(name: Any, description: Description) -> Attribute:
+    argument = f"attributes[{name!r}]"
     if isinstance(description, Attribute):
         if description.name != name:
             raise DataError(
-                f"attributes[{name!r}] is called {description.name!r}; name it the same way twice"
+                "{argument} is called {found}",
+                argument=argument,
+                column=name,
+                found=repr(description.name),
+                remedy="use the same name twice",
             )
         return description
-    if isinstance(description, str):
-        if description not in KINDS:
-            raise DataError(
-                f"attributes[{name!r}] must be 'levels', 'linear' or a list of levels, got {description!r}"
-            )
+    if isinstance(description, str) and description in KINDS:
         return Attribute(name, "linear" if description == "linear" else "levels")
-    if not isinstance(description, Iterable):
+    if isinstance(description, str) or not isinstance(description, Iterable):
         raise DataError(
-            f"attributes[{name!r}] must be 'levels', 'linear' or a list of levels, got {description!r:.80}"
+            argument=argument,
+            column=name,
+            expected="'levels', 'linear' or a list of levels",
+            found=f"{description!r:.80}",
         )
     return Attribute(name, "levels", tuple(description))
 
@@ -130,11 +170,28 @@ def _distinct(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
     """Return levels as Python objects, each there once."""
     found = tuple(plain(level) for level in levels)
     if not found:
-        raise DataError(f"attribute {name!r} has an empty list of levels; name them, or leave the list out")
+        raise DataError(
+            "attribute {column} has an empty list of levels",
+            argument="levels",
+            column=name,
+            remedy="name them, or leave the list out",
+        )
     texts = [text(level) for level in found]
     for k, level in enumerate(found):
         if level is None or (isinstance(level, float) and np.isnan(level)) or not texts[k].strip():
-            raise DataError(f"attribute {name!r}: level {k + 1} of {listing(found)} is empty; give it a name")
+            raise DataError(
+                f"attribute {{column}}: level {k + 1} of {{found}} is empty",
+                argument="levels",
+                column=name,
+                found=listing(found),
+                remedy="give it a name",
+            )
         if texts[k] in texts[:k]:
-            raise DataError(f"attribute {name!r} has the level {quoted(level)} twice; name every level once")
+            raise DataError(
+                "attribute {column} has the level {found} twice",
+                argument="levels",
+                column=name,
+                found=quoted(level),
+                remedy="name every level once",
+            )
     return found

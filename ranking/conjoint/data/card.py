@@ -340,7 +340,7 @@ class StudyCard:
 def study_card(sheet: Sheet, straight: float = NEARLY_ALL) -> StudyCard:
     """Return the card of a study; `straight` is the share of tasks that makes a straight-liner."""
     if not 0.5 <= straight <= 1:
-        raise DataError(f"straight must be a share of tasks between 0.5 and 1, got {straight!r}")
+        raise DataError(argument="straight", expected="a share of tasks between 0.5 and 1", found=straight)
     tables = {
         "levels": level_balance(sheet),
         "numbers": number_summary(sheet),

@@ -5,7 +5,7 @@ Marks: columns that say yes or no, for what was chosen, for the none option, for
 Keys: whose row it is, of which task, and which alternative.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ranking.conjoint.data.messages import Problems, guess, is_empty, listing, plain, quoted, text
+from ranking.conjoint.data.messages import Place, Problems, guess, is_empty, listing, plain, text
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 
@@ -65,42 +65,68 @@ def require_columns(frame: Any, columns: Mapping[str, str], attributes: Iterable
     known = list(frame.columns)
     found = Problems()
     uses: dict[str, str] = {}
-    wanted = [*columns.items(), *((f"attribute {name}", name) for name in attributes)]
+    wanted = [*columns.items(), *(("attributes", name) for name in attributes)]
     for role, column in wanted:
         if column not in known:
-            found.add("column", _not_there(role, column, known))
+            _add_missing(role, column, known, found)
         elif column in uses:
-            found.add("column", f"column {column!r} is both {uses[column]} and {role}; name two columns")
+            found.add(
+                f"column {{column}} is both {uses[column]} and {role}",
+                column=column,
+                argument=role,
+                remedy="name two columns",
+            )
         elif not all(map(pd.api.types.is_hashable, frame[column])):
-            found.add("column", f"column {column!r} holds lists or the like; a cell is a word or a number")
+            found.add(
+                "column {column} holds lists or other containers; each cell must be {expected}",
+                column=column,
+                argument=role,
+                expected="a word or a number",
+            )
         uses.setdefault(column, role)
     if ALTERNATIVE in known and ALTERNATIVE not in uses and "alternative" not in columns:
-        found.add("column", "there is a column 'alternative'; say alternative='alternative', or rename it")
+        found.add(
+            "column {column} has no role",
+            argument="alternative",
+            column=ALTERNATIVE,
+            remedy="pass {setting}, or rename it",
+            setting=("alternative", ALTERNATIVE),
+        )
     found.raise_any()
 
 
 def require_table(frame: Any) -> None:
     """Raise unless a table has rows, and columns with different names."""
     if not isinstance(frame, pd.DataFrame):
-        raise DataError(f"the data must be a pandas DataFrame, got {type(frame).__name__}")
+        raise DataError(argument="frame", expected="a pandas DataFrame", found=type(frame).__name__)
     if not len(frame):
-        raise DataError("the data have no row below their header")
+        raise DataError("the data have no row below their header", argument="frame")
     double = frame.columns[frame.columns.duplicated()]
     if len(double):
-        raise DataError(f"the column {double[0]!r} is there twice; rename one")
+        raise DataError("the column {column} occurs twice", column=double[0], remedy="rename one")
 
 
-def _not_there(role: str, column: Any, known: list[Any]) -> str:
-    sentence = f"there is no column {column!r} ({role}); the columns are {listing(known)}"
+def _add_missing(role: str, column: Any, known: list[Any], found: Problems) -> None:
+    """Add that a column is missing; a single column with other separators in its name gives the reason."""
+    remedy: dict[str, Any] = {}
     for separator in SEPARATORS:
         if len(known) == 1 and separator in str(known[0]):
-            return f"{sentence}; is the file separated by {separator!r}? then pass sep={separator!r}"
-    return sentence + guess(column, known)
+            remedy = {
+                "remedy": f"is the file separated by {separator!r}? then pass {{setting}}",
+                "setting": ("sep", separator),
+            }
+    if not remedy and (close := guess(column, known)):
+        remedy = {"expected": close, "remedy": "did you mean {expected}?"}
+    found.add(
+        "there is no column {column} ({argument}); the columns are {found}",
+        argument=role,
+        column=column,
+        found=listing(known),
+        **remedy,
+    )
 
 
 Booleans: TypeAlias = NDArray[np.bool_]
-# Tells in words where a row is.
-Place: TypeAlias = Callable[[int], str]
 
 YES = frozenset({"1", "true", "yes", "y", "x"})
 NO = frozenset({"0", "false", "no", "n"})
@@ -112,34 +138,36 @@ def read_marks(column: "pd.Series[Any]", role: str, place: Place, found: Problem
     A column may hold its marks alone and be empty elsewhere; where it says no in some cells, an empty one is
     a problem.
 
-    >>> read_marks(pd.Series(["x", None]), "chosen", "row {}".format, Problems()).tolist()
+    >>> read_marks(pd.Series(["x", None]), "chosen", lambda row: {"row": row + 1}, Problems()).tolist()
     [True, False]
     """
     words = pd.Series([text(cell).strip().casefold() for cell in column], dtype=object)
     empty = is_empty(column)
     yes, no = (words.isin(accepted).to_numpy(dtype=bool) & ~empty for accepted in (YES, NO))
-    name = f"column {column.name!r} ({role})"
-    _note_wrong(np.flatnonzero(~(yes | no | empty)).tolist(), column, name, role, place, found)
+    wrong = np.flatnonzero(~(yes | no | empty)).tolist()
+    found.add_rows(
+        wrong,
+        place,
+        "{place}: column {column} ({argument}) is {found}, not {expected}",
+        f"column {{column}} ({{argument}}) is not {{expected}} in {len(wrong)} rows, the first is {{found}} "
+        "({place}); is it the right column?",
+        cells=column,
+        argument=role,
+        column=column.name,
+        expected="1 or 0",
+    )
     gaps = np.flatnonzero(empty & no.any()).tolist()
-    if gaps:
-        together = f"{name} is empty in {len(gaps)} rows, the first is {place(gaps[0])}; write 1 or 0"
-        found.add_rows(role, gaps, lambda row: f"{place(row)}: {name} is empty; write 1 or 0", together)
+    found.add_rows(
+        gaps,
+        place,
+        "{place}: column {column} ({argument}) is empty",
+        f"column {{column}} ({{argument}}) is empty in {len(gaps)} rows, the first is {{place}}",
+        argument=role,
+        column=column.name,
+        expected="1 or 0",
+        remedy="write {expected}",
+    )
     return np.asarray(yes)
-
-
-def _note_wrong(
-    rows: list[int], column: "pd.Series[Any]", name: str, role: str, place: Place, found: Problems
-) -> None:
-    """Note cells that say neither yes nor no."""
-    if rows:
-        first = f"the first is {quoted(column.iloc[rows[0]])} ({place(rows[0])})"
-        together = f"{name} is neither 1 nor 0 in {len(rows)} rows, {first}; is it the right column?"
-        found.add_rows(
-            role,
-            rows,
-            lambda row: f"{place(row)}: {name} is {quoted(column.iloc[row])}, neither 1 nor 0",
-            together,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,17 +180,16 @@ class Keys:
     alternative: Array | None
     group: Integers
 
-    def place(self, row: int) -> str:
-        """Return where a row is, in words."""
+    def place(self, row: int) -> dict[str, Any]:
+        """Return what a row belongs to, as parts of an error; rows are counted from 1."""
         if self.group[row] < 0:
-            return f"row {row + 1}"
-        whole = self.place_of_task(row)
-        name = None if self.alternative is None else self.alternative[row]
-        return f"{whole} (row {row + 1})" if name is None else f"{whole}, alternative {name}"
+            return {"row": row + 1}
+        alternative = None if self.alternative is None else self.alternative[row]
+        return {**self.task_place(row), "alternative": alternative, "row": row + 1}
 
-    def place_of_task(self, row: int) -> str:
-        """Return where the task of a row is, in words."""
-        return f"respondent {self.respondent[row]}, task {self.task[row]}"
+    def task_place(self, row: int) -> dict[str, Any]:
+        """Return the respondent and the task of a row, as parts of an error."""
+        return {"respondent": self.respondent[row], "task": self.task[row]}
 
     def first_rows(self) -> Integers:
         """Return the first row of every task."""
@@ -183,12 +210,22 @@ def read_keys(frame: pd.DataFrame, roles: Roles, found: Problems) -> Keys:
     alternative = None if roles.alternative is None else labels_of(frame[roles.alternative])
     nobody, nothing = is_empty(respondent), is_empty(task)
     for row in np.flatnonzero(nobody).tolist():
-        found.add("respondent", f"row {row + 1}: column {roles.respondent!r} is empty; whose answer is it?")
+        found.add(
+            "row {row}: column {column} ({argument}) is empty",
+            argument="respondent",
+            column=roles.respondent,
+            row=row + 1,
+        )
     idle = set(respondent[~nobody]) - set(respondent[~nobody & ~nothing])
     for row in np.flatnonzero(nothing & ~nobody).tolist():
-        name = respondent[row]
-        who = f"respondent {name} has no task" if name in idle else f"respondent {name}"
-        found.add("task", f"{who}: column {roles.task!r} is empty in row {row + 1}")
+        who = "respondent {respondent}" + " has no task" * (respondent[row] in idle)
+        found.add(
+            f"{who}: column {{column}} ({{argument}}) is empty in row {{row}}",
+            argument="task",
+            column=roles.task,
+            respondent=respondent[row],
+            row=row + 1,
+        )
     group = np.full(len(frame), -1)
     known = ~nobody & ~nothing
     group[known] = pd.factorize(pd.MultiIndex.from_arrays([respondent[known], task[known]]))[0]

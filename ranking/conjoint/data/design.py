@@ -18,8 +18,9 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE, Attribute
 from ranking.conjoint.data.columns import Booleans, read_marks
-from ranking.conjoint.data.messages import Problems, guess, listing, plain, quoted
+from ranking.conjoint.data.messages import Problems, advice, plain, quoted
 from ranking.conjoint.data.table import Sheet
+from ranking.conjoint.data.validation import add_partly_held
 from ranking.core.validation import LARGEST_WHOLE, Array, Integers, read_only
 from ranking.errors import DataError
 
@@ -101,7 +102,12 @@ def holdout_tasks(
         name for name, value in (("last", last), ("tasks", tasks), ("column", column)) if value is not None
     ]
     if len(given) > 1:
-        raise DataError(f"give one of last, tasks and column, got {' and '.join(given)}")
+        raise DataError(
+            "give only one of {expected}, got {found}",
+            argument=given[-1],
+            expected="last, tasks and column",
+            found=" and ".join(given),
+        )
     if last is not None:
         held = _last_tasks(sheet, last)
     elif tasks is not None:
@@ -109,9 +115,14 @@ def holdout_tasks(
     else:
         held = sheet.is_holdout if column is None else _marked_tasks(sheet, column)
     if not held.any():
-        raise DataError("no task is held out; say which: last=3, tasks=[...] or column='...'")
+        raise DataError(
+            "no task is held out",
+            argument="holdout",
+            remedy="mark some in a column, or hold out the last tasks of everyone, for example {setting}",
+            setting=("last", 3),
+        )
     if held.all():
-        raise DataError("all tasks are held out, so none is left to learn from; hold out fewer")
+        raise DataError("all tasks are held out, so none is left to learn from", remedy="hold out fewer")
     return held
 
 
@@ -122,11 +133,11 @@ def fold_tasks(sheet: Sheet, k: int, random_state: Any, by: By) -> Iterator[Inte
     respondent, all tasks of a respondent are in the same fold.
     """
     if by not in ("task", "respondent"):
-        raise DataError(f"by must be 'task' or 'respondent', got {by!r}")
+        raise DataError(argument="by", expected="'task' or 'respondent'", found=repr(by))
     respondent = sheet.choices.respondent
     most = len(respondent) if by == "task" else len(np.unique(respondent))
     if not isinstance(k, Integral) or isinstance(k, bool) or not 2 <= k <= most:
-        raise DataError(f"k must be a number of folds from 2 to the {most} {by}s, got {k!r}")
+        raise DataError(argument="k", expected=f"a number of folds from 2 to the {most} {by}s", found=k)
     chance = np.random.default_rng(random_state)
     fold = np.empty(len(respondent), dtype=np.int64)
     if by == "task":
@@ -143,14 +154,19 @@ def fold_tasks(sheet: Sheet, k: int, random_state: Any, by: By) -> Iterator[Inte
 def _last_tasks(sheet: Sheet, last: int) -> Booleans:
     """Return the last tasks of every respondent; each must have more than that."""
     if not isinstance(last, Integral) or isinstance(last, bool) or last < 1:
-        raise DataError(f"last must be a positive number of tasks, got {last!r}")
+        raise DataError(argument="last", expected="a positive number of tasks", found=last)
     respondent = sheet.choices.respondent
     counts = np.bincount(respondent, minlength=len(sheet.respondents))
     for code in np.flatnonzero((counts <= last) & (counts > 0))[:1]:
         few = int((counts <= last).sum())
         raise DataError(
-            f"last={last}, but respondent {sheet.respondents[code]} has only {counts[code]} tasks "
-            f"({few} such in all); hold out fewer, or leave them out with .only(respondents=...)"
+            f"{{argument}} is {{found}}, but respondent {{respondent}} has only {{expected}} tasks "
+            f"({few} such in all)",
+            argument="last",
+            found=last,
+            respondent=sheet.respondents[code],
+            expected=str(counts[code]),
+            remedy="hold out fewer tasks, or leave these respondents out",
         )
     # tasks of a respondent are neighbours, so the place from behind follows from where they end
     place = np.cumsum(counts)[respondent] - np.arange(len(respondent))
@@ -159,13 +175,23 @@ def _last_tasks(sheet: Sheet, last: int) -> Booleans:
 
 def _named_tasks(sheet: Sheet, tasks: Iterable[Any]) -> Booleans:
     if isinstance(tasks, str):
-        raise DataError(f"tasks must be a list of task names, got {tasks!r}; write tasks=[{tasks!r}]")
+        raise DataError(
+            argument="tasks",
+            expected="a list of task names",
+            found=repr(tasks),
+            remedy="write {setting}",
+            setting=("tasks", [tasks]),
+        )
     known = list(dict.fromkeys(sheet.choices.task.tolist()))
     wanted = [plain(task) for task in tasks]
     for task in wanted:
         if task not in known:
-            remedy = guess(task, known) or f"; the tasks are {listing(known)}"
-            raise DataError(f"tasks names {quoted(task)}, which is no task of the study{remedy}")
+            raise DataError(
+                "{argument} names {found}, which is not a task of the study",
+                argument="tasks",
+                found=quoted(task),
+                **advice(task, known, "tasks"),
+            )
     return np.isin(sheet.choices.task.astype(object), np.array([*wanted, None], dtype=object)[:-1])
 
 
@@ -174,14 +200,19 @@ def _marked_tasks(sheet: Sheet, column: str) -> Booleans:
     if column == sheet.roles.holdout:
         return sheet.is_holdout
     if column not in sheet.extras:
-        remedy = guess(column, sheet.extras.columns) or f"; there are {listing(list(sheet.extras.columns))}"
-        raise DataError(f"column={column!r} is no column without a role{remedy}")
+        raise DataError(
+            "{argument} names {found}, which is not a column without a role",
+            argument="column",
+            column=column,
+            found=repr(column),
+            **advice(column, list(sheet.extras.columns), "columns without a role"),
+        )
     found, task = Problems(), sheet.choices.task_of_row
     cells = sheet.extras[column]
     marked = read_marks(cells, "holdout", lambda row: sheet.place(int(task[row])), found)
     held = marked[sheet.choices.first]
     for t in np.unique(task[marked != held[task]]).tolist():
-        found.add("holdout", f"{sheet.place(t)}: column {column!r} marks some alternatives, not all")
+        add_partly_held(column, sheet.place(t), found)
     found.raise_any()
     return np.asarray(held)
 
@@ -189,13 +220,22 @@ def _marked_tasks(sheet: Sheet, column: str) -> Booleans:
 def respondent_codes(sheet: Sheet, respondents: Iterable[Any]) -> Integers:
     """Return the ascending codes of respondents given by name."""
     if isinstance(respondents, str):
-        raise DataError(f"respondents must be a list of names, got {respondents!r}; write [{respondents!r}]")
+        raise DataError(
+            argument="respondents",
+            expected="a list of names",
+            found=repr(respondents),
+            remedy="write {setting}",
+            setting=("respondents", [respondents]),
+        )
     wanted = list(dict.fromkeys(plain(name) for name in respondents))
     codes = sheet.respondents.get_indexer(pd.Index(wanted))
     for place in np.flatnonzero(codes < 0)[:1]:
-        known = list(sheet.respondents)
-        remedy = guess(wanted[place], known) or f"; there are {listing(known)}"
-        raise DataError(f"there is no respondent {quoted(wanted[place])}{remedy}")
+        raise DataError(
+            "there is no respondent {found}",
+            argument="respondents",
+            found=quoted(wanted[place]),
+            **advice(wanted[place], list(sheet.respondents), "respondents"),
+        )
     if not len(codes):
-        raise DataError("respondents is empty; name at least one")
+        raise DataError("{argument} is empty", argument="respondents", remedy="name at least one")
     return np.sort(codes).astype(np.int64)

@@ -1,6 +1,7 @@
-"""Labels: names of respondents, tasks and levels as people write them, put in order and into sentences.
+"""Labels as people write them, put in order and into messages; and the findings of a check, collected.
 
-Problems: everything that is wrong with the data of a study, collected, then said at once.
+A label is the name of a respondent, a task, an alternative or a level. Everything that is wrong with the data
+of a study is collected in `Problems` and reported in one error.
 """
 
 import difflib
@@ -8,13 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ranking.errors import StudyError
+from ranking.errors import DataError, StudyError
 
 DIGITS = re.compile(r"(\d+)")
 NUMBER = re.compile(r"[-+]?[\d.,]+")
@@ -104,73 +105,91 @@ def is_empty(column: Any) -> NDArray[np.bool_]:
     return np.asarray(cells.isna().to_numpy(dtype=bool) | np.array(blank, dtype=bool))
 
 
-def guess(wrong: Any, known: Iterable[Any]) -> str:
-    """Return '; did you mean ...?' with the most similar label, or nothing if none is similar.
+def guess(wrong: Any, known: Iterable[Any]) -> str | None:
+    """Return the label most similar to a wrong one, quoted, or None if none is similar.
 
-    Numbers that are written alike are not meant alike: 19.99 is no slip of 9.99.
+    Numbers that look alike are not taken for one another: 19.99 is not a typing error for 9.99.
 
     >>> guess("red ", ["blue", "red"]), guess("Blau", ["blue", "red"]), guess("green", ["blue", "red"])
-    ('; did you mean "red"?', '; did you mean "blue"?', '')
+    ('"red"', '"blue"', None)
     """
     by_text = {text(label).strip().casefold(): label for label in known}
     word = text(wrong).strip().casefold()
     cutoff = 1.0 if NUMBER.fullmatch(word) else ALIKE
     close = difflib.get_close_matches(word, by_text, n=1, cutoff=cutoff)
-    return f"; did you mean {quoted(by_text[close[0]])}?" if close else ""
+    return quoted(by_text[close[0]]) if close else None
 
 
-# How many problems a message tells; all of them are in the list that the exception carries.
-MOST_TOLD = 20
-# More rows than this with the same problem are told together.
+def advice(wrong: Any, known: Iterable[Any], plural: str) -> dict[str, str]:
+    """Return what an error about an unknown label expects and its remedy: the most similar label, or a list.
+
+    >>> advice("gren", ["blue", "green"], "levels")
+    {'expected': '"green"', 'remedy': 'did you mean {expected}?'}
+    >>> advice("xyz", ["blue", "green"], "levels")
+    {'expected': '"blue", "green"', 'remedy': 'the levels are {expected}'}
+    """
+    close = guess(wrong, known)
+    if close is not None:
+        return {"expected": close, "remedy": "did you mean {expected}?"}
+    return {"expected": listing(list(known)), "remedy": f"the {plural} are {{expected}}"}
+
+
+# More rows than this with the same problem make one finding.
 FEW = 3
+# How many findings the message of an error shows; the error carries all of them.
+MOST_SHOWN = 20
+# Returns the respondent, task, alternative and number of a row, as parts of an error.
+Place: TypeAlias = Callable[[int], dict[str, Any]]
 
 
 @dataclass
 class Problems:
-    """A list of sentences that grows while data are checked, by the kind of problem they tell.
+    """Findings collected while data are checked; those with the same message and column are of one kind.
 
     >>> found = Problems()
-    >>> found.add("choice", "respondent 7, task 12: no alternative is chosen")
-    >>> len(found), found.sentences
-    (1, ['respondent 7, task 12: no alternative is chosen'])
+    >>> found.add("{place} has no choice", respondent=7, task=12)
+    >>> len(found), str(found.all[0])
+    (1, 'respondent 7, task 12 has no choice')
     """
 
-    by_kind: dict[str, list[str]] = field(default_factory=dict)
+    by_kind: dict[tuple[str, object], list[DataError]] = field(default_factory=dict)
 
-    def add(self, kind: str, sentence: str) -> None:
-        """Note a problem."""
-        self.by_kind.setdefault(kind, []).append(sentence)
+    def add(self, message: str, **parts: Any) -> None:
+        """Add a finding; see `ranking.errors.RankingError` for its parts."""
+        finding = DataError(message, **parts)
+        self.by_kind.setdefault((message, finding.column), []).append(finding)
 
-    def add_rows(self, kind: str, rows: Sequence[int], single: Callable[[int], str], together: str) -> None:
-        """Note rows with the same problem: each in a sentence if they are few, else all in one."""
-        for sentence in map(single, rows) if len(rows) <= FEW else [together]:
-            self.add(kind, sentence)
+    def add_rows(
+        self, rows: Sequence[int], place: Place, single: str, together: str, cells: Any = None, **parts: Any
+    ) -> None:
+        """Add rows with the same problem: one finding each if they are few, else one for all.
+
+        What was found are the `cells` of the rows, if given. All rows together are described by the first.
+        """
+        are_few = len(rows) <= FEW
+        for row in rows if are_few else rows[:1]:
+            found = {} if cells is None else {"found": quoted(cells.iloc[row])}
+            self.add(single if are_few else together, **{**parts, **found, **place(row)})
 
     def __len__(self) -> int:
-        return sum(map(len, self.by_kind.values()))
+        return len(self.all)
 
     @property
-    def sentences(self) -> list[str]:
-        """All problems, those of a kind together."""
-        return [sentence for kind in self.by_kind.values() for sentence in kind]
+    def all(self) -> tuple[DataError, ...]:
+        """All findings, those of a kind together."""
+        return tuple(finding for kind in self.by_kind.values() for finding in kind)
 
     def raise_any(self) -> None:
-        """Raise one error that tells every problem, if there are any."""
-        if not len(self):
-            return
-        told = self._told()
-        lines = [f"- {sentence}" for sentence in told]
-        if len(self) > len(told):
-            lines.append(f"- and {len(self) - len(told)} more (all of them: .problems of this error)")
-        heading = f"the data have {counted(len(self), 'problem')}:"
-        raise StudyError("\n".join([heading, *lines]), tuple(self.sentences))
+        """Raise one error that carries every finding, if there are any."""
+        if self.by_kind:
+            raise StudyError(f"the data have {counted(len(self), 'problem')}:", self.all, self._shown())
 
-    def _told(self) -> list[str]:
-        """Return the sentences a message has room for: of every kind the first, then the second, ..."""
+    def _shown(self) -> tuple[DataError, ...]:
+        """Return the findings a message has room for: of every kind the first, then the second, ..."""
         ranked = [
-            (rank, kind, sentence)
-            for kind, sentences in enumerate(self.by_kind.values())
-            for rank, sentence in enumerate(sentences)
+            (rank, kind, finding)
+            for kind, findings in enumerate(self.by_kind.values())
+            for rank, finding in enumerate(findings)
         ]
-        chosen = sorted(ranked, key=lambda entry: entry[:2])[:MOST_TOLD]
-        return [sentence for _, _, sentence in sorted(chosen, key=lambda entry: (entry[1], entry[0]))]
+        chosen = sorted(ranked, key=lambda entry: entry[:2])[:MOST_SHOWN]
+        return tuple(finding for _, _, finding in sorted(chosen, key=lambda entry: (entry[1], entry[0])))

@@ -48,10 +48,15 @@ def read_weights(
     elif isinstance(roles.weight, Mapping | pd.Series):
         given = roles.weight
     else:
-        raise DataError(f"weight must be a column or weights by respondent, got {roles.weight!r:.80}")
+        raise DataError(argument="weight", expected="a column or weights by respondent", found=roles.weight)
     by_name = {plain(name): value for name, value in given.items()}
     for name in in_order(by_name.keys() - set(respondents)):
-        found.add("weight", f"weight names respondent {quoted(name)}, who has no task")
+        found.add(
+            "{argument} names respondent {found}, who has no task",
+            argument="weight",
+            respondent=name,
+            found=quoted(name),
+        )
     return np.array([_weight(by_name, name, found) for name in respondents])
 
 
@@ -63,8 +68,14 @@ def _weights_in(column: "pd.Series[Any]", keys: Keys, found: Problems) -> dict[A
         if name is None or name in told or weights.setdefault(name, value) == value:
             continue
         told.add(name)
-        both = f"{quoted(weights[name])} and {quoted(value)}"
-        found.add("weight", f"respondent {name} has different weights, {both}; write one in all rows")
+        found.add(
+            "respondent {respondent} has different weights, {found}",
+            argument="weight",
+            column=column.name,
+            respondent=name,
+            found=f"{quoted(weights[name])} and {quoted(value)}",
+            remedy="write the same one in all rows",
+        )
     return weights
 
 
@@ -72,9 +83,20 @@ def _weight(by_name: dict[Any, Any], name: Any, found: Problems) -> float:
     value = by_name.get(name)
     number = pd.to_numeric(value, errors="coerce") if value is not None else np.nan
     if value is None or value != value:
-        found.add("weight", f"respondent {name} has no weight; give one, or leave out weight=")
+        found.add(
+            "respondent {respondent} has no weight",
+            argument="weight",
+            respondent=name,
+            remedy="give one, or leave out {argument}",
+        )
     elif not (np.isfinite(number) and number > 0):
-        found.add("weight", f"respondent {name}: the weight is {quoted(value)}, not a positive number")
+        found.add(
+            "respondent {respondent}: the weight is {found}, not {expected}",
+            argument="weight",
+            respondent=name,
+            found=quoted(value),
+            expected="a positive number",
+        )
     return float(number)
 
 
@@ -129,12 +151,23 @@ def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
     """
     suffix = Path(path).suffix.lower()
     if suffix in OTHER_WORKBOOKS:
-        raise DataError(f"{path} is a workbook of a kind that is not read; save it as .xlsx or as CSV")
+        raise DataError(
+            "{argument} {found} is a workbook of a kind that is not read",
+            argument="path",
+            found=str(path),
+            remedy="save it as .xlsx or as CSV",
+        )
     header, table = _sheet(path, options) if suffix in WORKBOOKS else _text(path, options)
     names = [name for row in header.head(1).to_numpy().tolist() for name in row]
     for k, name in enumerate(names):
         if name and name in names[:k]:
-            raise DataError(f"{path}: the column {name!r} is there twice; rename one")
+            raise DataError(
+                "{argument} {found}: the column {column} occurs twice",
+                argument="path",
+                found=str(path),
+                column=name,
+                remedy="rename one",
+            )
     return table
 
 
@@ -144,10 +177,21 @@ def _text(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFr
     try:
         return pd.read_csv(path, **{**given, **HEADER}), pd.read_csv(path, **given)
     except UnicodeError:
-        found = str(given["encoding"]).removesuffix("-sig").upper()
-        raise DataError(f"{path} is not {found} text; pass its encoding, often encoding='latin-1'") from None
+        raise DataError(
+            "{argument} {found} is not {expected} text",
+            argument="path",
+            found=str(path),
+            expected=str(given["encoding"]).removesuffix("-sig").upper(),
+            remedy="pass its encoding, often {setting}",
+            setting=("encoding", "latin-1"),
+        ) from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is not a CSV file: {error}") from None
+        raise DataError(
+            "{argument} {found} is not {expected}",
+            argument="path",
+            found=str(path),
+            expected=f"a CSV file ({error})",
+        ) from None
 
 
 def _sheet(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -157,7 +201,13 @@ def _sheet(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataF
     try:
         return pd.read_excel(path, **{**given, **HEADER}), pd.read_excel(path, **given)
     except (BadZipFile, KeyError, ValueError) as error:
-        raise DataError(f"{path} is not a workbook: {error}; save it anew, or as CSV") from None
+        raise DataError(
+            "{argument} {found} is not {expected}",
+            argument="path",
+            found=str(path),
+            expected=f"a workbook ({error})",
+            remedy="save it again, or as CSV",
+        ) from None
 
 
 def _profiles(

@@ -130,9 +130,9 @@ class Sheet:
         """Return the sheet without its marks of holdout tasks."""
         return replace(self, is_holdout=np.zeros(len(self.choices), dtype=bool))
 
-    def place(self, t: int) -> str:
-        """Return where task t is, in words."""
-        return f"respondent {self.respondents[self.choices.respondent[t]]}, task {self.choices.task[t]}"
+    def place(self, t: int) -> dict[str, Any]:
+        """Return the respondent and the name of task t, as parts of an error."""
+        return {"respondent": self.respondents[self.choices.respondent[t]], "task": self.choices.task[t]}
 
     @property
     def summary(self) -> str:

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
-from ranking.conjoint.data.columns import Booleans, Keys, Place, Roles, read_marks
+from ranking.conjoint.data.columns import Booleans, Keys, Roles, read_marks
 from ranking.conjoint.data.messages import (
+    Place,
     Problems,
+    advice,
     counted,
-    guess,
     in_order,
     is_empty,
     listing,
@@ -26,7 +27,6 @@ from ranking.conjoint.data.messages import (
 
 # More numbers than this are hardly levels; whoever means it lists them.
 MOST_NUMBERS = 30
-WITHOUT_COMMA = "write a point for the comma, or read the file with decimal=','"
 DECIMAL_COMMA = re.compile(r"\s*-?\d+,\d+\s*")
 
 
@@ -37,16 +37,24 @@ def read_cells(
 
     >>> sizes = pd.Series(["small", "large", None])
     >>> none = np.array([False, False, True])
-    >>> attribute, column = read_cells(Attribute("size"), sizes, none, str, Problems())
+    >>> attribute, column = read_cells(Attribute("size"), sizes, none, lambda row: {}, Problems())
     >>> attribute.levels, column.cat.codes.tolist()
     (('large', 'small'), [1, 0, -1])
     """
     column = column.reset_index(drop=True)
     used = ~is_empty(column) & ~is_none
     if not used.any():
-        found.add(f"empty {attribute.name}", f"{attribute.name}: the whole column is empty")
+        found.add("attribute {column}: the whole column is empty", column=attribute.name)
         return attribute, column
-    _note_empty(attribute.name, np.flatnonzero(~used & ~is_none).tolist(), place, found)
+    empty = np.flatnonzero(~used & ~is_none).tolist()
+    found.add_rows(
+        empty,
+        place,
+        "{place}: attribute {column} is empty",
+        f"attribute {{column}} is empty in {len(empty)} rows, the first is {{place}}",
+        column=attribute.name,
+        remedy="fill it in",
+    )
     if attribute.is_linear:
         return attribute, _numbers(attribute, column, used, place, found)
     settled = attribute if attribute.levels else _with_levels(attribute, column, used, place, found)
@@ -58,32 +66,33 @@ def _numbers(
 ) -> "pd.Series[Any]":
     """Return a column as numbers, NaN where it is not used."""
     values = pd.to_numeric(column.where(used).astype(object), errors="coerce").astype(float)
-    rows = np.flatnonzero(used & ~np.isfinite(values.to_numpy())).tolist()
-
-    def single(row: int) -> str:
-        cell = column.iloc[row]
-        remedy = f"; {WITHOUT_COMMA}" if _has_comma(cell) else ""
-        return f"{place(row)}: {attribute.name} is {quoted(cell)}, which is not a number{remedy}"
-
-    if rows:
-        cell = column.iloc[rows[0]]
-        first = f"the first is {quoted(cell)} ({place(rows[0])})"
-        remedy = WITHOUT_COMMA if _has_comma(cell) else "write plain numbers"
-        together = f"{attribute.name}: {len(rows)} rows are not numbers, {first}; {remedy}"
-        found.add_rows(f"number {attribute.name}", rows, single, together)
-    return values
-
-
-def _has_comma(cell: Any) -> bool:
-    return isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell) is not None
-
-
-def _note_empty(name: str, rows: list[int], place: Place, found: Problems) -> None:
-    if rows:
-        together = f"{name}: {len(rows)} rows are empty, the first is {place(rows[0])}; fill them in"
+    wrong = used & ~np.isfinite(values.to_numpy())
+    has_comma = np.array(
+        [isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell) is not None for cell in column]
+    )
+    remedies: list[tuple[Booleans, dict[str, Any]]] = [
+        (
+            has_comma,
+            {
+                "remedy": "write a decimal point instead of the comma, or pass {setting}",
+                "setting": ("decimal", ","),
+            },
+        ),
+        (~has_comma, {}),
+    ]
+    for those, remedy in remedies:
+        rows = np.flatnonzero(wrong & those).tolist()
         found.add_rows(
-            f"empty {name}", rows, lambda row: f"{place(row)}: {name} is empty; fill it in", together
+            rows,
+            place,
+            "{place}: attribute {column} is {found}, which is not a number",
+            f"attribute {{column}} is not a number in {len(rows)} rows, the first is {{found}} ({{place}})",
+            cells=column,
+            column=attribute.name,
+            expected="a number",
+            **remedy,
         )
+    return values
 
 
 def _levels(
@@ -99,10 +108,14 @@ def _levels(
     first = {cells[row]: row for row in reversed(unknown)}
     for cell in in_order(rows):
         row = first[cell]
-        where = f"{counted(rows[cell], 'row')}, the first is {place(row)}"
-        remedy = guess(column.iloc[row], levels) or f"; the levels are {listing(levels)}"
-        name = quoted(column.iloc[row])
-        found.add(f"level {attribute.name}", f"{attribute.name}: level {name} is unknown ({where}){remedy}")
+        found.add(
+            f"attribute {{column}}: level {{found}} is unknown ({counted(rows[cell], 'row')}, "
+            "the first is {place})",
+            column=attribute.name,
+            found=quoted(column.iloc[row]),
+            **advice(column.iloc[row], levels, "levels"),
+            **place(row),
+        )
     return pd.Series(pd.Categorical.from_codes(np.where(used, codes, -1), categories=pd.Index(levels)))
 
 
@@ -117,9 +130,13 @@ def _with_levels(
     levels = in_order(text(cell) if is_text else cell for cell in cells)
     if not is_text and len(levels) > MOST_NUMBERS:
         found.add(
-            f"level {attribute.name}",
-            f"{attribute.name} has {len(levels)} different numbers, many for levels; make it linear, "
-            "say 'linear' in attributes=, or list its levels",
+            f"attribute {{column}} has {len(levels)} different numbers, too many for levels",
+            argument="attributes",
+            column=attribute.name,
+            found=f"{len(levels)} different numbers",
+            expected=f"at most {MOST_NUMBERS}",
+            remedy="make it linear, {setting}, or list its levels",
+            setting=("attributes", {attribute.name: "linear"}),
         )
     _require_no_twins(attribute.name, [text(cell) for cell in cells], found)
     return attribute.with_levels(levels)
@@ -134,12 +151,16 @@ def _require_no_twins(name: str, cells: list[str], found: Problems) -> None:
     for alike in groups.values():
         if len(alike) > 1:
             shown = " and ".join(f"{quoted(cell)} ({counted(counts[cell], 'row')})" for cell in alike)
-            remedy = "spell them alike, or list the levels if they are meant"
-            found.add(f"level {name}", f"{name}: {shown} differ only in blanks or capitals; {remedy}")
+            found.add(
+                "attribute {column}: {found} differ only in blanks or capitals",
+                column=name,
+                found=shown,
+                remedy="spell them alike, or list the levels if they are meant",
+            )
 
 
-# What to do about tasks without a choice if there is no none option, said with the first of them.
-NOTHING_TAKEN = "; mark one, or if nothing was taken, add the none option as an alternative"
+# What to do about tasks without a choice if there is no none option; the first of them says it.
+NOTHING_TAKEN = "mark one, or if nothing was taken, add the none option as an alternative"
 
 
 def read_chosen(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems) -> Booleans:
@@ -147,9 +168,11 @@ def read_chosen(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems) 
     column = frame[roles.chosen]
     if _names_alternatives(column, keys):
         found.add(
-            "chosen",
-            f"column {column.name!r} (chosen) names the chosen alternative in every row of a task; "
-            "mark the chosen row by 1 and the others by 0: (data[chosen] == data[alternative]).astype(int)",
+            "column {column} ({argument}) names the chosen alternative in every row of a task",
+            argument="chosen",
+            column=column.name,
+            expected="1 in the row of the chosen alternative and 0 in the others",
+            remedy="write {expected}",
         )
         return np.zeros(len(column), dtype=bool)
     chosen = read_marks(column, "chosen", keys.place, found)
@@ -173,21 +196,22 @@ def check_choices(keys: Keys, chosen: Booleans, roles: Roles, found: Problems) -
     known = keys.group >= 0
     sizes = np.bincount(keys.group[known])
     marks = np.bincount(keys.group[known], weights=chosen[known])
-    remedy = "" if roles.has_none else NOTHING_TAKEN
+    remedy = None if roles.has_none else NOTHING_TAKEN
+    role = {"argument": "chosen", "column": roles.chosen}
     for row in keys.first_rows().tolist():
         group = keys.group[row]
-        where = keys.place_of_task(row)
+        where = keys.task_place(row)
         if sizes[group] == 1:
-            found.add("size", f"{where} has one alternative; a choice needs at least two rows")
+            found.add("{place} has one alternative", expected="at least two", **where)
         if marks[group] == 0:
-            found.add("choice", f"{where} has no choice in column {roles.chosen!r}{remedy}")
-            remedy = ""
+            found.add("{place} has no choice in column {column}", remedy=remedy, **role, **where)
+            remedy = None
         if marks[group] > 1:
             rows = np.flatnonzero((keys.group == group) & chosen)
             names = rows + 1 if keys.alternative is None else keys.alternative[rows]
             what = "rows" if keys.alternative is None else "alternatives"
-            shown = listing(names.tolist())
-            found.add("choice", f"{where} has {int(marks[group])} choices, {what} {shown}; keep one")
+            shown = f"{int(marks[group])} choices, {what} {listing(names.tolist())}"
+            found.add("{place} has {found}", found=shown, remedy="keep one", **role, **where)
 
 
 def check_alternatives(frame: pd.DataFrame, keys: Keys, found: Problems) -> None:
@@ -197,13 +221,11 @@ def check_alternatives(frame: pd.DataFrame, keys: Keys, found: Problems) -> None
         return
     empty = is_empty(keys.alternative)
     for row in np.flatnonzero(empty & (keys.group >= 0)).tolist():
-        found.add("alternative", f"{keys.place(row)}: the alternative has no name")
+        found.add("{place}: the alternative has no name", **keys.place(row))
     rows = np.flatnonzero(~empty & (keys.group >= 0))
     names = pd.MultiIndex.from_arrays([keys.group[rows], keys.alternative[rows]])
     for row in rows[names.duplicated()].tolist():
-        name = quoted(keys.alternative[row])
-        where = keys.place_of_task(row)
-        found.add("alternative", f"{where}: alternative {name} is there again in row {row + 1}; remove one")
+        found.add("{place} occurs again in row {row}", remedy="remove one", **keys.place(row))
 
 
 def _note_equal_rows(frame: pd.DataFrame, keys: Keys, found: Problems) -> None:
@@ -211,9 +233,11 @@ def _note_equal_rows(frame: pd.DataFrame, keys: Keys, found: Problems) -> None:
     again = cells.duplicated().to_numpy() & (keys.group >= 0)
     for row in np.flatnonzero(again).tolist():
         found.add(
-            "alternative",
-            f"{keys.place_of_task(row)}: row {row + 1} repeats another row; remove it, or number the "
-            "alternatives in a column, alternative=..., if the same was shown twice",
+            "respondent {respondent}, task {task}: row {row} repeats another row",
+            argument="alternative",
+            remedy="remove it, or, if the same was shown twice, number the alternatives in a column and name "
+            "that column by {argument}",
+            **keys.place(row),
         )
 
 
@@ -223,7 +247,16 @@ def read_none(
     """Return which rows are the none option, of which a task may have one."""
     empty = np.logical_and.reduce([is_empty(frame[name]) for name in attributes])
     if not roles.has_none:
-        _note_nameless(np.flatnonzero(empty).tolist(), keys, found)
+        rows = np.flatnonzero(empty).tolist()
+        found.add_rows(
+            rows,
+            keys.place,
+            "{place}: all attributes are empty",
+            f"all attributes are empty in {len(rows)} rows, the first is {{place}}",
+            argument="none",
+            remedy="if this is the none option, pass {setting}",
+            setting=("none", True),
+        )
         return np.asarray(empty)
     if isinstance(roles.none, str):
         marked = read_marks(frame[roles.none], "none", keys.place, found)
@@ -233,23 +266,34 @@ def read_none(
         marked = np.logical_and.reduce([_holds(frame[name], roles.none) for name in attributes])
     if not isinstance(roles.none, str) and not marked.any():
         wanted = "empty" if roles.none is True else quoted(roles.none)
-        found.add("none", f"no row has all attributes {wanted}; leave none= out")
+        found.add(
+            "no row has all attributes {expected}",
+            argument="none",
+            expected=wanted,
+            remedy="leave {argument} out",
+        )
     rows = np.flatnonzero(marked & (keys.group >= 0))
     for row in rows[pd.Index(keys.group[rows]).duplicated()].tolist():
-        found.add("none", f"{keys.place_of_task(row)} has more than one none option, again in row {row + 1}")
+        found.add(
+            "respondent {respondent}, task {task} has more than one none option, again in row {row}",
+            argument="none",
+            **keys.place(row),
+        )
     return np.asarray(marked)
-
-
-def _note_nameless(rows: list[int], keys: Keys, found: Problems) -> None:
-    """Note rows that are most likely the none option, though nothing was said of one."""
-    if rows:
-        what = "all attributes are empty; if this is the none option, pass none=True"
-        together = f"{len(rows)} rows, the first is {keys.place(rows[0])}: {what}"
-        found.add_rows("none", rows, lambda row: f"{keys.place(row)}: {what}", together)
 
 
 def _holds(column: "pd.Series[Any]", value: Any) -> Booleans:
     return np.array([text(cell) == text(value) for cell in column], dtype=bool)
+
+
+def add_partly_held(column: str, where: dict[str, Any], found: Problems) -> None:
+    """Add that the rows of a task do not agree on whether it is held out."""
+    found.add(
+        "{place}: column {column} ({argument}) marks some alternatives, not all",
+        argument="holdout",
+        column=column,
+        **where,
+    )
 
 
 def read_holdout(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems) -> Booleans:
@@ -261,6 +305,5 @@ def read_holdout(frame: pd.DataFrame, roles: Roles, keys: Keys, found: Problems)
     share = np.bincount(keys.group[known], weights=marked[known]) / np.bincount(keys.group[known])
     for row in keys.first_rows().tolist():
         if 0 < share[keys.group[row]] < 1:
-            where = keys.place_of_task(row)
-            found.add("holdout", f"{where}: column {roles.holdout!r} marks some alternatives, not all")
+            add_partly_held(roles.holdout, keys.task_place(row), found)
     return marked

@@ -44,19 +44,29 @@ def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> La
     fields = {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
     if fields != FIELDS:
         raise DataError(
-            f"pattern must hold {{alternative}} and {{attribute}}, like {PATTERN!r}, got {pattern!r}"
+            "{argument} must hold {expected}, got {found}",
+            argument="pattern",
+            expected=f"{{alternative}} and {{attribute}}, like {PATTERN!r}",
+            found=repr(pattern),
         )
     labels = in_order(label for column in frame.columns for label in _labels(str(column), pattern, names))
     layout = Layout(pattern, tuple(labels), names)
     if not labels:
         wanted = listing([layout.column(1, name) for name in names])
-        raise DataError(f"no column is like {wanted} (pattern {pattern!r}); there are {listing(list(frame))}")
+        raise DataError(
+            "no column is like {expected} ({argument}); the columns are {found}",
+            argument="pattern",
+            expected=wanted,
+            found=listing(list(frame)),
+        )
     found = Problems()
     for label in labels:
         for column in layout.block(label):
             if column not in frame:
                 found.add(
-                    "column", f"there is no column {column!r}, but others of alternative {quoted(label)}"
+                    "there is no column {column}, but there are others of alternative {alternative}",
+                    column=column,
+                    alternative=label,
                 )
     found.raise_any()
     return layout
@@ -138,14 +148,25 @@ def _require_rows(base: pd.DataFrame, roles: Roles, made: tuple[str, ...]) -> No
     found = Problems()
     for name in made:
         if name in base:
-            found.add("column", f"column {name!r} stands beside the columns of the alternatives; rename it")
+            found.add(
+                "column {column} has the name of what the columns of the alternatives hold",
+                column=name,
+                remedy="rename it",
+            )
     respondent, task = labels_of(base[roles.respondent]), labels_of(base[roles.task])
     for role, column, cells in (("respondent", roles.respondent, respondent), ("task", roles.task, task)):
         for row in np.flatnonzero(is_empty(cells)).tolist():
-            found.add(role, f"row {row + 1}: column {column!r} ({role}) is empty")
+            found.add(
+                "row {row}: column {column} ({argument}) is empty", argument=role, column=column, row=row + 1
+            )
     for row in np.flatnonzero(pd.MultiIndex.from_arrays([respondent, task]).duplicated()).tolist():
-        where = f"respondent {respondent[row]}, task {task[row]}"
-        found.add("task", f"{where} is there again in row {row + 1}; remove one of the rows")
+        found.add(
+            "respondent {respondent}, task {task} occurs again in row {row}",
+            respondent=respondent[row],
+            task=task[row],
+            row=row + 1,
+            remedy="remove one of the rows",
+        )
     found.raise_any()
 
 
@@ -164,10 +185,18 @@ def _is_absent(part: pd.DataFrame, layout: Layout) -> Any:
 def _with_none_column(roles: Roles, base: pd.DataFrame) -> Roles:
     if roles.none is not None:
         raise DataError(
-            "give none= or none_choice=, not both: either the none option has columns or it has not"
+            "{argument} is for a none option without columns",
+            argument="none_choice",
+            remedy="leave out either {argument} or {setting}",
+            setting=("none", roles.none),
         )
     if NONE in base:
-        raise DataError("with none_choice= a column 'none' is made, but there is one; rename it")
+        raise DataError(
+            "{argument} adds a column {column}, but there is one already",
+            argument="none_choice",
+            column=NONE,
+            remedy="rename it",
+        )
     return replace(roles, none=NONE)
 
 
@@ -183,11 +212,17 @@ def _mark_choices(long: pd.DataFrame, roles: Roles, found: Problems) -> None:
     hits = pd.Series(marked).groupby(long["wide row"]).transform("any").to_numpy()
     first = ~long["wide row"].duplicated().to_numpy()
     for row in np.flatnonzero(~hits & ~empty & first).tolist():
-        where = f"respondent {long[roles.respondent].iloc[row]}, task {long[roles.task].iloc[row]}"
-        offered = listing(names[long["wide row"] == long["wide row"].iloc[row]].tolist())
         cell = plain(choice.iloc[row])
-        remedy = "" if roles.has_none else f"; if none was taken, pass none_choice={cell!r}"
-        found.add("choice", f"{where}: the choice is {quoted(cell)}, but there are {offered}{remedy}")
+        found.add(
+            "{place}: the choice is {found}, but the alternatives are {expected}",
+            argument="choice",
+            respondent=long[roles.respondent].iloc[row],
+            task=long[roles.task].iloc[row],
+            found=quoted(cell),
+            expected=listing(names[long["wide row"] == long["wide row"].iloc[row]].tolist()),
+            remedy=None if roles.has_none else "if none was taken, pass {setting}",
+            setting=None if roles.has_none else ("none_choice", cell),
+        )
         # said already: a mark anywhere keeps it from being said again
         marked[row] = True
     long[roles.chosen] = marked.astype(np.int64)
