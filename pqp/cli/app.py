@@ -1,22 +1,22 @@
 """The command line: `pqp demo`, `pqp solve`, `pqp certify`."""
 
-import io
 import math
-import sys
-from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pqp.certificate import check
+from pqp.cli import kit
 from pqp.cli.demo import RESPONDENT, TASKS, conjoint_problem
-from pqp.cli.tables import path_table, worth_table
-from pqp.cli.terminal import Screen, close_pipe, complain, progress_line, waiting
-from pqp.errors import CertificateError, InternalError, NumericalTroubleError, PQPError, ProblemError
+from pqp.cli.kit import PICTURES, CommandError, Screen, Words, leave_if_stopped, require_output
+from pqp.cli.tables import path_table, shown_number, worth_table
+from pqp.errors import CertificateError, ProblemError
 from pqp.files import load_document, load_problem
-from pqp.linalg.field import Number
+from pqp.limits import Progress
+from pqp.linalg.field import Number, is_infinite
 from pqp.model.affine import read_number
 from pqp.path.path import Path
 from pqp.solver import solve_path
@@ -24,101 +24,58 @@ from pqp.solver import solve_path
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-# Exit codes; 0 is success, and 130 what shells report for a program that Ctrl-C ended.
-UNPROVED, WRONG_INPUT, STOPPED, INTERRUPTED = 1, 2, 3, 130
 CODES = (
     "Exit codes: 0 done; 1 the certificate failed, or numerical trouble; 2 wrong usage, or a wrong file; "
     "3 a limit stopped the trace, the finished part is printed and saved; 130 interrupted."
 )
-PICTURES, PICTURE = (".png", ".pdf", ".svg"), FilePath("pqp-demo.png")
+PICTURE = FilePath("pqp-demo.png")
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = kit.make_app()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # names may not fit the terminal's encoding
-    try:
-        code = app(args=arguments, prog_name="pqp", standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, typer.Abort):
-        return complain("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        return close_pipe()
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else 0
-    except Exception as error:
-        return complain(*_explained(error))
-
-
-def _explained(error: Exception) -> tuple[str, int]:
-    """Return what to say about an error and the exit code."""
-    if hasattr(error, "format_message"):  # typer's own, about wrong usage
-        return f"{error.format_message().rstrip('.')}; try 'pqp --help'", WRONG_INPUT
-    if isinstance(error, NumericalTroubleError):
-        return f"{error} (here: --exact)", UNPROVED
-    if isinstance(error, PQPError) and not isinstance(error, InternalError):
-        return str(error), UNPROVED if isinstance(error, CertificateError) else WRONG_INPUT
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_INPUT
-    return f"a bug in pqp, please report it: {type(error).__name__}: {error}", UNPROVED
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        try:
-            typer.echo(f"pqp {version('pqp')}")
-        except PackageNotFoundError:
-            typer.echo("pqp, run from a folder without being installed")
-        raise typer.Exit
+    return kit.main(app, "pqp", arguments)
 
 
 @app.callback(invoke_without_command=True, epilog=CODES)
-def pqp(
-    context: typer.Context,
-    show_version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave."),
-    ] = False,
-) -> None:
+def pqp(context: typer.Context, show_version: kit.Version = False) -> None:
     """Trace exact solution paths of parametric quadratic programs, and prove them.
 
     \b
     Examples:
-      pqp demo                              someone in a small conjoint study: path, proof, picture
+      pqp demo                              one respondent of a small conjoint study: path, proof, picture
       pqp solve budget.json --mu -2 8       every solution for mu from -2 to 8
       pqp solve budget.json --mu 0 inf --exact --save path.json --plot path.png
       pqp certify path.json                 prove a saved path in exact arithmetic
 
-    Problem files are JSON: docs/file-format.md describes them. `pqp COMMAND --help` tells more.
+    Problem files are JSON; docs/file-format.md describes them. `pqp COMMAND --help` explains a command.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-@app.command()
+@kit.command(app)
 def demo(
     respondent: Annotated[
         int,
         typer.Option(
-            help="Whose choices: 1 to 12 mind the price, 13 to 23 the brand, 24 takes the first pack."
+            help="The respondent, by number: 1 to 12 care about the price, 13 to 23 about the brand, 24 "
+            "always takes the first pack."
         ),
     ] = RESPONDENT,
-    tasks: Annotated[int, typer.Option(help="How many of his choices, the first ones.")] = TASKS,
+    tasks: Annotated[int, typer.Option(help="Use the first so many of their 8 choices.")] = TASKS,
     log: Annotated[
-        bool, typer.Option("--log", help="Print every pivot first, with its reasons; mu is C.")
+        bool, typer.Option("--log", help="Print every pivot first, with its reason; mu stands for C.")
     ] = False,
-    out: Annotated[FilePath, typer.Option(help="The picture: .png, .pdf or .svg.")] = PICTURE,
+    out: Annotated[FilePath, typer.Option(help="File of the picture: .png, .pdf or .svg.")] = PICTURE,
 ) -> None:
-    """Trace a small conjoint study: which part-worths explain the choices someone made?
+    """Trace a small conjoint study: which part-worths explain the choices of one respondent?
 
-    Asked for one of three packs of coffee or none of them, someone chose a. That asks for part-worths v
-    with v(a) >= v(b) + 1 for each b he did not choose; C is the price of missing this by 1, beside a cost of
-    |v|^2 / 2. The path shows the part-worths for every C >= 0.
+    In every task a respondent is shown three packs of coffee and chooses one of them, or none. If they choose
+    a, the part-worths v should satisfy v(a) >= v(b) + 1 for each alternative b that they did not choose. A
+    violation of 1 costs C, relative to a cost of |v|^2 / 2 for the size of v. The path shows the part-worths
+    for every C >= 0.
 
     \b
     Examples:
@@ -126,7 +83,7 @@ def demo(
       pqp demo --respondent 7 --out seven.svg    someone whose choices agree with each other
       pqp demo --tasks 1 --log                   a single choice, pivot by pivot
     """
-    _require_place(out, PICTURES, "--out")
+    require_output(out, PICTURES, "--out")
     screen = Screen()
     problem = conjoint_problem(respondent, tasks)
     with progress_line(0, math.inf) as progress:
@@ -141,11 +98,11 @@ def demo(
     axes = path.plot()
     axes.set(xlabel="C", ylabel="part-worth", title=f"{title}, for every C")
     _draw(axes, out)
-    screen.print(f"The picture is in {out}", soft_wrap=True)
-    _leave_if_stopped(path)
+    screen.print(f"Written: {out}", soft_wrap=True)
+    leave_if_stopped(path.stopped)
 
 
-@app.command()
+@kit.command(app, Words({"interval": "--mu"}, {("arithmetic", "exact"): "--exact"}))
 def solve(
     file: Annotated[
         FilePath,
@@ -153,22 +110,30 @@ def solve(
     ],
     mu: Annotated[
         tuple[str, str],
-        typer.Option(metavar="LO HI", help="The ends: numbers such as -2, 7/3, 0.5, inf, -inf."),
+        typer.Option(
+            metavar="LO HI", help="The interval of mu, two numbers such as -2, 7/3, 0.5, inf, -inf."
+        ),
     ],
-    exact: Annotated[bool, typer.Option("--exact", help="Compute in rationals instead of floats.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compute in exact rational numbers instead of floats.")
+    ] = False,
     rule: Annotated[
-        str, typer.Option(help="How pivots are chosen: least-index, lifo, most-often-selected.")
+        str, typer.Option(help="How pivots are chosen: least-index, lifo or most-often-selected.")
     ] = "least-index",
-    log: Annotated[bool, typer.Option("--log", help="Print every pivot with its reasons first.")] = False,
-    save: Annotated[FilePath | None, typer.Option(help="Write the path to a .json or .npz file.")] = None,
-    plot: Annotated[FilePath | None, typer.Option(help="Draw the path: .png, .pdf or .svg.")] = None,
-    max_pieces: Annotated[int | None, typer.Option(help="Stop after so many pieces.")] = None,
-    max_pivots: Annotated[int | None, typer.Option(help="Stop after so many pivots.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None,
+    log: Annotated[bool, typer.Option("--log", help="Print every pivot first, with its reason.")] = False,
+    save: Annotated[
+        FilePath | None, typer.Option(help="Save the path to this file: .json, or .npz without --exact.")
+    ] = None,
+    plot: Annotated[
+        FilePath | None, typer.Option(help="Draw the path into this file: .png, .pdf or .svg.")
+    ] = None,
+    max_pieces: Annotated[int | None, typer.Option(help="Stop after this many pieces of the path.")] = None,
+    max_pivots: Annotated[int | None, typer.Option(help="Stop after this many pivots.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
 ) -> None:
     """Solve a problem for every mu from LO to HI and print the path, piece by piece.
 
-    Numbers are taken at face value: 0.1 is the float next to a tenth, 1/10 is a tenth.
+    Numbers are taken literally: 0.1 is the float nearest to one tenth, 1/10 is exactly one tenth.
 
     \b
     Examples:
@@ -177,7 +142,9 @@ def solve(
       pqp solve budget.json --mu -inf inf --save path.json --plot path.png --time-limit 60
     """
     interval = _number(mu[0]), _number(mu[1])
-    _require_outputs(file, save, plot, exact)
+    # npz files hold floats, so that an exact path needs JSON
+    require_output(save, (".json",) if exact else (".json", ".npz"), "--save", [file])
+    require_output(plot, PICTURES, "--plot", [file])
     problem = load_problem(file)
     with progress_line(*interval) as progress:
         path = solve_path(
@@ -194,7 +161,7 @@ def solve(
     _deliver(path, save, plot)
 
 
-@app.command()
+@kit.command(app)
 def certify(
     file: Annotated[
         FilePath,
@@ -211,16 +178,17 @@ def certify(
     """
     document = load_document(file)
     try:
-        with waiting(f"proving {file}"):
+        with kit.progress_bar(f"proving {file}"):
             certificate = check(document)
     except CertificateError as error:
-        raise CertificateError(f"{file} is not proved: {error}") from None
+        raise CommandError(f"{file} is not proved: {error}", kit.FAILED) from None
     Screen().print(str(certificate))
 
 
 def _deliver(path: Path, save: FilePath | None, plot: FilePath | None) -> None:
     """Print, save and draw a path; leave with a code of its own if it is not complete."""
     screen = Screen()
+    # files first: a reader of stdout who leaves early must not cost the results
     if save:
         path.save(save)
     if plot:
@@ -231,7 +199,7 @@ def _deliver(path: Path, save: FilePath | None, plot: FilePath | None) -> None:
     screen.print(f"\n{path!r}")
     for written in filter(None, (save, plot)):
         screen.print(f"Written: {written}", soft_wrap=True)
-    _leave_if_stopped(path)
+    leave_if_stopped(path.stopped)
 
 
 def _draw(axes: "Axes", file: FilePath) -> None:
@@ -239,31 +207,25 @@ def _draw(axes: "Axes", file: FilePath) -> None:
     figure.savefig(file)
 
 
-def _leave_if_stopped(path: Path) -> None:
-    if path.stopped:
-        code = INTERRUPTED if path.stopped.startswith("interrupted") else STOPPED
-        raise typer.Exit(complain(path.stopped.replace("path.extend goes on", "the rest is missing"), code))
-
-
 def _number(text: str) -> Number:
     try:
         return read_number(text)
     except ProblemError:
-        raise ProblemError(f"--mu needs two numbers such as -2, 7/3, 0.5 or inf, got {text!r}") from None
+        raise CommandError(f"--mu needs two numbers such as -2, 7/3, 0.5 or inf, got {text!r}") from None
 
 
-def _require_outputs(file: FilePath, save: FilePath | None, plot: FilePath | None, exact: bool) -> None:
-    """Raise before any work if its results could not be written."""
-    if save:
-        _require_place(save, (".json",) if exact else (".json", ".npz"), "--save")
-        if save.resolve() == file.resolve():
-            raise ProblemError(f"--save {save} would overwrite the problem; choose another name")
-    if plot:
-        _require_place(plot, PICTURES, "--plot")
+@contextmanager
+def progress_line(lo: Number, hi: Number) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield what a trace from lo to hi reports its progress to; None if stderr is not a terminal."""
+    has_ends = not is_infinite(lo) and not is_infinite(hi) and lo < hi
+    with kit.progress_bar() as show:
+        if show is None:
+            yield None
+            return
 
+        def report(progress: Progress) -> None:
+            where = f"mu = {shown_number(progress.mu)} in [{shown_number(lo)}, {shown_number(hi)}]"
+            done = float((progress.mu - lo) / (hi - lo)) if has_ends else None
+            show(f"{where}: {progress.pieces} pieces, {progress.pivots} pivots", done)
 
-def _require_place(file: FilePath, suffixes: Sequence[str], option: str) -> None:
-    if file.suffix not in suffixes:
-        raise ProblemError(f"{option} must end in {' or '.join(suffixes)}, got {str(file)!r}")
-    if not file.parent.is_dir():
-        raise ProblemError(f"{option} {file}: there is no folder {str(file.parent)!r}")
+        yield report

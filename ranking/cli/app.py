@@ -1,46 +1,29 @@
 """The command line: `ranking ranksvm`, `ordinal`, `conjoint`, `simulate`, `graph`, `metrics`, `demo`."""
 
-import io
-import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
-import pqp
+from pqp.cli import kit
+from pqp.cli.kit import PICTURES, leave_if_stopped, lined_up, progress_bar, require_output, say
 from ranking.cli import options
 from ranking.cli.conjoint import conjoint, simulate
 from ranking.cli.demo import mixture_items
 from ranking.cli.inputs import (
     PAGES,
-    PICTURES,
     Columns,
-    at_the_shell,
+    Command,
     number_or_word,
     open_items,
     open_preferences,
     open_scores,
-    require_output,
     require_whole_path,
 )
 from ranking.cli.ordinal import ordinal
-from ranking.cli.terminal import (
-    FAILED,
-    INTERRUPTED,
-    WRONG_INPUT,
-    announce,
-    complain,
-    draw,
-    leave_if_stopped,
-    lined_up,
-    progress_line,
-    say,
-)
+from ranking.cli.output import announce, draw
 from ranking.core.graph import Reduction
-from ranking.errors import ConvergenceError, RankingError, StudyError
 from ranking.io.tables import write_whole
 from ranking.measures.tables import metric_table
 from ranking.plot import plot_decisions, plot_preference_graph
@@ -54,72 +37,20 @@ CODES = (
 )
 
 
-class Commands(TyperGroup):
-    """The commands, of which Ctrl-C ends each with a word; typer alone leaves without one."""
-
-    def invoke(self, context: typer.Context) -> Any:  # type: ignore[override]
-        """Return what a command returns."""
-        try:
-            return super().invoke(context)
-        except KeyboardInterrupt:
-            raise typer.Exit(complain("interrupted", INTERRUPTED)) from None
-
-
-app = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (ordinal, conjoint, simulate):
-    app.command()(command)
+app = kit.make_app()
+for function in (ordinal, conjoint, simulate):
+    kit.command(app, cls=Command)(function)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # names may not fit the terminal's encoding
-    try:
-        code = app(args=arguments, prog_name="ranking", standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, typer.Abort):
-        return complain("interrupted", INTERRUPTED)
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else 0
-    except StudyError as error:
-        heading, *problems = at_the_shell(error.render()).splitlines()
-        return complain(heading, WRONG_INPUT, [line.removeprefix("- ") for line in problems])
-    except Exception as error:
-        return complain(*_explained(error))
-
-
-def _explained(error: Exception) -> tuple[str, int]:
-    """Return what to say about an error and the exit code."""
-    if hasattr(error, "format_message"):  # typer's own, about wrong usage
-        command = getattr(getattr(error, "ctx", None), "command_path", "ranking")
-        return f"{error.format_message().rstrip('.')}; try '{command} --help'", WRONG_INPUT
-    if isinstance(error, ConvergenceError | pqp.NumericalTroubleError):
-        return str(error), FAILED
-    if isinstance(error, RankingError | pqp.PQPError) and not isinstance(error, pqp.InternalError):
-        return at_the_shell(str(error)), WRONG_INPUT
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else str(error), WRONG_INPUT
-    return f"a bug in ranking, please report it: {type(error).__name__}: {error}", FAILED
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        try:
-            typer.echo(f"ranking, of pqp {version('pqp')}")
-        except PackageNotFoundError:
-            typer.echo("ranking, run from a folder without being installed")
-        raise typer.Exit
+    return kit.main(app, "ranking", arguments)
 
 
 @app.callback(invoke_without_command=True, epilog=CODES)
 def ranking(
     context: typer.Context,
-    show_version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and leave."),
-    ] = False,
+    show_version: kit.Version = False,
 ) -> None:
     """Learn to rank from preferences, levels or choices, for every regularisation parameter C at once.
 
@@ -141,7 +72,7 @@ def ranking(
         typer.echo(context.get_help())
 
 
-@app.command()
+@kit.command(app, cls=Command)
 def ranksvm(
     train: options.Train,
     validate: options.Validate = None,
@@ -195,12 +126,12 @@ def ranksvm(
         max_pieces=max_pieces,
         time_limit=time_limit,
     )
-    with progress_line() as watch:
+    with progress_bar() as watch:
         study = conduct(model, learnt, validation, tested, Plan(metric, choice, folds, seed), watch)
     _deliver(study, report, scores)
 
 
-@app.command()
+@kit.command(app, cls=Command)
 def graph(
     train: Annotated[
         Path,
@@ -234,7 +165,7 @@ def graph(
         draw(drawn, plot)
 
 
-@app.command()
+@kit.command(app, cls=Command)
 def metrics(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Items with labels.", show_default=False)],
     scores: Annotated[
@@ -266,7 +197,7 @@ def metrics(
     say(lined_up(dict(zip(table["metric"], table["definition"], strict=True))))
 
 
-@app.command()
+@kit.command(app, cls=Command)
 def demo(
     out: Annotated[Path, typer.Option(help="The report, .html; the picture has the same name.")] = Path(
         "ranking-demo.html"
@@ -285,7 +216,7 @@ def demo(
     """
     require_output(out, PAGES, "--out", [])
     parts = mixture_items(items, seed)
-    with progress_line() as watch:
+    with progress_bar() as watch:
         study = conduct(RankSVMPath(kernel="rbf", gamma=1.0), *parts, watch=watch)
     draw(plot_decisions(study.model, parts[0].X, parts[0].y)[0], out.with_suffix(".png"))
     _deliver(study, out, None)

@@ -11,28 +11,18 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from pqp.cli.kit import PICTURES, lined_up, progress_bar, require_output, say
 from ranking.cli import conjoint_options as options
 from ranking.cli.conjoint_options import Fitting, Reading, spread
 from ranking.cli.inputs import (
     PAGES,
-    PICTURES,
     open_part_worths,
     open_scenario,
     open_study,
     plan_of,
     price_of,
-    require_output,
 )
-from ranking.cli.terminal import (
-    announce,
-    draw,
-    estimates_text,
-    lined_up,
-    one_decimal,
-    percent,
-    progress_line,
-    say,
-)
+from ranking.cli.output import announce, draw, estimates_text, one_decimal, percent
 from ranking.conjoint import Scenario, Simulator, price_curve, respondent_bootstrap
 from ranking.conjoint.data.example import FILE, PACKAGE
 from ranking.conjoint.results.bootstrap import Bootstrap
@@ -100,7 +90,7 @@ def conjoint(
     if scenario is not None:
         products = open_scenario(scenario, "--scenario", parts.study, reading)
         market = Market(products, chosen_product(product, list(products.products), "--product"), rule)
-    with progress_line() as watch:
+    with progress_bar() as watch:
         survey = conduct_survey(parts, plan, source=str(study), price=price, market=market, watch=watch)
         tables = survey_tables(survey)
         page = survey_report_html(survey, tables) if report else ""
@@ -243,7 +233,7 @@ def simulate(
 
 def _fitted(parts: Parts, plan: SurveyPlan, rule: Rule) -> Simulator:
     """Return the simulator of a model that is fitted as `ranking conjoint` does it."""
-    with progress_line() as watch:
+    with progress_bar() as watch:
         search = choose(parts.train, plan, watch)
         return _simulator(drawn(search, parts.train, plan), parts, rule, search.calibration_.scale)
 

@@ -16,6 +16,8 @@ from typing import Any, Protocol, get_args
 import networkx as nx
 import pandas as pd
 
+import pqp
+from pqp.cli import kit
 from ranking.cli.conjoint_options import Fitting, Reading
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
 from ranking.conjoint.data.reading import read_table as read_choice_table
@@ -23,7 +25,7 @@ from ranking.conjoint.data.wide import PATTERN
 from ranking.conjoint.results.orders import FALLS, RISES, order_rows
 from ranking.core.graph import Reduction, essential_pairs, find_cycle, preference_graph, preference_pairs
 from ranking.core.validation import Array, Integers, values_shown
-from ranking.errors import DataError, StudyError
+from ranking.errors import ConvergenceError, DataError, StudyError
 from ranking.io.tables import (
     PAIR,
     Items,
@@ -38,7 +40,21 @@ from ranking.io.tables import (
 from ranking.studies.conjoint import Parts, SurveyPlan
 from ranking.studies.conjoint_tables import RESPONDENT, WEIGHT, flat_names
 
-PICTURES, PAGES = (".png", ".pdf", ".svg"), (".html", ".htm")
+PAGES = (".html", ".htm")
+
+
+class Command(kit.Command):
+    """A command of `ranking`, which also prints every problem of a study."""
+
+    failures = (*kit.Command.failures, ConvergenceError)
+
+    def explained(self, error: pqp.errors.ExplainedError, words: kit.Words) -> kit.CommandError:
+        """Return an error of the library in the words of this command."""
+        if isinstance(error, StudyError):
+            heading, *problems = at_the_shell(error.render()).splitlines()
+            return kit.CommandError(heading, details=[line.removeprefix("- ") for line in problems])
+        found = super().explained(error, words)
+        return kit.CommandError(at_the_shell(found.message), found.code)
 
 
 @dataclass(frozen=True)
@@ -168,20 +184,6 @@ def open_scores(file: Path, argument: str, items: Items) -> Array:
         if len(scores) != len(items):
             raise DataError(f"{file} has {len(scores)} scores, but {items.source} has {len(items)} items")
         return scores
-
-
-def require_output(file: Path | None, suffixes: Sequence[str], option: str, inputs: Sequence[Path]) -> None:
-    """Raise before any work if a result could not be written, or would replace an input."""
-    if file is None:
-        return
-    if file.suffix not in suffixes:
-        raise DataError(f"{option} must end in {' or '.join(suffixes)}, got {str(file)!r}")
-    if not file.parent.is_dir():
-        raise DataError(f"{option} {file}: there is no folder {str(file.parent)!r}")
-    if file.is_dir():
-        raise DataError(f"{option} {file}: it is a folder")
-    if file.resolve() in [given.resolve() for given in inputs]:
-        raise DataError(f"{option} {file} would overwrite the data; choose another name")
 
 
 def require_whole_path(validate: Path | None, max_pieces: int | None, time_limit: float | None) -> None:

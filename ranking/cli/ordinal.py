@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from pqp.cli.kit import leave_if_stopped, lined_up, progress_bar, require_output
 from ranking.cli import options
 from ranking.cli.inputs import (
     PAGES,
@@ -9,10 +10,9 @@ from ranking.cli.inputs import (
     level_order,
     number_or_word,
     open_objects,
-    require_output,
     require_whole_path,
 )
-from ranking.cli.terminal import announce, leave_if_stopped, lined_up, progress_line
+from ranking.cli.output import announce
 from ranking.io.tables import Items, write_all
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.report.ordinal import confusion_text, level_report_html, level_summary, predictions_csv
@@ -73,7 +73,7 @@ def ordinal(
         max_pieces=max_pieces,
         time_limit=time_limit,
     )
-    with progress_line() as watch:
+    with progress_bar() as watch:
         study = conduct_levels(model, *parts, Plan(metric, choice, folds, seed), watch)
     _deliver(study, report, predictions)
 

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import pqp
 from pqp.cli import app as cli
+from pqp.cli.app import progress_line
 from pqp.cli.demo import conjoint_problem, part_worth_names
 from pqp.cli.tables import worth_table
-from pqp.cli.terminal import progress_line
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.files import load_path, save_problem
 from pqp.solver import Progress
@@ -125,7 +125,7 @@ class TestSolve:
         monkeypatch.setattr(cli, "solve_path", trouble)
         assert run("solve", "budget.json", "--mu", "0", "1")[::2] == (
             1,
-            "pqp: lost accuracy on [0, 1] (here: --exact)\n",
+            "pqp: lost accuracy on [0, 1] (use --exact)\n",
         )
 
     @pytest.mark.parametrize("bug", [InternalError("it contradicts itself"), KeyError("x")], ids=repr)
@@ -215,7 +215,7 @@ WRONG = {
     "solve: one mu": ("solve budget.json --mu 1", "'--mu' requires 2 arguments"),
     "solve: mu is a word": ("solve budget.json --mu one 2", "--mu needs two numbers .* got 'one'"),
     "solve: mu is a formula of mu": ("solve budget.json --mu mu 2", "--mu needs two numbers"),
-    "solve: mu reversed": ("solve budget.json --mu 2 1", "interval must have lo ≤ hi"),
+    "solve: mu reversed": ("solve budget.json --mu 2 1", "must have lo ≤ hi"),
     "solve: mu empty": ("solve budget.json --mu inf inf", "contains no number"),
     "solve: file missing": ("solve none.json --mu 0 1", "none.json: No such file"),
     "solve: file is a folder": ("solve . --mu 0 1", "Is a directory"),
@@ -233,7 +233,7 @@ WRONG = {
     "solve: exact in npz": ("solve budget.json --mu 0 1 --exact --save path.npz", "--save must end in .json"),
     "solve: saved over itself": (
         "solve budget.json --mu 0 1 --save budget.json",
-        "would overwrite the problem",
+        "--save budget.json would overwrite the input",
     ),
     "solve: drawn nowhere": ("solve budget.json --mu 0 1 --plot none/path.png", "there is no folder 'none'"),
     "solve: drawn as text": ("solve budget.json --mu 0 1 --plot path.txt", "--plot must end in .png"),

@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import pqp
+from pqp.cli.kit import progress_bar
 from ranking import ConvergenceError, RankSVMPath, preference_pairs, read_letor, write_letor
 from ranking.cli import app as cli
 from ranking.cli.demo import mixture_items
-from ranking.cli.terminal import progress_line
 from ranking.metrics import metric_table
 from tests.data_folder import DATA, needs
 from tests.ranking.studies import items
@@ -150,7 +150,7 @@ class TestRankSVM:
         def press_at_once():
             yield lambda text: signal.raise_signal(signal.SIGINT) if text.endswith(": 2 pieces") else None
 
-        monkeypatch.setattr(cli, "progress_line", press_at_once)
+        monkeypatch.setattr(cli, "progress_bar", press_at_once)
         code, out, err = run("ranksvm train.svm --validate vali.svm")
         assert code == 130
         assert err.startswith("ranking: interrupted at")
@@ -359,12 +359,12 @@ def test_failing_report_leaves_the_old_one(run, here, monkeypatch):
 class TestProgress:
     def test_it_is_shown_to_whoever_watches(self, capsys, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-        with progress_line() as report:
+        with progress_bar() as report:
             report("C = 1: 2 pieces")
         assert "C = 1: 2 pieces" in capsys.readouterr().err
 
     def test_it_is_not_written_into_files(self, capsys):
-        with progress_line() as report:
+        with progress_bar() as report:
             assert report is None
         assert capsys.readouterr() == ("", "")
 

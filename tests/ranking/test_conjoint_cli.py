@@ -441,7 +441,7 @@ WRONG = {
         "--price-curve needs an attribute that is money",
     ),
     "shares as text": (f"{SIMULATE} --out shares.txt", r"--out must end in \.csv"),
-    "shares over the data": (f"{SIMULATE} --out packs.csv", "--out packs.csv would overwrite the data"),
+    "shares over the data": (f"{SIMULATE} --out packs.csv", "--out packs.csv would overwrite the input"),
     "picture of no kind": (f"{SIMULATE} --plot shares.gif", r"--plot must end in \.png"),
 }
 

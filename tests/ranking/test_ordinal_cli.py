@@ -139,7 +139,7 @@ class TestOrdinal:
         def press_at_once():
             yield lambda text: signal.raise_signal(signal.SIGINT) if text.endswith(": 2 pieces") else None
 
-        monkeypatch.setattr(ordinal_command, "progress_line", press_at_once)
+        monkeypatch.setattr(ordinal_command, "progress_bar", press_at_once)
         code, out, err = run(f"{COMMAND} --validate vali.csv")
         assert code == 130
         assert err.startswith("ranking: interrupted at")

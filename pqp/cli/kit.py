@@ -1,0 +1,296 @@
+"""What the command lines of `pqp` and `ranking` share: main, exit codes, errors, progress and tables.
+
+A program is a typer application whose commands are of the class `Command`. Whatever goes wrong becomes one
+line on stderr and an exit code: 1 numerical trouble, a failed proof or a bug; 2 wrong usage or a wrong file;
+3 a limit stopped the path; 130 interrupted; 141 nobody reads the output any more.
+"""
+
+import io
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Protocol, TypeVar
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+from typer.core import TyperCommand
+
+from pqp.errors import CertificateError, ExplainedError, InternalError, NumericalTroubleError
+
+FAILED = 1
+WRONG_INPUT = 2
+STOPPED = 3
+# What shells report for a program that Ctrl-C ended, and for one whose reader went away: 128 + the signal.
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+PICTURES = (".png", ".pdf", ".svg")
+# Shown until the first piece of a path is there; compiled code is kept on disk from then on.
+STARTING = "starting; the first run after installation compiles for about a minute"
+# Seconds between two updates of the progress line.
+REFRESH = 0.1
+# Lines in a file or a pipe may be longer than in a terminal, whose width rich knows.
+WIDE = 1000
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class CommandError(Exception):
+    """Ends a command: a message in the words of the shell, an exit code, and details of one line each."""
+
+    def __init__(self, message: str, code: int = WRONG_INPUT, details: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.details = details
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a command calls things that the library calls otherwise.
+
+    `arguments` maps an argument to its option, and `settings` an argument with its value to the words that
+    set it. Options that are called like the argument need no entry.
+    """
+
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[tuple[str, object], str] = field(default_factory=dict)
+
+
+class Command(TyperCommand):
+    """A command that renders errors of the library with the names of its own options."""
+
+    failures: tuple[type[ExplainedError], ...] = (NumericalTroubleError, CertificateError)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; every expected way to end early becomes a `CommandError`."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # typer itself would leave without a word
+            raise CommandError("interrupted", INTERRUPTED) from None
+        except BrokenPipeError:  # typer itself would leave with code 1, as if something had failed
+            raise CommandError("", close_pipe()) from None
+        except InternalError:
+            raise
+        except ExplainedError as error:
+            raise self.explained(error, ctx.obj or Words()) from error
+
+    def explained(self, error: ExplainedError, words: Words) -> CommandError:
+        """Return an error of the library in the words of this command."""
+        code = FAILED if isinstance(error, self.failures) else WRONG_INPUT
+        return CommandError(self.rendered(error, words), code)
+
+    def rendered(self, error: ExplainedError, words: Words) -> str:
+        """Return the sentence of an error with this command's options for arguments."""
+        options = {str(param.name): _spelled(param) for param in self.params} | dict(words.arguments)
+
+        def name(argument: str) -> str:
+            base, bracket, index = argument.partition("[")
+            found = options.get(base) or options.get(base.lower())
+            return argument if found is None else found + bracket + index
+
+        def setting(argument: str, value: object) -> str | None:
+            if (argument, value) in words.settings:
+                return words.settings[argument, value]
+            option = name(argument)
+            if option == argument:
+                return None
+            return option if value is True else f"{option} {shlex.quote(str(value))}"
+
+        sentence = error.render(name, setting)
+        exact = words.settings.get(("arithmetic", "exact"))
+        if isinstance(error, NumericalTroubleError) and error.setting is None and exact:
+            return f"{sentence} (use {exact})"
+        return sentence
+
+
+def command(
+    app: typer.Typer, words: Words | None = None, cls: type[Command] = Command
+) -> Callable[[Function], Function]:
+    """Return a decorator that adds a function to a program as one of its commands."""
+    return app.command(cls=cls, context_settings={"obj": words or Words()})
+
+
+def make_app() -> typer.Typer:
+    """Return a program without commands: plain help, no completion, and tracebacks left to `main`."""
+    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def main(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) -> int:
+    """Run a program and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # names may not fit the terminal's encoding
+    try:
+        code = app(args=arguments, prog_name=program, standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        return close_pipe()
+    except SystemExit:  # how typer leaves when nobody reads its help
+        return PIPE_CLOSED
+    except (KeyboardInterrupt, typer.Abort):
+        return _complain(program, CommandError("interrupted", INTERRUPTED))
+    except CommandError as error:
+        return _complain(program, error)
+    except Exception as error:
+        return _complain(program, _unexpected(program, error))
+
+
+def _unexpected(program: str, error: Exception) -> CommandError:
+    """Return what to say about an error that no command has put into words."""
+    if hasattr(error, "format_message"):  # typer's own, about wrong usage
+        where = getattr(getattr(error, "ctx", None), "command_path", program)
+        return CommandError(f"{error.format_message().rstrip('.')}; try '{where} --help'")
+    if isinstance(error, OSError):
+        return CommandError(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    return CommandError(f"a bug in {program}, please report it: {type(error).__name__}: {error}", FAILED)
+
+
+def _complain(program: str, error: CommandError) -> int:
+    """Return the exit code after saying on stderr what is wrong: one line, and one more for each detail."""
+    lines = [f"{program}: {error.message}", *(f"- {detail}" for detail in error.details)]
+    if error.message:
+        print("\n".join(" ".join(line.split()) for line in lines), file=sys.stderr)
+    return error.code
+
+
+def _spelled(param: Any) -> str:
+    """Return how a user writes a parameter: the long form of an option, or the name of an argument."""
+    long = [option for option in param.opts if option.startswith("--")]
+    return long[0] if long else str(param.metavar or param.name)
+
+
+def close_pipe() -> int:
+    """Return the exit code after silencing stdout: whoever read it has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED
+
+
+def show_version(context: typer.Context, wanted: bool) -> None:
+    """Print the version and leave, if that is wanted."""
+    if not wanted:
+        return
+    try:
+        found = version("pqp")
+    except PackageNotFoundError:
+        found = "(version unknown: package not installed)"
+    typer.echo(f"{context.find_root().info_name} {found}")
+    raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
+]
+
+
+def leave_if_stopped(stopped: str | None) -> None:
+    """End the command with a code of its own if a limit or Ctrl-C cut the path."""
+    if stopped:
+        reason = stopped.partition(";")[0]  # what follows is how to continue in Python
+        code = INTERRUPTED if reason.startswith("interrupted") else STOPPED
+        raise CommandError(f"{reason}; the rest is missing", code)
+
+
+def require_output(
+    file: Path | None, suffixes: Sequence[str], option: str, inputs: Sequence[Path] = ()
+) -> None:
+    """Raise before any work if a result could not be written, or would replace an input."""
+    if file is None:
+        return
+    if file.suffix not in suffixes:
+        raise CommandError(f"{option} must end in {' or '.join(suffixes)}, got {str(file)!r}")
+    if not file.parent.is_dir():
+        raise CommandError(f"{option} {file}: there is no folder {str(file.parent)!r}")
+    if file.is_dir():
+        raise CommandError(f"{option} {file}: it is a folder")
+    if file.resolve() in [given.resolve() for given in inputs]:
+        raise CommandError(f"{option} {file} would overwrite the input; choose another name")
+
+
+class Screen(Console):
+    """Stdout: text is shown as it is, without markup, and wrapped to the terminal if it is one."""
+
+    def __init__(self) -> None:
+        width = None if sys.stdout.isatty() else WIDE
+        super().__init__(markup=False, emoji=False, highlight=False, width=width)
+
+    def on_broken_pipe(self) -> None:
+        """Leave the decision to the command."""
+        raise BrokenPipeError
+
+
+class Report(Protocol):
+    """A progress callback: receives what is going on, and the fraction done if it is known."""
+
+    def __call__(self, text: str, done: float | None = None) -> None:
+        """Show how far the work is."""
+
+
+@contextmanager
+def progress_bar(text: str = STARTING) -> Iterator[Report | None]:
+    """Show a line on stderr while work goes on; yield its callback, None if stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    due = time.monotonic()
+
+    def report(text: str, done: float | None = None) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + REFRESH
+            bar.update(task, description=text, completed=done or 0, total=None if done is None else 1)
+
+    console = Console(stderr=True, markup=False, emoji=False, highlight=False)
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(text, total=None)
+        yield report
+        bar.refresh()
+
+
+def say(text: str = "") -> None:
+    """Print a line at once."""
+    print(text, flush=True)
+
+
+def lined_up(lines: Mapping[str, str]) -> str:
+    """Return named lines with their texts below one another.
+
+    >>> print(lined_up({"path": "2 pieces", "chosen": "C = 1"}))
+    path    2 pieces
+    chosen  C = 1
+    """
+    width = max(map(len, lines))
+    return "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+
+
+def text_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """Return a table as text, the first columns to the left and the others to the right.
+
+    >>> print(text_table("Shares", ["product", "share"], [["ours", "52 %"], ["theirs", "7 %"]]))
+    Shares
+      product   share
+     ─────────────────
+      ours       52 %
+      theirs      7 %
+    """
+    table = Table(box=SIMPLE_HEAD)
+    for place, name in enumerate(header):
+        table.add_column(name, justify="right" if place >= left else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    stream = io.StringIO()
+    # as wide as it needs to be, without colours: it may go into a file
+    console = Console(file=stream, width=WIDE, color_system=None, markup=False, emoji=False, highlight=False)
+    console.print(table)
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    return "\n".join([title, *filter(None, lines)])
