@@ -34,12 +34,12 @@ from pqp.linalg.field import FIELDS, Array, Field, Number
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
-from pqp.records.segment import Farkas, Segment, Status
+from pqp.records.segment import Segment, Status
 from pqp.records.states import WORDS_OF, Basis, Kind, State, States, codes_of
 from pqp.records.trail import Trail, TrailBuilder
+from pqp.records.unsolvable import LIMITS, Farkas
 from pqp.solver import METHODS, extend
 
-LIMITS = ("row_lower", "row_upper", "lower", "upper")
 # What a segment of each status must have besides lo, hi and status.
 SEGMENT_KEYS: dict[Status, tuple[str, ...]] = {
     "optimal": ("variables", "rows", *ARRAYS),

@@ -17,11 +17,11 @@ from pqp.limits import Limits, Progress, Watch
 from pqp.linalg.field import FIELDS, RATIONAL, Arithmetic, Field, Number, as_numbers, is_infinite, shown
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
+from pqp.records.result import TraceResult, in_order, ordered
 from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
 from pqp.revised.runner import RevisedRunner
 from pqp.tableau.runner import TableauRunner
-from pqp.tableau.unsolvable import Run, in_order, ordered
 
 METHODS = ("revised", "tableau")
 
@@ -130,9 +130,9 @@ class _Job:
         start: Basis | None,
         limits: Limits,
         progress: Callable[[Progress], None] | None = None,
-    ) -> Run:
+    ) -> TraceResult:
         """Trace from one end to the other, starting with a basis if there is one."""
-        part, watch = Run(), Watch(limits, begin, progress)
+        part, watch = TraceResult(), Watch(limits, begin, progress)
         try:
             self._runner().run(begin, stop, start, watch, part)
         except KeyboardInterrupt:
@@ -160,9 +160,9 @@ class _Job:
             runner.require_optimal(basis, begin)
         return basis
 
-    def run_parts(self, ends: tuple[Number, Number], jobs: int) -> Run:
+    def run_parts(self, ends: tuple[Number, Number], jobs: int) -> TraceResult:
         """Trace the parts of an interval side by side."""
-        runner, part = self._runner(), Run()
+        runner, part = self._runner(), TraceResult()
         if not isinstance(runner, RevisedRunner):
             raise ProblemError('n_jobs needs method="revised" and arithmetic="float"; leave it out')
         runner.run_parts(_cuts(*ends, jobs), jobs, part)
@@ -173,7 +173,9 @@ class _Job:
             return TableauRunner(self.problem, self.field, self.rule, self.log)
         return RevisedRunner(self.problem, self.log)
 
-    def path(self, part: Run, segments: list[Segment], asked: tuple[Number, Number], begin: Number) -> Path:
+    def path(
+        self, part: TraceResult, segments: list[Segment], asked: tuple[Number, Number], begin: Number
+    ) -> Path:
         """Return the finished path."""
         return Path(
             problem=self.problem,

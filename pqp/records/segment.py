@@ -7,49 +7,17 @@ from typing import Any, Generic, Literal, TypeVar, overload
 import numpy as np
 
 from pqp.errors import NoSolutionError
-from pqp.linalg.affine import AffineArray, AffineNumber
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
-from pqp.model.problem import ParametricQP, QPData
+from pqp.model.problem import ParametricQP
 from pqp.records.residuals import Residuals, residuals
 from pqp.records.states import Basis
 from pqp.records.trail import Trail
 from pqp.records.uniqueness import is_unique
+from pqp.records.unsolvable import Farkas, descent
 
 Status = Literal["optimal", "infeasible", "unbounded"]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, eq=False)
-class Farkas:
-    """Why no x is feasible: nonnegative weights of limits whose sum contradicts itself.
-
-    With f = row_lower − row_upper: Aᵀf + lower − upper = 0, yet the weighted limits add up to more than 0.
-    """
-
-    row_lower: Array
-    row_upper: Array
-    lower: Array
-    upper: Array
-
-    def __post_init__(self) -> None:
-        _freeze(self.row_lower, self.row_upper, self.lower, self.upper)
-
-    def gap(self, data: QPData) -> AffineNumber:
-        """Return by how much the weighted limits contradict each other, affine in mu."""
-        total = [data.field.number(0), data.field.number(0)]
-        for name, sense in (("row_lower", 1), ("row_upper", -1), ("lower", 1), ("upper", -1)):
-            weights, limit = getattr(self, name), getattr(data, name)
-            used = np.flatnonzero(weights != 0)
-            for part in (0, 1):
-                total[part] += sense * (limit[part][used] @ weights[used])
-        return AffineNumber(*total)
-
-
-def descent(data: QPData, ray: Array, violation: Array) -> AffineNumber:
-    """Return the change of the objective along a ray, affine in mu."""
-    soft = np.flatnonzero(violation != 0)
-    penalty = data.penalty.take(soft)
-    return AffineNumber(*(data.c[part] @ ray + penalty[part] @ violation[soft] for part in (0, 1)))
 
 
 class _Part(Generic[T]):

@@ -8,9 +8,8 @@ from pqp.linalg.field import RATIONAL, Array, Number, exact_array, float_array, 
 from pqp.linalg.tolerances import ZERO
 from pqp.model.affine import Affine
 from pqp.model.problem import ParametricQP
-from pqp.records.segment import Farkas, descent
+from pqp.records.unsolvable import Farkas, Obstruction, descent
 from pqp.revised.presolve import Entries
-from pqp.tableau.compile import Obstruction
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ from pqp.model.affine import Affine
 from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.states import Basis, States
+from pqp.records.unsolvable import UnsolvablePiece
 from pqp.revised.basis import Walk
 from pqp.revised.passes import Leg, glue
 from pqp.revised.postsolve import Translation
@@ -44,7 +45,7 @@ from pqp.revised.states import BETWEEN
 from pqp.revised.trace import NO_CHANGES, Changes, Line
 from pqp.revised.verify import far_on, misses, misses_again, place_on
 from pqp.tableau.compile import CompiledQP, basis_of, compile_problem, read_segment
-from pqp.tableau.trace import Piece, Stretch, Tracer
+from pqp.tableau.trace import OptimalPiece, Tracer
 
 # Beyond this many pairs an exact dictionary takes minutes, and the trouble is reported instead.
 LARGEST = 150
@@ -78,13 +79,15 @@ class Rescuer:
         size = self.problem.n + 2 * self.problem.m
         return size <= LARGEST and self.compiled.lcp.size <= LARGEST
 
-    def pieces(self, states: States | None, begin: Number, stop: Number) -> Iterator[ExactPiece | Stretch]:
+    def pieces(
+        self, states: States | None, begin: Number, stop: Number
+    ) -> Iterator[ExactPiece | UnsolvablePiece]:
         """Yield the exact pieces and stretches from one mu on, starting with a basis if there is one."""
         tracer = Tracer(self.compiled, LEAST_INDEX)
         for event in tracer.trace(self._first(tracer, states), RATIONAL.number(begin), RATIONAL.number(stop)):
-            if isinstance(event, Piece):
+            if isinstance(event, OptimalPiece):
                 yield self._read(event)
-            elif isinstance(event, Stretch):
+            elif isinstance(event, UnsolvablePiece):
                 yield event
 
     def _first(self, tracer: Tracer, states: States | None) -> Dictionary:
@@ -96,7 +99,7 @@ class Rescuer:
         except InternalError:
             return tracer.first()
 
-    def _read(self, piece: Piece) -> ExactPiece:
+    def _read(self, piece: OptimalPiece) -> ExactPiece:
         segment = read_segment(self.compiled, piece.basis, piece.z, piece.w, (piece.start, piece.end))
         assert segment.basis is not None
         assert segment.x is not None
@@ -214,7 +217,7 @@ class Repair:
     scene: Scene
     rescuer: Rescuer
 
-    def lines(self, steps: Array | None, begin: Number, stop: Number) -> Iterator[Line | Stretch]:
+    def lines(self, steps: Array | None, begin: Number, stop: Number) -> Iterator[Line | UnsolvablePiece]:
         """Yield exact lines from one mu to another, each with all its steps.
 
         Of a problem that is too large for that, the steps at the first mu must be known.
@@ -226,7 +229,7 @@ class Repair:
             return
         states = None if steps is None else self.translation.all_states(steps)
         for piece in self.rescuer.pieces(states, begin, stop):
-            yield piece if isinstance(piece, Stretch) else self._line(piece)
+            yield piece if isinstance(piece, UnsolvablePiece) else self._line(piece)
 
     def _lines_in_excerpts(self, steps: Array, begin: Number, stop: Number) -> Iterator[Line]:
         """Yield exact lines for as long as no item outside the excerpt moves; if one does, it joins."""
@@ -267,7 +270,7 @@ class Repair:
             raise _unhelped()
         try:
             for piece in rescuer.pieces(excerpt.own_states(), begin, stop):
-                if isinstance(piece, Stretch):
+                if isinstance(piece, UnsolvablePiece):
                     raise _unhelped()
                 values, states = excerpt.whole(piece.x, piece.y), excerpt.whole_states(piece.states)
                 yield replace(piece, states=states, x=values[:n], y=values[n:])
@@ -375,7 +378,9 @@ class Repair:
             raise self._lost(line, miss) from None
         pieces = [piece for piece in found if isinstance(piece, Line)]
         # a rounded end may lie just outside the solvable stretch
-        if not pieces or any(isinstance(piece, Stretch) and not _is_rounding(piece) for piece in found):
+        if not pieces or any(
+            isinstance(piece, UnsolvablePiece) and not _is_rounding(piece) for piece in found
+        ):
             raise self._lost(line, np.inf)
         pieces[0], pieces[-1] = replace(pieces[0], start=line.start), replace(pieces[-1], end=line.end)
         return joined(pieces)
@@ -414,7 +419,7 @@ def _steps_on(leg: Leg, number: int) -> Array:
     return Leg(leg.first, leg.lines[: number + 1]).last()
 
 
-def _is_rounding(stretch: Stretch) -> bool:
+def _is_rounding(stretch: UnsolvablePiece) -> bool:
     """Tell whether a stretch is no longer than the rounding of its ends."""
     return abs(float(stretch.end) - float(stretch.start)) <= TIE * (1.0 + abs(float(stretch.start)))
 

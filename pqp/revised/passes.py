@@ -20,6 +20,7 @@ from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
 from pqp.records.states import States
 from pqp.records.trail import Trail
+from pqp.records.unsolvable import Obstruction, UnsolvablePiece
 from pqp.revised.basis import Walk
 from pqp.revised.crossing_bounds import Widths, find_widths
 from pqp.revised.postsolve import Translation
@@ -29,10 +30,8 @@ from pqp.revised.scaling import Scene, set_scene
 from pqp.revised.start import Blocked, find_start
 from pqp.revised.states import ABOVE, BELOW, PINNED
 from pqp.revised.trace import NO_CHANGES, Changes, DeadEnd, Line, Tracer, point_on
-from pqp.tableau.compile import Obstruction
-from pqp.tableau.trace import Stretch
 
-Event = Line | Stretch | Pivot | Crossing
+Event = Line | UnsolvablePiece | Pivot | Crossing
 Events = Generator[Event, None, None]
 
 
@@ -122,7 +121,7 @@ class Journey:
             yield self._stretch(wall, edge, stop, direction)
         elif dead.mu != float(stop):
             proof = self._proof(walk.states, dead)
-            root = _root(proof)
+            root = proof.root
             yield self._stretch(proof, RATIONAL.number(dead.mu) if root is None else root, stop, direction)
 
     def _proof(self, steps: Array, dead: DeadEnd) -> Obstruction:
@@ -151,9 +150,9 @@ class Journey:
             return Move("z", slack, -dead.sense if entry > 0 else dead.sense)
         return Move("value" if PINNED[step] else "y", i, dead.sense)
 
-    def _stretch(self, obstruction: Obstruction, at: Number, stop: Number, direction: int) -> Stretch:
+    def _stretch(self, obstruction: Obstruction, at: Number, stop: Number, direction: int) -> UnsolvablePiece:
         """Return the stretch on which an obstruction holds, from `at` on."""
-        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), _root(obstruction)
+        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), obstruction.root
         value = obstruction.value
         course = value[1] * direction
         if root is not None and course > 0 and not _is_before(end, root, direction):
@@ -161,12 +160,7 @@ class Journey:
         holds = value[0] + begin * value[1] < 0 or (value[0] + begin * value[1] == 0 and course < 0)
         if not holds:
             raise _unconfirmed(FLOAT.number(begin))
-        return Stretch(FLOAT.number(begin), FLOAT.number(end), (begin, end), obstruction)
-
-
-def _root(obstruction: Obstruction) -> Number | None:
-    constant, slope = obstruction.value
-    return -constant / slope if slope else None
+        return UnsolvablePiece(FLOAT.number(begin), FLOAT.number(end), (begin, end), obstruction)
 
 
 def _is_before(mu: Number, other: Number, direction: int) -> bool:

@@ -15,9 +15,8 @@ from pqp.linalg.field import RATIONAL, Array, exact_array, from_flint_matrix, in
 from pqp.linalg.matrices import exact_matrix
 from pqp.model.hessian import Gram, Hessian, Matrix
 from pqp.model.problem import ParametricQP
-from pqp.records.segment import Farkas, descent
 from pqp.records.states import ACTIVE_ROWS, State, States
-from pqp.tableau.compile import Obstruction
+from pqp.records.unsolvable import Farkas, Obstruction, descent
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ from pqp.limits import Limits, Watch
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, is_infinite, shown
 from pqp.linalg.tolerances import KKT_RESIDUAL, NEAR_GOAL, SPURIOUS_BREAKPOINT
 from pqp.model.problem import ParametricQP
+from pqp.records.result import TraceResult, in_order, join_unsolvable
 from pqp.records.segment import Segment
 from pqp.records.states import Basis, States
+from pqp.records.unsolvable import UnsolvablePiece
 from pqp.revised.basis import Walk
 from pqp.revised.exact_repair import Repair, Rescuer, changes_between
 from pqp.revised.passes import Event, Journey, Leg, ascending, glue, segments_of
@@ -27,21 +29,20 @@ from pqp.revised.postsolve import Translation
 from pqp.revised.start import all_limits_meet, is_crowded, is_obvious
 from pqp.revised.trace import CrowdedError, Line, point_on
 from pqp.revised.verify import misses
-from pqp.tableau.trace import Stretch
-from pqp.tableau.unsolvable import Run, explain, in_order, seamless
+from pqp.tableau.unsolvable import unsolvable_segments
 
 
 @dataclass
 class Way:
     """One direction of a run: stretches before the lines, the lines, stretches behind them."""
 
-    before: list[Stretch] = field(default_factory=list)
+    before: list[UnsolvablePiece] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
-    behind: list[Stretch] = field(default_factory=list)
+    behind: list[UnsolvablePiece] = field(default_factory=list)
 
-    def add(self, event: Line | Stretch) -> None:
+    def add(self, event: Line | UnsolvablePiece) -> None:
         """Add a line, its changes told from the line before, or a stretch."""
-        if isinstance(event, Stretch):
+        if isinstance(event, UnsolvablePiece):
             (self.behind if self.lines else self.before).append(event)
         elif self.lines and event.steps is not None:
             self.lines.append(replace(event, steps=None, changes=changes_between(self.steps(), event.steps)))
@@ -99,7 +100,7 @@ class RevisedRunner:
         """What helps where float64 cannot."""
         return Repair(self.journey.translation, self.journey.scene, Rescuer(self.problem))
 
-    def run(self, begin: Number, stop: Number, start: Basis | None, watch: Watch, part: Run) -> None:
+    def run(self, begin: Number, stop: Number, start: Basis | None, watch: Watch, part: TraceResult) -> None:
         """Trace from one end to the other, starting with a basis if there is one, and fill the run."""
         ways: list[Way] = []
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no number, and is refused
@@ -109,7 +110,12 @@ class RevisedRunner:
                 part.segments = self.segments(ways)
 
     def _trace(
-        self, ways: list[Way], ends: tuple[Number, Number], start: Basis | None, watch: Watch, part: Run
+        self,
+        ways: list[Way],
+        ends: tuple[Number, Number],
+        start: Basis | None,
+        watch: Watch,
+        part: TraceResult,
     ) -> None:
         """Trace from a finite place towards one end or both.
 
@@ -140,7 +146,12 @@ class RevisedRunner:
             self._from_inside(ways, ends, watch, part, trouble)
 
     def _from_inside(
-        self, ways: list[Way], ends: tuple[Number, Number], watch: Watch, part: Run, trouble: Exception
+        self,
+        ways: list[Way],
+        ends: tuple[Number, Number],
+        watch: Watch,
+        part: TraceResult,
+        trouble: Exception,
     ) -> None:
         """Trace from a place inside; if no place is better, say what the trouble was at the beginning."""
         known, last = len(ways), trouble
@@ -162,7 +173,7 @@ class RevisedRunner:
         origin: Number,
         states: States | None,
         watch: Watch,
-        part: Run,
+        part: TraceResult,
     ) -> None:
         """Trace from a place to the beginning, if it is not there, and then to the other end."""
         begin, stop = ends
@@ -233,7 +244,7 @@ class RevisedRunner:
             return float(begin) + (1.0 if stop > 0 else -1.0) * close / CLOSE[0]
         return float(begin) + close * (float(stop) - float(begin))
 
-    def run_parts(self, cuts: Sequence[Number], jobs: int, part: Run) -> None:
+    def run_parts(self, cuts: Sequence[Number], jobs: int, part: TraceResult) -> None:
         """Trace the parts of an interval between cuts side by side, and fill the run."""
         parts = Parallel(n_jobs=jobs)(delayed(_ways)(self, ends) for ends in pairwise(cuts))
         part.segments = self.segments([way for ways in parts for way in ways])
@@ -253,7 +264,7 @@ class RevisedRunner:
         ends: tuple[Number, Number],
         states: States | None,
         watch: Watch,
-        part: Run,
+        part: TraceResult,
         crowd: int = sys.maxsize,
     ) -> None:
         """Follow one direction; where float64 is at a loss, exact arithmetic takes some steps.
@@ -282,7 +293,7 @@ class RevisedRunner:
                     raise trouble
                 at, states, patience = passed, self.journey.translation.all_states(way.steps()), 2 * patience
 
-    def _collect(self, way: Way, events: Iterator[Event], part: Run) -> None:
+    def _collect(self, way: Way, events: Iterator[Event], part: TraceResult) -> None:
         for event in events:
             if isinstance(event, Pivot | Crossing):
                 part.pivots += [event] if self.log else []
@@ -315,14 +326,14 @@ class RevisedRunner:
             leg = self.repair.repaired(reduce(glue, legs))
             segments = segments_of(leg, self.journey.translation, self.journey.scene)
         for pending in (stretches for way in ways for stretches in (way.before, way.behind) if stretches):
-            segments += explain(pending, self.problem, FLOAT)
-        return seamless(in_order(segments))
+            segments += unsolvable_segments(pending, self.problem, FLOAT)
+        return join_unsolvable(in_order(segments))
 
 
 def _ways(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[Way]:
     """Trace one part of an interval, in a process of its own."""
     ways: list[Way] = []
-    runner._trace(ways, ends, None, Watch(Limits(), ends[0]), Run())
+    runner._trace(ways, ends, None, Watch(Limits(), ends[0]), TraceResult())
     return ways
 
 

@@ -19,8 +19,9 @@ from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, exact_array, infinite, is_infinite
 from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Sizes
-from pqp.records.segment import Farkas, Segment, descent
+from pqp.records.segment import Segment
 from pqp.records.states import Basis
+from pqp.records.unsolvable import Farkas, Obstruction, descent
 
 Side = Literal["lower", "upper", "equal"]
 
@@ -342,43 +343,6 @@ def _is_inside(pair: Pair, states: Basis) -> bool:
     state = states.rows[pair.index]
     capped = (state == "below" and pair.side != "upper") or (state == "above" and pair.side == "upper")
     return capped if pair.kind == "violation" else capped or state == pair.side
-
-
-@dataclass(frozen=True, eq=False)
-class Obstruction:
-    """An exact vector t with t ≥ 0, Mᵀt ≤ 0: where tᵀq(mu) < 0 the LCP has no solution.
-
-    It is a pair of proofs: `ray` and `violation` form a direction of descent where `descent` is
-    negative, `farkas` contradicts feasibility where `gap` is positive; tᵀq = descent − gap.
-    """
-
-    ray: Array
-    violation: Array
-    farkas: Farkas
-    descent: AffineNumber
-    gap: AffineNumber
-
-    @property
-    def value(self) -> AffineNumber:
-        """tᵀq, affine in mu."""
-        return AffineNumber(*(down - up for down, up in zip(self.descent, self.gap, strict=True)))
-
-    def vanishes_at(self, mu: Number) -> bool:
-        """Tell whether the proof ends at mu, which is then not covered by it."""
-        return not is_infinite(mu) and self.value.at(mu) == 0
-
-    def plus(self, other: "Obstruction", weight: Number) -> "Obstruction":
-        """Return the sum of this and a positive multiple of another: proofs form a cone."""
-        mine, its = self.farkas, other.farkas
-        names = ("row_lower", "row_upper", "lower", "upper")
-        farkas = Farkas(*(getattr(mine, name) + weight * getattr(its, name) for name in names))
-        return Obstruction(
-            self.ray + weight * other.ray,
-            self.violation + weight * other.violation,
-            farkas,
-            AffineNumber(*(self.descent[part] + weight * other.descent[part] for part in (0, 1))),
-            AffineNumber(*(self.gap[part] + weight * other.gap[part] for part in (0, 1))),
-        )
 
 
 def read_obstruction(compiled: CompiledQP, t: Array) -> Obstruction:

@@ -1,7 +1,7 @@
-"""Runs of the tableau engine: its events, checked and gathered into segments."""
+"""The tableau engine as `solve_path` calls it: trace a problem, check every piece, gather the segments."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from pqp.linalg.field import FLOAT, RATIONAL, Field, Number, is_infinite
 from pqp.linalg.tolerances import KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
 from pqp.records.residuals import relative_residual
+from pqp.records.result import TraceResult, ordered
 from pqp.records.segment import Segment
 from pqp.records.states import Basis
+from pqp.records.unsolvable import UnsolvablePiece
 from pqp.tableau.compile import basis_of, compile_problem, read_segment, read_sizes
-from pqp.tableau.trace import Event, Piece, Stretch, Tracer
-from pqp.tableau.unsolvable import Run, ordered
+from pqp.tableau.trace import Event, OptimalPiece, Tracer
+from pqp.tableau.unsolvable import unsolvable_segments
 
 
 @dataclass(frozen=True)
@@ -29,35 +31,49 @@ class TableauRunner:
     rule: Rule
     log: bool
 
-    def run(self, begin: Number, stop: Number, start: Basis | None, watch: Watch, part: Run) -> None:
-        """Trace from one end to the other, starting with a basis if there is one, and fill the run."""
+    def run(
+        self, begin: Number, stop: Number, start: Basis | None, watch: Watch, result: TraceResult
+    ) -> None:
+        """Trace from one end to the other, starting with a basis if there is one, and fill the result."""
         tracer = Tracer(compile_problem(self.problem, self.field), self.rule)
         basis = None if start is None else basis_of(tracer.compiled, start)
-        self._gather(tracer, watch.passing(tracer.trace(tracer.first(basis), begin, stop)), part)
+        self._gather(tracer, watch.passing(tracer.trace(tracer.first(basis), begin, stop)), result)
 
-    def _gather(self, tracer: Tracer, events: Iterator[Event], part: Run) -> None:
+    def _gather(self, tracer: Tracer, events: Iterator[Event], result: TraceResult) -> None:
         """Turn events into segments, in the order of the trace."""
-        pending: list[Stretch] = []
+        pending: list[UnsolvablePiece] = []
         for event in events:
             if isinstance(event, Pivot):
-                part.pivots += [event] if self.log else []
-            elif isinstance(event, Stretch):
+                result.pivots += [event] if self.log else []
+            elif isinstance(event, UnsolvablePiece):
                 pending.append(event)
             else:
-                part.add_stretches(pending, self.problem, self.field)
+                self._add_unsolvable(pending, result)
                 pending = []
-                part.segments.append(self._checked(tracer, event))
-        part.add_stretches(pending, self.problem, self.field)
+                result.segments.append(self._checked(tracer, event))
+        self._add_unsolvable(pending, result)
 
-    def _checked(self, tracer: Tracer, piece: Piece) -> Segment:
-        """Return the segment if it is optimal by definition; float pieces are not trusted blindly."""
+    def _add_unsolvable(self, pending: list[UnsolvablePiece], result: TraceResult) -> None:
+        """Add the segments of unsolvable pieces, found together so that one proof may serve all of them."""
+        if not pending:
+            return
+        begin, end = pending[0].exact[0], pending[-1].exact[1]
+        if result.segments:
+            # the float end of the segment before may be off by a rounding error; the proof's end is exact
+            last, at = result.segments[-1], self.field.number(begin)
+            result.segments[-1] = replace(last, hi=at) if begin <= end else replace(last, lo=at)
+        found = unsolvable_segments(pending, self.problem, self.field)
+        result.segments += found if begin <= end else reversed(found)
+
+    def _checked(self, tracer: Tracer, piece: OptimalPiece) -> Segment:
+        """Return the segment of a piece; in float64 only if it satisfies the optimality conditions."""
         ends = ordered(piece.start, piece.end)
         segment = read_segment(tracer.compiled, piece.basis, piece.z, piece.w, ends)
         if self.field is RATIONAL or segment.x is None or segment.y is None or segment.z is None:
             return segment
         data, sizes = self.problem.data(FLOAT), read_sizes(tracer.compiled, piece.z_sizes)
         for mu in (float(end) for end in ends if not is_infinite(end)):
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no number, and is refused
+            with np.errstate(over="ignore", invalid="ignore"):  # a residual that is not a number is refused
                 miss = relative_residual(data, mu, (segment.x, segment.y, segment.z), sizes)
             if not miss <= KKT_RESIDUAL:
                 raise NumericalTroubleError(

@@ -1,7 +1,7 @@
 """The tableau engine: the paper's path algorithm on a dense dictionary (section 3.3).
 
 Solve at the start, follow the basis to the end of its validity, run the criss-cross method again just
-beyond, and so on. An unsolvable stretch lasts while the row that proves it is negative.
+beyond, and so on. An unsolvable piece lasts while the row that proves it is negative.
 """
 
 from collections.abc import Generator
@@ -17,11 +17,12 @@ from pqp.lcp.proofs import is_obstruction, is_same_mu, row_vector, unconfirmed
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Number, is_infinite, shown
 from pqp.linalg.tolerances import WIDE_RANGE
-from pqp.tableau.compile import CompiledQP, Obstruction, compile_problem, read_obstruction
+from pqp.records.unsolvable import Obstruction, UnsolvablePiece
+from pqp.tableau.compile import CompiledQP, compile_problem, read_obstruction
 
 
 @dataclass(frozen=True)
-class Piece:
+class OptimalPiece:
     """One basis is optimal from `start` to `end`, in the direction of the trace."""
 
     start: Number
@@ -32,22 +33,9 @@ class Piece:
     z_sizes: AffineArray
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """The LCP has no solution from `start` to `end`, as `obstruction` proves.
-
-    `exact` holds the same ends in rationals. An end at which the proof vanishes is not part of the stretch.
-    """
-
-    start: Number
-    end: Number
-    exact: tuple[Number, Number]
-    obstruction: Obstruction
-
-
-Event = Pivot | Piece | Stretch
+Event = Pivot | OptimalPiece | UnsolvablePiece
 Trace = Generator[Event, None, None]
-Settling = Generator[Pivot, None, Solved | Infeasible]
+Pivoting = Generator[Pivot, None, Solved | Infeasible]
 
 
 @dataclass(frozen=True)
@@ -77,15 +65,15 @@ class Tracer:
         while outcome is not None:
             if isinstance(outcome, Solved):
                 end = _end_of_validity(outcome.dictionary, direction, stop)
-                yield self._piece(outcome, at, end)
+                yield self._optimal_piece(outcome, at, end)
                 if end == stop:
                     return
-                outcome = yield from self._go_on(outcome.dictionary, Place(end, direction))
+                outcome = yield from self._leave(outcome.dictionary, Place(end, direction))
             else:
-                stretch = self._stretch(outcome, at, stop, direction)
-                end = stretch.end
-                yield stretch
-                if not stretch.obstruction.vanishes_at(stretch.exact[1]):
+                piece = self._unsolvable_piece(outcome, at, stop, direction)
+                end = piece.end
+                yield piece
+                if not piece.obstruction.vanishes_at(piece.exact[1]):
                     return
                 outcome = yield from self._enter(outcome.dictionary, end, stop, direction)
             at = end
@@ -93,41 +81,50 @@ class Tracer:
     def _enter(
         self, dictionary: Dictionary, mu: Number, stop: Number, direction: int
     ) -> Generator[Event, None, Solved | Infeasible | None]:
-        """Begin at mu, or go on where a proof vanishes: solvable from here on, only here, or not."""
+        """Begin at mu, or continue where a proof vanishes; None if all has been said.
+
+        The problem may be solvable from here on, at this mu alone, or not at all; that needs one run of the
+        method at mu and one just beyond.
+        """
         if is_infinite(mu):
-            return (yield from self._settle(dictionary, Place(mu)))
-        here = yield from self._settle(dictionary, Place(mu))
+            return (yield from self._pivot(dictionary, Place(mu)))
+        here = yield from self._pivot(dictionary, Place(mu))
         if isinstance(here, Infeasible):
             return here
         if mu == stop:
-            yield self._piece(here, mu, mu)
+            yield self._optimal_piece(here, mu, mu)
             return None
-        beyond = yield from self._settle(here.dictionary, Place(mu, direction))
+        beyond = yield from self._pivot(here.dictionary, Place(mu, direction))
         if isinstance(beyond, Infeasible):
-            yield self._piece(here, mu, mu)
+            yield self._optimal_piece(here, mu, mu)
         return beyond
 
-    def _go_on(self, dictionary: Dictionary, place: Place) -> Settling:
+    def _leave(self, dictionary: Dictionary, place: Place) -> Pivoting:
         """Run the method just beyond the end of a basis, which must not come out as optimal again."""
-        outcome = yield from self._settle(dictionary, place)
+        outcome = yield from self._pivot(dictionary, place)
         if isinstance(outcome, Solved) and outcome.dictionary.basis == dictionary.basis:
-            raise self._trouble(f"at mu = {place} round-off hides why the basis ends there", place.mu)
+            raise self._trouble(f"no progress at mu = {place}: every step is below rounding error", place.mu)
         return outcome
 
-    def _settle(self, dictionary: Dictionary, place: Place) -> Settling:
-        """Run the criss-cross method; anything but an answer is round-off, or a bug in exact arithmetic."""
+    def _pivot(self, dictionary: Dictionary, place: Place) -> Pivoting:
+        """Run the criss-cross method; if it finds no answer, rounding is the reason, or a bug."""
         outcome = yield from criss_cross(dictionary, place, self.rule)
         if isinstance(outcome, Solved | Infeasible):
             return outcome
-        raise self._trouble(f"at mu = {place} round-off sends the float tableau in circles", place.mu)
+        raise self._trouble(f"cycling detected at mu = {place} (float64 rounding)", place.mu)
 
-    def _piece(self, outcome: Solved, start: Number, end: Number) -> Piece:
+    def _optimal_piece(self, outcome: Solved, start: Number, end: Number) -> OptimalPiece:
         dictionary = outcome.dictionary
         self._confirm(dictionary, (start, end))
-        return Piece(start, end, dictionary.basis, dictionary.z(), dictionary.w(), dictionary.z_sizes())
+        return OptimalPiece(
+            start, end, dictionary.basis, dictionary.z(), dictionary.w(), dictionary.z_sizes()
+        )
 
     def _confirm(self, dictionary: Dictionary, ends: tuple[Number, Number]) -> None:
-        """Raise if exact arithmetic does not confirm a float basis that is delicate or holds for ever."""
+        """Raise if exact arithmetic does not confirm a float basis on delicate data, or on an infinite piece.
+
+        On an infinite piece the slopes decide, and the sign of a rounded slope that should be 0 is arbitrary.
+        """
         if self.compiled.field is FLOAT and (self._is_delicate or any(map(is_infinite, ends))):
             mu = unconfirmed(self.exact.lcp, dictionary.basis, ends)
             if mu is not None:
@@ -139,21 +136,24 @@ class Tracer:
         return spread(self.compiled.lcp) > WIDE_RANGE
 
     def _trouble(self, what: str, mu: Number) -> PQPError:
-        """Return the error for something that only round-off explains, or a bug if nothing was rounded."""
+        """Return the error for something that only rounding explains, or a bug if nothing was rounded."""
         if self.compiled.field is RATIONAL:
             return InternalError(f"the exact trace contradicts itself at mu = {shown(mu)}")
         message = f'{what}; the path before is good; use arithmetic="exact"'
         return NumericalTroubleError(message, interval=(mu, mu))
 
-    def _stretch(self, outcome: Infeasible, at: Number, stop: Number, direction: int) -> Stretch:
+    def _unsolvable_piece(
+        self, outcome: Infeasible, at: Number, stop: Number, direction: int
+    ) -> UnsolvablePiece:
+        """Return the piece on which the proof behind an infeasible row holds, from `at` on."""
         obstruction = self._obstruction(outcome, at, direction)
-        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), _root(obstruction)
-        course = obstruction.value[1] * direction
+        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), obstruction.root
+        course = obstruction.value.slope * direction
         if root is not None and course > 0 and not _is_before(end, root, direction):
             end = root
         if root is not None and course < 0 and is_same_mu(root, at, self.compiled.field):
-            begin = root
-        return Stretch(at, self.compiled.field.number(end), (begin, end), obstruction)
+            begin = root  # the float `at` is this root, rounded
+        return UnsolvablePiece(at, self.compiled.field.number(end), (begin, end), obstruction)
 
     def _obstruction(self, outcome: Infeasible, at: Number, direction: int) -> Obstruction:
         """Return the exact proof behind an infeasible row, and make sure that it is one."""
@@ -167,13 +167,13 @@ class Tracer:
         )
 
     def _holds(self, obstruction: Obstruction, place: Place) -> bool:
-        """Tell whether a proof holds at a place; in float, which rounds mu, a root next to it will do."""
+        """Return whether a proof holds at a place; float64 rounds mu, so its root may be next to it."""
         if place.sign_of(obstruction.value) < 0:
             return True
-        root = _root(obstruction)
+        root = obstruction.root
         return (
             root is not None
-            and obstruction.value[1] * place.side < 0
+            and obstruction.value.slope * place.side < 0
             and is_same_mu(root, place.mu, self.compiled.field)
         )
 
@@ -187,6 +187,7 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
             root = field.number(-constant / slope)
             if _is_before(root, end, direction):
                 end = root
+    # a breakpoint within rounding error of the end would leave a piece of no length
     return stop if is_same_mu(end, stop, field) else end
 
 
@@ -196,9 +197,3 @@ def _beside(mu: Number, direction: int) -> Place:
 
 def _is_before(mu: Number, other: Number, direction: int) -> bool:
     return mu < other if direction > 0 else mu > other
-
-
-def _root(obstruction: Obstruction) -> Number | None:
-    """Return the mu at which a proof vanishes, None if it never does."""
-    constant, slope = obstruction.value
-    return -constant / slope if slope else None

@@ -17,7 +17,6 @@ from pqp.revised import runner as revised_runs
 from pqp.revised import trace as revised
 from pqp.tableau import runner as tableau_runs
 from pqp.tableau import trace as tableau
-from pqp.tableau import unsolvable as runs
 from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, REVISED, TABLEAU, Engine
 
 DIRECTIONS = pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
@@ -182,10 +181,10 @@ class TestInterrupt:
 TABLEAU_MOMENTS = [
     (tableau_runs, "compile_problem", 1),
     (tableau_runs, "read_segment", 3),
-    (runs, "explain", 1),
+    (tableau_runs, "unsolvable_segments", 1),
 ]
 REVISED_MOMENTS = [(journey, "reduce_problem", 1), (journey, "find_start", 1), (revised, "settle", 1),
-                   (revised, "find_tied", 2), (revised, "run", 1), (revised_runs, "explain", 1),
+                   (revised, "find_tied", 2), (revised, "run", 1), (revised_runs, "unsolvable_segments", 1),
                    (revised_runs, "segments_of", 1)]  # fmt: skip
 MOMENTS = [
     *[(engine, *moment) for engine in (TABLEAU, EXACT) for moment in TABLEAU_MOMENTS],

@@ -14,9 +14,10 @@ from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.crisscross import LEAST_INDEX, Cycled
 from pqp.lcp.log import Pivot
 from pqp.linalg.field import FIELDS, RATIONAL
+from pqp.records.unsolvable import UnsolvablePiece
 from pqp.tableau import trace as tableau
 from pqp.tableau.compile import compile_problem
-from pqp.tableau.trace import Piece, Stretch, Tracer
+from pqp.tableau.trace import OptimalPiece, Tracer
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
@@ -25,7 +26,7 @@ INFINITY = math.inf
 BUDGET = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=mu, lower=0)
 
 
-def events(problem, begin, stop, arithmetic) -> list[Pivot | Piece | Stretch]:
+def events(problem, begin, stop, arithmetic) -> list[Pivot | OptimalPiece | UnsolvablePiece]:
     field = FIELDS[arithmetic]
     tracer = Tracer(compile_problem(problem, field), LEAST_INDEX)
     return list(tracer.trace(tracer.first(), field.number(begin), field.number(stop)))
@@ -40,41 +41,67 @@ def course(problem, begin, stop, arithmetic) -> list[tuple[str, object, object]]
 @ARITHMETICS
 class TestCourse:
     def test_pieces_follow_one_another_in_the_direction_of_the_trace(self, arithmetic):
-        rightwards = [("Stretch", -2, 0), ("Piece", 0, 1), ("Piece", 1, 5), ("Piece", 5, 8)]
+        rightwards = [
+            ("UnsolvablePiece", -2, 0),
+            ("OptimalPiece", 0, 1),
+            ("OptimalPiece", 1, 5),
+            ("OptimalPiece", 5, 8),
+        ]
         assert course(BUDGET, -2, 8, arithmetic) == rightwards
 
     def test_leftwards_trace_meets_the_same_breakpoints(self, arithmetic):
-        leftwards = [("Piece", 8, 5), ("Piece", 5, 1), ("Piece", 1, 0), ("Stretch", 0, -2)]
+        leftwards = [
+            ("OptimalPiece", 8, 5),
+            ("OptimalPiece", 5, 1),
+            ("OptimalPiece", 1, 0),
+            ("UnsolvablePiece", 0, -2),
+        ]
         assert course(BUDGET, 8, -2, arithmetic) == leftwards
 
     def test_both_ends_may_be_infinite(self, arithmetic):
-        expected = [("Stretch", -INFINITY, 0), ("Piece", 0, 1), ("Piece", 1, 5), ("Piece", 5, INFINITY)]
+        expected = [
+            ("UnsolvablePiece", -INFINITY, 0),
+            ("OptimalPiece", 0, 1),
+            ("OptimalPiece", 1, 5),
+            ("OptimalPiece", 5, INFINITY),
+        ]
         assert course(BUDGET, -INFINITY, INFINITY, arithmetic) == expected
         backwards = [(kind, end, start) for kind, start, end in reversed(expected)]
         assert course(BUDGET, INFINITY, -INFINITY, arithmetic) == backwards
 
-    @pytest.mark.parametrize(("at", "kind"), [(-1, "Stretch"), (0, "Piece"), (1, "Piece"), (3, "Piece")])
+    @pytest.mark.parametrize(
+        ("at", "kind"),
+        [(-1, "UnsolvablePiece"), (0, "OptimalPiece"), (1, "OptimalPiece"), (3, "OptimalPiece")],
+    )
     def test_single_point_is_one_event(self, arithmetic, at, kind):
         assert course(BUDGET, at, at, arithmetic) == [(kind, at, at)]
 
     def test_end_on_a_breakpoint_adds_no_piece_without_length(self, arithmetic):
-        assert course(BUDGET, 1, 5, arithmetic) == [("Piece", 1, 5)]
-        assert course(BUDGET, 5, 1, arithmetic) == [("Piece", 5, 1)]
+        assert course(BUDGET, 1, 5, arithmetic) == [("OptimalPiece", 1, 5)]
+        assert course(BUDGET, 5, 1, arithmetic) == [("OptimalPiece", 5, 1)]
 
     def test_solvable_single_point_between_stretches(self, arithmetic):
         # x >= mu, x >= -mu, x <= 0 leaves mu = 0 alone.
         problem = pqp.ParametricQP([[1]], [0], A=[[1], [1]], row_lower=[mu, -mu], upper=0)
-        assert course(problem, -1, 2, arithmetic) == [("Stretch", -1, 0), ("Piece", 0, 0), ("Stretch", 0, 2)]
-        assert course(problem, 2, -1, arithmetic) == [("Stretch", 2, 0), ("Piece", 0, 0), ("Stretch", 0, -1)]
+        assert course(problem, -1, 2, arithmetic) == [
+            ("UnsolvablePiece", -1, 0),
+            ("OptimalPiece", 0, 0),
+            ("UnsolvablePiece", 0, 2),
+        ]
+        assert course(problem, 2, -1, arithmetic) == [
+            ("UnsolvablePiece", 2, 0),
+            ("OptimalPiece", 0, 0),
+            ("UnsolvablePiece", 0, -1),
+        ]
 
-    def test_stretch_that_ends_where_the_interval_does_leaves_a_point(self, arithmetic):
-        assert course(BUDGET, -2, 0, arithmetic) == [("Stretch", -2, 0), ("Piece", 0, 0)]
+    def test_unsolvable_piece_that_ends_where_the_interval_does_leaves_a_point(self, arithmetic):
+        assert course(BUDGET, -2, 0, arithmetic) == [("UnsolvablePiece", -2, 0), ("OptimalPiece", 0, 0)]
 
     def test_stretch_begins_at_the_last_solvable_mu(self, arithmetic):
-        assert course(BUDGET, 0, -2, arithmetic) == [("Piece", 0, 0), ("Stretch", 0, -2)]
+        assert course(BUDGET, 0, -2, arithmetic) == [("OptimalPiece", 0, 0), ("UnsolvablePiece", 0, -2)]
 
     def test_bases_on_both_sides_of_a_breakpoint_give_the_same_x_there(self, arithmetic):
-        pieces = [event for event in events(BUDGET, 0, 8, arithmetic) if isinstance(event, Piece)]
+        pieces = [event for event in events(BUDGET, 0, 8, arithmetic) if isinstance(event, OptimalPiece)]
         for before, after in pairwise(pieces):
             at = before.end
             left, right = (piece.z[0][:2] + at * piece.z[1][:2] for piece in (before, after))
@@ -82,15 +109,15 @@ class TestCourse:
 
     def test_trace_starts_from_a_known_basis_without_pivots(self, arithmetic):
         tracer = Tracer(compile_problem(BUDGET, FIELDS[arithmetic]), LEAST_INDEX)
-        known = next(e for e in tracer.trace(tracer.first(), 2, 3) if isinstance(e, Piece)).basis
-        assert [type(event) for event in tracer.trace(tracer.first(known), 2, 3)] == [Piece]
+        known = next(e for e in tracer.trace(tracer.first(), 2, 3) if isinstance(e, OptimalPiece)).basis
+        assert [type(event) for event in tracer.trace(tracer.first(known), 2, 3)] == [OptimalPiece]
 
 
 class TestExactEnds:
     def test_float_stretch_keeps_its_end_as_a_rational(self):
         # 0 <= x <= 3 mu - 1 has a solution from mu = 1/3 on.
         problem = pqp.ParametricQP([[1]], [0], A=[[1]], row_upper=3 * mu - 1, lower=0)
-        (stretch,) = [event for event in events(problem, 0, 1, "float") if isinstance(event, Stretch)]
+        (stretch,) = [event for event in events(problem, 0, 1, "float") if isinstance(event, UnsolvablePiece)]
         assert stretch.exact == (0, Fraction(1, 3))
         assert stretch.end == pytest.approx(1 / 3)
 
@@ -179,4 +206,4 @@ class TestScales:
 @ARITHMETICS
 def test_problem_without_variables_has_one_piece(arithmetic):
     problem = pqp.ParametricQP(np.zeros((0, 0)), np.zeros(0), constant=mu)
-    assert course(problem, 0, 3, arithmetic) == [("Piece", 0, 3)]
+    assert course(problem, 0, 3, arithmetic) == [("OptimalPiece", 0, 3)]

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 import pqp
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.tolerances import ACCURATE
+from pqp.records.unsolvable import UnsolvablePiece
 from pqp.revised import exact_repair as rescue
 from pqp.revised.basis import Walk
 from pqp.revised.exact_repair import Repair, Rescuer, joined, take_excerpt
@@ -16,7 +17,6 @@ from pqp.revised.passes import Journey, Leg, ascending
 from pqp.revised.states import BETWEEN, UPPER
 from pqp.revised.trace import NO_CHANGES, Line
 from pqp.revised.verify import misses
-from pqp.tableau.trace import Stretch
 from tests.pqp.internal.test_verify import leg_of
 from tests.strategies import instances
 from tests.walking import FEW
@@ -43,7 +43,7 @@ def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
     excerpt = take_excerpt(journey.translation, steps, journey.scene.setting.is_unknown(steps))
     middle = (line.start + line.end) / 2
     found = next(iter(Rescuer(excerpt.problem).pieces(excerpt.own_states(), middle, middle)))
-    assert not isinstance(found, Stretch)
+    assert not isinstance(found, UnsolvablePiece)
     values = excerpt.whole(found.x, found.y)[journey.translation.items[line.unknowns]]
     mine = line.values * journey.scene.d[line.unknowns][:, None]
     np.testing.assert_allclose(values @ (1, middle), mine @ (1, middle), rtol=1e-9, atol=1e-9)
@@ -61,7 +61,7 @@ def test_lines_in_excerpts_are_those_of_the_whole_problem(instance):
     except NumericalTroubleError:  # an excerpt proves no dead end
         parts = []
     assume(parts)
-    assume(not any(isinstance(event, Stretch) for event in whole))
+    assume(not any(isinstance(event, UnsolvablePiece) for event in whole))
     assert parts[-1].end == whole[-1].end
     assert (misses(joined(parts), journey.scene.setting) <= ACCURATE).all()
 

@@ -11,6 +11,7 @@ import pqp
 from pqp import mu
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path.path import Path
+from pqp.records.result import TraceResult
 from pqp.records.states import Basis
 from pqp.revised import exact_repair as repair
 from pqp.revised import exact_repair as rescue
@@ -19,7 +20,6 @@ from pqp.revised import trace as revised
 from pqp.revised.passes import Journey
 from pqp.revised.runner import RevisedRunner
 from pqp.revised.trace import CrowdedError
-from pqp.tableau.unsolvable import Run
 from tests.comparison import inside, marks, optimal, optimal_points, traced
 from tests.engines import EVERY_ENGINE, REVISED
 from tests.strategies import for_all, instances
@@ -134,7 +134,7 @@ def test_parts_cut_anywhere_join_to_the_whole(instance, data):
     cuts = {mark for mark in marks(serial) if serial.lo < mark < serial.hi}
     assume(cuts)
     chosen = sorted(data.draw(st.sets(st.sampled_from(sorted(cuts)), min_size=1)))
-    part = Run()
+    part = TraceResult()
     RevisedRunner(problem, False).run_parts([serial.lo, *chosen, serial.hi], 1, part)
     assert all(left.hi == right.lo for left, right in pairwise(part.segments))
     joined = Path(**{**fields_of(serial), "segments": tuple(part.segments)})

@@ -9,8 +9,9 @@ import pqp
 from pqp import mu
 from pqp.lcp.crisscross import LEAST_INDEX
 from pqp.linalg.field import RATIONAL, exact_array
+from pqp.records.unsolvable import UnsolvablePiece
 from pqp.tableau.compile import basis_of, compile_problem, read_obstruction, read_states, read_x
-from pqp.tableau.trace import Stretch, Tracer
+from pqp.tableau.trace import Tracer
 from tests.engines import EVERY_ENGINE
 
 INFINITY = float("inf")
@@ -111,12 +112,12 @@ class TestObstructions:
     """Every stretch without a solution comes with t ≥ 0, Mᵀt ≤ 0, a ray and a Farkas vector in one."""
 
     @staticmethod
-    def stretches(name: str) -> list[Stretch]:
+    def stretches(name: str) -> list[UnsolvablePiece]:
         tracer = Tracer(compile_problem(OBSTRUCTED[name], RATIONAL), LEAST_INDEX)
         found = [
             event
             for event in tracer.trace(tracer.first(), Fraction(-9), Fraction(9))
-            if isinstance(event, Stretch)
+            if isinstance(event, UnsolvablePiece)
         ]
         assert found
         return found

@@ -1,0 +1,86 @@
+"""Results of a trace: what an engine has found so far, and how its segments are put in order and joined."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
+
+from pqp.lcp.log import Entry
+from pqp.lcp.problem import Place
+from pqp.linalg.field import RATIONAL, Number
+from pqp.records.segment import Segment
+from pqp.records.unsolvable import descent
+
+
+@dataclass
+class TraceResult:
+    """What a trace has found so far; its engine fills it, so that an interrupt loses nothing."""
+
+    segments: list[Segment] = field(default_factory=list)
+    pivots: list[Entry] = field(default_factory=list)
+    stopped: str | None = None
+
+
+def ordered(one: Number, other: Number) -> tuple[Number, Number]:
+    """Return two ends, the smaller first."""
+    return (one, other) if one <= other else (other, one)
+
+
+def in_order(segments: Sequence[Segment]) -> list[Segment]:
+    """Return segments in ascending order."""
+    return sorted(segments, key=attrgetter("lo", "hi"))
+
+
+def join_unsolvable(segments: Sequence[Segment]) -> list[Segment]:
+    """Return ascending segments, unsolvable neighbours that one proof covers taken together.
+
+    Unbounded ones keep their own feasible points, but share a ray where one of theirs serves all.
+    """
+    result: list[Segment] = []
+    for segment in segments:
+        joined = _joined(result[-1], segment) if result else None
+        if joined is None:
+            result.append(segment)
+        else:
+            result[-1] = joined
+    sides = groupby(result, key=attrgetter("status"))
+    return [segment for status, side in sides for segment in _on_one_ray(status, list(side))]
+
+
+def _joined(left: Segment, right: Segment) -> Segment | None:
+    """Return one segment for two infeasible neighbours if the proof of either holds on the other too."""
+    if not left.status == right.status == "infeasible" or left.hi != right.lo:
+        return None
+    for one, other in ((left, right), (right, left)):
+        if _contradicts(one, other.lo, other.hi):
+            return replace(one, lo=left.lo, hi=right.hi)
+    return None
+
+
+def _contradicts(segment: Segment, lo: Number, hi: Number) -> bool:
+    """Return whether a Farkas vector contradicts feasibility inside the whole interval."""
+    assert segment.proof is not None
+    gap = segment.proof.gap(segment.problem.data(RATIONAL))
+    return all(end.sign_of(gap) > 0 for end in _just_inside(lo, hi))
+
+
+def _on_one_ray(status: str, side: list[Segment]) -> list[Segment]:
+    """Return neighbouring segments, with one ray if they are unbounded and one of their rays serves all."""
+    if status != "unbounded" or len(side) == 1:
+        return side
+    for one in side:
+        if _descends(one, side[0].lo, side[-1].hi):
+            return [replace(segment, ray=one.ray, violation=one.violation) for segment in side]
+    return side
+
+
+def _descends(segment: Segment, lo: Number, hi: Number) -> bool:
+    """Return whether the objective falls along a ray inside the whole interval."""
+    assert segment.ray is not None
+    assert segment.violation is not None
+    change = descent(segment.problem.data(RATIONAL), segment.ray, segment.violation)
+    return all(end.sign_of(change) < 0 for end in _just_inside(lo, hi))
+
+
+def _just_inside(lo: Number, hi: Number) -> tuple[Place, Place]:
+    return Place(RATIONAL.number(lo), 1), Place(RATIONAL.number(hi), -1)
