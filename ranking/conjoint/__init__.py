@@ -42,11 +42,11 @@ from ranking.conjoint.results.scaling import (
 )
 from ranking.conjoint.results.stability import (
     Conclusions,
+    PartWorthLines,
     ShareSteps,
-    Tracks,
     first_choice_steps,
     importance_orders,
-    tracks_of,
+    part_worth_lines,
 )
 from ranking.conjoint.results.willingness import WillingnessToPay, willingness_to_pay
 
@@ -60,11 +60,11 @@ __all__ = [
     "ConjointSVM",
     "ConjointStudy",
     "Noise",
+    "PartWorthLines",
     "Scenario",
     "ShareSteps",
     "Simulator",
     "StudyCard",
-    "Tracks",
     "WillingnessToPay",
     "agreement",
     "attribute_ranges",
@@ -81,6 +81,7 @@ __all__ = [
     "importances",
     "log_likelihood",
     "order_reversals",
+    "part_worth_lines",
     "part_worth_summary",
     "price_curve",
     "read_scenario",
@@ -91,7 +92,6 @@ __all__ = [
     "sensitivity",
     "share_error",
     "simulate",
-    "tracks_of",
     "utilities",
     "willingness_to_pay",
     "zero_centred_diffs",

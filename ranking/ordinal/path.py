@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from ranking.ordinal.programs import dual_program
 from ranking.ordinal.selection import LevelLines, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.curve import SelectionCurve
+from ranking.selection.piecewise import ScoreLines
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,8 @@ class OrdinalSVMPath(OrdinalModel):
     >>> path.predict_projection([[2.5]], C=[0.1, 1]).round(9), path.is_separable_
     (array([[1.25, 2.5 ]]), True)
     """
+
+    kind: ClassVar[str] = "Ordinal"
 
     def __init__(
         self,
@@ -281,7 +284,11 @@ class OrdinalSVMPath(OrdinalModel):
                 setattr(model, name, getattr(self, name))
         return model._keep(self.training_, Answer(self.alpha_at(where)), where)
 
-    def lines(self, X: Any) -> Iterator[LevelLines]:
+    def score_lines(self, X: Any) -> Iterator[ScoreLines]:
+        """Yield the scores of rows as lines in C, some pieces at a time."""
+        return (lines.scores for lines in self.level_lines(X))
+
+    def level_lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
         return self.traced_.lines(self._new_rows(X))
 
@@ -292,7 +299,7 @@ class OrdinalSVMPath(OrdinalModel):
         """
         levels = self.training_.declared.extended(y)
         predicted = levels.codes(self.classes_, "classes_")
-        curve = level_curve(self.lines(X), levels.codes(y), len(levels), metric, predicted)
+        curve = level_curve(self.level_lines(X), levels.codes(y), len(levels), metric, predicted)
         self.C_ = curve.C_best
         return curve
 

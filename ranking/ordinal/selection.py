@@ -32,6 +32,11 @@ class LevelLines(NamedTuple):
     threshold_constant: Array
     threshold_slope: Array
 
+    @property
+    def scores(self) -> ScoreLines:
+        """The scores alone."""
+        return ScoreLines(self.lo, self.hi, self.constant, self.slope)
+
     def together(self) -> ScoreLines:
         """Return scores and thresholds as lines of one kind, the thresholds last."""
         constant = np.hstack([self.constant, self.threshold_constant])

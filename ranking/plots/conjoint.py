@@ -106,8 +106,8 @@ def plot_stability(
 ) -> "Axes":
     """Draw how shares or importances move with C, and the interval on which a conclusion at C holds.
 
-    `curves` are the steps of `first_choice_steps`, or a table with one row a C, see `Tracks.along`; steps are
-    exact, the points of a table are joined by lines.
+    `curves` are the steps of `first_choice_steps`, or a table with one row per C, see
+    `PartWorthLines.along`; steps are exact, the points of a table are joined by lines.
     """
     if not isinstance(curves, ShareSteps | pd.DataFrame):
         raise DataError(f"curves must be ShareSteps or a table over C, got {type(curves).__name__}")

@@ -91,7 +91,7 @@ def plot_level_path(path_model: Any, X: Any, y: Any, ax: "Axes | None" = None) -
     levels, codes = _coded(model, y)
     require_few(len(codes))
     window, C = window_and_samples(model)
-    values = values_along((block.together() for block in model.lines(X)), C)
+    values = values_along((block.together() for block in model.level_lines(X)), C)
     n = values.shape[1] - len(model.classes_) + 1
     if len(codes) != n:
         raise DataError(f"y must hold one label for each of {n} rows of X, got {len(codes)}")

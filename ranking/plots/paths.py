@@ -28,6 +28,7 @@ from ranking.plots.axes import (
 )
 from ranking.ranksvm.path import RankSVMPath
 from ranking.selection.curve import SelectionCurve
+from ranking.selection.path_model import PathModel, ScorePathModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,9 +145,9 @@ def selection_window(curve: SelectionCurve) -> Window:
     return Window(min(lo, *choices), max(window.hi, *choices))
 
 
-def scores_along(model: Any, X: Any, C: Array) -> Array:
+def scores_along(model: ScorePathModel, X: Any, C: Array) -> Array:
     """Return the scores of rows at many ascending C, one row each, from the lines of all pieces in one go."""
-    return values_along(model.lines(X) if isinstance(model, OrdinalSVMPath) else model.score_lines(X), C)
+    return values_along(model.score_lines(X), C)
 
 
 def values_along(blocks: Iterable[Any], C: Array) -> Array:
@@ -168,11 +169,10 @@ def window_and_samples(model: Any) -> tuple[Window, Array]:
     return window, _samples(bends, window)
 
 
-def path_title(model: Any) -> str:
+def path_title(model: PathModel) -> str:
     """Return what kind of path it is and how many pieces it has."""
-    kind = "Ordinal" if isinstance(model, OrdinalSVMPath) else "RankSVM"
     early = ", stopped early" if model.path_.stopped else ""
-    return f"{kind} path: {counted(len(model.path_.segments), 'piece')}{early}"
+    return f"{model.kind} path: {counted(len(model.path_.segments), 'piece')}{early}"
 
 
 def set_title(axes: "Axes", text: str) -> None:

@@ -4,7 +4,7 @@ In Zapien's letters :math:`\lambda = 1/C` and :math:`\alpha_Z = \lambda\alpha \i
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,8 @@ class RankSVMPath(Ranker):
     >>> ranker.decision_function([[1.0]], C=[0.01, 0.1]).round(9)
     array([[0.09, 0.4 ]])
     """
+
+    kind: ClassVar[str] = "RankSVM"
 
     def __init__(
         self,

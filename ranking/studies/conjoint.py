@@ -27,10 +27,10 @@ from ranking.conjoint import (
     ConjointPath,
     ConjointPathCV,
     ConjointStudy,
+    PartWorthLines,
     Scenario,
     ShareSteps,
     Simulator,
-    Tracks,
     agreement,
     attribute_ranges,
     common_shares,
@@ -56,7 +56,7 @@ from ranking.studies.ranksvm import Plan, Watch
 class Stability:
     """What follows at every C: importances, their order, and with products shares of first choice."""
 
-    tracks: Tracks
+    tracks: PartWorthLines
     study: ConjointStudy
     pools: int
     scenario: Scenario | None = None
@@ -107,7 +107,7 @@ def follow(
     index = pd.Index([name for part in parts for name in part.names])
     weights = np.concatenate([part.weights for part in parts])
     # what was shown to everybody, which is more than a pool has seen
-    tracks = Tracks(lines, space_of(study), index, weights)
+    tracks = PartWorthLines(lines, space_of(study), index, weights)
     return Stability(tracks, study, len(groups), scenario)
 
 
@@ -120,9 +120,9 @@ def told(conclusions: Conclusions, C: float) -> str:
     return f"{words}, for C from {'' if conclusions.is_exact else 'about '}{lo:.3g} to {hi:.3g}"
 
 
-def _tracks(path: ConjointPath, study: ConjointStudy, names: Sequence[Any]) -> Tracks:
+def _tracks(path: ConjointPath, study: ConjointStudy, names: Sequence[Any]) -> PartWorthLines:
     """Return the part-worths of some respondents at every C, from their choices alone."""
-    return path.fit(study.only(respondents=names)).tracks()
+    return path.fit(study.only(respondents=names)).part_worth_lines()
 
 
 # Draws that a model is fitted to anew where respondents learn from one another. Part-worths that are only

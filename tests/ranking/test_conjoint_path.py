@@ -65,7 +65,7 @@ class TestPath:
         assert path.breakpoints_.tolist() == sorted(bends)
 
     def test_tracks_are_the_part_worths_at_every_C(self, path):
-        tracks = path.tracks()
+        tracks = path.part_worth_lines()
         assert (tracks.lo, tracks.hi) == (0, 2)
         for C in np.random.default_rng(0).uniform(0, 2, size=20):
             worths = tracks.at(C).to_numpy()

@@ -16,10 +16,10 @@ from ranking.conjoint import (
     importance_orders,
     importance_summary,
     importances,
+    part_worth_lines,
     part_worth_summary,
     price_curve,
     simulate,
-    tracks_of,
 )
 from ranking.conjoint_plots import (
     plot_importances,
@@ -32,7 +32,7 @@ from tests.ranking.market import COFFEE, PACKS, mixed_study, worths
 
 V = worths(24)
 STEPS = first_choice_steps(
-    tracks_of(lambda C: C * V + (1 - C) * V[::-1].set_axis(V.index), [0, 1], COFFEE), PACKS
+    part_worth_lines(lambda C: C * V + (1 - C) * V[::-1].set_axis(V.index), [0, 1], COFFEE), PACKS
 )
 
 
@@ -121,7 +121,7 @@ class TestStability:
         assert "C = 0.5" in legend(axes)
 
     def test_a_table_over_C_is_drawn_in_per_cent(self):
-        tracks = tracks_of(lambda C: (1 + C) * V, [0, 1, 2], COFFEE)
+        tracks = part_worth_lines(lambda C: (1 + C) * V, [0, 1, 2], COFFEE)
         table = tracks.along(lambda v: importances(v, COFFEE), [0.5, 1.0])
         axes = plot_stability(table, importance_orders(tracks), 0.5)
         assert axes.lines[0].get_ydata() == pytest.approx(table.iloc[:, 0].to_numpy())

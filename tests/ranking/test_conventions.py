@@ -13,7 +13,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ranking import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV, RankSVM, RankSVMPath, RankSVMPathCV
+from ranking import (
+    ConjointPath,
+    OrdinalSVM,
+    OrdinalSVMPath,
+    OrdinalSVMPathCV,
+    RankSVM,
+    RankSVMPath,
+    RankSVMPathCV,
+)
 from ranking.metrics import pairwise_accuracy
 from tests.ranking.rankings import gaussian
 
@@ -120,3 +128,12 @@ class TestRouting:
         train, test = next(GroupKFold(2).split(X, Y, QID))
         first = RankSVMPathCV(RankSVMPath(C_max=5), cv=2).fit(X[train], Y[train], QID[train])
         assert scores[0] == first.score(X[test], Y[test], QID[test])
+
+
+def test_all_path_models_have_the_same_names_for_the_same_things():
+    shared = {"kind", "C_end_", "breakpoints_", "at", "select"}
+    for model in (RankSVMPath, OrdinalSVMPath, ConjointPath):
+        assert shared <= set(dir(model))
+        assert {"C_max", "C"} <= set(model().get_params())
+    for model in (RankSVMPath, OrdinalSVMPath):
+        assert {"coef_at", "score_lines"} <= set(dir(model))

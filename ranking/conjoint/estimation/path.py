@@ -1,7 +1,7 @@
 r"""ConjointPath: part-worths at every C, exactly, and the hit rate at every C."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from ranking.conjoint.estimation.programs import Program, readout, trace, worth_
 from ranking.conjoint.estimation.selection import HitSteps, Tally, add_up
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.orders import Orders
-from ranking.conjoint.results.stability import Tracks
+from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve
@@ -60,6 +60,8 @@ class ConjointPath(ConjointModel):
     >>> bool(curve.best == curve.at(path.C_) == path.score(held))
     True
     """
+
+    kind: ClassVar[str] = "Conjoint"
 
     def __init__(
         self,
@@ -142,17 +144,17 @@ class ConjointPath(ConjointModel):
         model.duality_gap_ = None
         return model._keep(self._worths_at(C), self._common_at(C))
 
-    def tracks(self) -> Tracks:
+    def part_worth_lines(self) -> PartWorthLines:
         """Return all part-worths as lines in C, one respondent after the other, or one row for all.
 
-        `first_choice_steps`, `importance_orders` and `Tracks.along` tell what follows from them at every C.
+        What follows from them at every C: `first_choice_steps`, `importance_orders`, `PartWorthLines.along`.
         """
         check_is_fitted(self)
         pairs = zip(self.programs_, self.paths_, strict=True)
         lines = tuple(line for program, path in pairs for line in worth_lines(program, path))
         if self.pooling == "aggregate":
-            return Tracks(lines, self.space_, pd.Index(["everyone"]), np.ones(1))
-        return Tracks(lines, self.space_, self.respondents_, self.weights_.to_numpy())
+            return PartWorthLines(lines, self.space_, pd.Index(["everyone"]), np.ones(1))
+        return PartWorthLines(lines, self.space_, self.respondents_, self.weights_.to_numpy())
 
     def select(self, study: ConjointStudy, metric: str = "hit_rate") -> SelectionCurve:
         """Choose C by the hit rate in the tasks of a study at every C; `C_` becomes the best."""

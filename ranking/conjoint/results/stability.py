@@ -1,4 +1,4 @@
-r"""Tracks: the part-worths of respondents at every C of a solution path.
+r"""The part-worths of respondents at every C of a solution path.
 
 Stability: on which interval of C a conclusion stays what it is.
 
@@ -31,10 +31,10 @@ MOST_POINTS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Tracks:
+class PartWorthLines:
     """Part-worths as lines in C, one `Lines` a respondent, or one for all; with names and weights.
 
-    Made by `tracks_of`, or from lines that are known: their columns are those of the space.
+    Made by `part_worth_lines`, or from lines that are known: their columns are those of the space.
     """
 
     lines: tuple[Lines, ...]
@@ -90,7 +90,7 @@ class Tracks:
 
         >>> from ranking.conjoint import example_part_worths, example_study, importances
         >>> study = example_study()
-        >>> tracks = tracks_of(lambda C: C * example_part_worths().T, [0, 1], study)
+        >>> tracks = part_worth_lines(lambda C: C * example_part_worths().T, [0, 1], study)
         >>> tracks.along(lambda v: importances(v, study), [0.5, 1]).round(1)
              brand  roast  size  price
         C
@@ -102,9 +102,9 @@ class Tracks:
         return pd.DataFrame(means, index=pd.Index(where, name="C"))
 
 
-def tracks_of(
+def part_worth_lines(
     part_worths_at: Callable[[float], Any], breakpoints: Any, study: HasSpace, weights: Any = None
-) -> Tracks:
+) -> PartWorthLines:
     """Return the tracks of part-worths that are linear in C between breakpoints.
 
     `part_worths_at(C)` has one row a respondent, or one for all; `breakpoints` are those of all respondents,
@@ -121,7 +121,7 @@ def tracks_of(
     whole = sampled_lines(flat, edges)
     start, slope = (array.reshape(-1, n, m) for array in (whole.start, whole.slope))
     lines = tuple(Lines(whole.edges, start[:, r], slope[:, r]) for r in range(n))
-    return Tracks(lines, space, first.index, weights_of(weights, first, study))
+    return PartWorthLines(lines, space, first.index, weights_of(weights, first, study))
 
 
 def common_edges(edges: Sequence[Array], lo: float, hi: float) -> Array:
@@ -194,15 +194,16 @@ class ShareSteps:
         return pd.concat([ends, pd.DataFrame(self.shares, columns=list(self.names))], axis=1)
 
 
-def first_choice_steps(tracks: Tracks, products: Any, none: bool | None = None) -> ShareSteps:
+def first_choice_steps(tracks: PartWorthLines, products: Any, none: bool | None = None) -> ShareSteps:
     """Return the shares of first choice at every C, exactly.
 
-    >>> from ranking.conjoint import example_part_worths, example_study, tracks_of
+    >>> from ranking.conjoint import example_part_worths, example_study, part_worth_lines
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 15}
     >>> cheap = {"brand": "Brio", "roast": "dark", "size": "large", "price": 9}
     >>> v = example_part_worths()
     >>> turn = lambda C: C * v["price-minded"] + (1 - C) * v["brand-minded"]
-    >>> steps = first_choice_steps(tracks_of(turn, [0, 1], example_study()), {"ours": pack, "cheap": cheap})
+    >>> lines = part_worth_lines(turn, [0, 1], example_study())
+    >>> steps = first_choice_steps(lines, {"ours": pack, "cheap": cheap})
     >>> steps.winners().to_frame().round(3)
        C_lo   C_hi verdict
     0  0.00  0.07...    ours
@@ -218,7 +219,7 @@ def first_choice_steps(tracks: Tracks, products: Any, none: bool | None = None) 
     return ShareSteps(*_merged(edges, total / tracks.weights.sum()), tuple(scenario.names))
 
 
-def importance_orders(tracks: Tracks) -> Conclusions:
+def importance_orders(tracks: PartWorthLines) -> Conclusions:
     """Return the attributes from the most to the least important at every C, exactly if all have the same."""
     names = tuple(tracks.space.attributes)
     if not tracks.is_common:
@@ -230,8 +231,10 @@ def importance_orders(tracks: Tracks) -> Conclusions:
     return concluded(ranges.edges, found, True)
 
 
-def sampled_conclusions(tracks: Tracks, table: pd.DataFrame, conclude: Callable[[Array], Any]) -> Conclusions:
-    """Return what follows from values evaluated at some C, see `Tracks.along`; not exact.
+def sampled_conclusions(
+    tracks: PartWorthLines, table: pd.DataFrame, conclude: Callable[[Array], Any]
+) -> Conclusions:
+    """Return what follows from values evaluated at some C, see `PartWorthLines.along`; not exact.
 
     Where the conclusion changes between two of these C, the edge lies in their middle.
     """

@@ -10,15 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 import pqp
 from ranking import DataError
 from ranking.conjoint import (
+    PartWorthLines,
     Simulator,
-    Tracks,
     attribute_ranges,
     first_choice_steps,
     importance_orders,
     importances,
+    part_worth_lines,
     read_scenario,
     simulate,
-    tracks_of,
 )
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import best_of, order_of, sampled_conclusions
@@ -42,7 +42,7 @@ def bent_lines(pieces, columns, seed, end=np.inf):
 def bent_tracks(study, respondents, seed, pieces=4):
     lines = tuple(bent_lines(pieces, len(study.columns), seed + r) for r in range(respondents))
     names = pd.Index(range(1, respondents + 1))
-    return Tracks(lines, space_of(study), names, np.arange(1.0, respondents + 1))
+    return PartWorthLines(lines, space_of(study), names, np.arange(1.0, respondents + 1))
 
 
 def some_C(edges, seed=0, count=40):
@@ -190,7 +190,7 @@ class TestImportances:
 
     def test_the_same_row_for_everybody_is_one_row(self):
         one = bent_tracks(COFFEE, 1, 7)
-        all_alike = Tracks(3 * one.lines, one.space, pd.Index([1, 2, 3]), np.ones(3))
+        all_alike = PartWorthLines(3 * one.lines, one.space, pd.Index([1, 2, 3]), np.ones(3))
         found, wanted = importance_orders(all_alike), importance_orders(one)
         assert found.is_exact
         assert found.verdicts == wanted.verdicts
@@ -231,7 +231,7 @@ class TestPath:
         return np.unique([0.0, 1.0, *(float(b) for b in path.breakpoints)])
 
     def tracks(self, path):
-        return tracks_of(lambda C: pd.Series(path(C).x, index=TRAIN.columns), self.edges(path), TRAIN)
+        return part_worth_lines(lambda C: pd.Series(path(C).x, index=TRAIN.columns), self.edges(path), TRAIN)
 
     def test_tracks_are_the_path(self, path):
         tracks = self.tracks(path)
@@ -250,7 +250,7 @@ class TestTracks:
     def test_respondents_with_other_breakpoints_go_together(self):
         columns = len(COFFEE.columns)
         lines = (bent_lines(3, columns, 0), bent_lines(4, columns, 1, end=9.0))
-        tracks = Tracks(lines, space_of(COFFEE), pd.Index(["a", "b"]), np.ones(2))
+        tracks = PartWorthLines(lines, space_of(COFFEE), pd.Index(["a", "b"]), np.ones(2))
         assert (tracks.lo, tracks.hi) == (0, 9)
         assert tracks.edges.tolist() == [0, 1, 2, 3, 9]
 
@@ -260,16 +260,16 @@ class TestTracks:
 
     def test_weights_are_those_of_the_study(self):
         v = worths(24)
-        assert_array_equal(tracks_of(lambda C: C * v, [0, 1], COFFEE).weights, COFFEE.weights)
+        assert_array_equal(part_worth_lines(lambda C: C * v, [0, 1], COFFEE).weights, COFFEE.weights)
 
     def test_wrong_tracks_are_told(self):
         with pytest.raises(DataError, match="lines must have the 12 columns"):
-            Tracks((bent_lines(3, 2, 0),), space_of(COFFEE), pd.Index([1]), np.ones(1))
+            PartWorthLines((bent_lines(3, 2, 0),), space_of(COFFEE), pd.Index([1]), np.ones(1))
         with pytest.raises(DataError, match="a name and a weight for each"):
-            Tracks((), space_of(COFFEE), pd.Index([]), np.ones(0))
+            PartWorthLines((), space_of(COFFEE), pd.Index([]), np.ones(0))
         apart = (bent_lines(2, 12, 0, end=2.0), Lines([5, 6], np.zeros((1, 12)), np.zeros((1, 12))))
         with pytest.raises(DataError, match="no C in common"):
-            Tracks(apart, space_of(COFFEE), pd.Index([1, 2]), np.ones(2))
+            PartWorthLines(apart, space_of(COFFEE), pd.Index([1, 2]), np.ones(2))
 
     def test_C_of_a_conclusion_must_be_on_the_path(self):
         found = first_choice_steps(bent_tracks(COFFEE, 1, 0), PACKS).winners()

@@ -1,0 +1,59 @@
+"""What plots, reports and searches may ask of an estimator that knows every C.
+
+`RankSVMPath`, `OrdinalSVMPath` and `ConjointPath` satisfy `PathModel`; the first two, which score the rows
+of a matrix, satisfy `ScorePathModel` too. A new kind of path is one more class with these members.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Protocol
+
+import pqp
+from ranking.core.validation import Array
+from ranking.selection.curve import SelectionCurve
+from ranking.selection.piecewise import ScoreLines
+
+
+class PathModel(Protocol):
+    """A fitted estimator of a model at every C up to `C_max`.
+
+    Attributes
+    ----------
+    kind : the name of the model in titles: "RankSVM", "Ordinal", "Conjoint".
+    C_max : the parameter: where the path should end.
+    C_ : the C in use; `select` changes it.
+    C_end_ : the largest finite C at which the path is known.
+    breakpoints_ : the values of C at which the path bends, ascending.
+    path_ : the `pqp.Path` of the solutions, if it is a single one.
+    """
+
+    kind: ClassVar[str]
+    C_max: float
+    C_: float
+
+    @property
+    def C_end_(self) -> float: ...
+
+    @property
+    def breakpoints_(self) -> Array: ...
+
+    @property
+    def path_(self) -> pqp.Path: ...
+
+    def at(self, C: float) -> Any:
+        """Return the estimator at one C, fitted."""
+
+    @property
+    def select(self) -> Callable[..., SelectionCurve]:
+        """A method that sets `C_` to the best C on validation data, and returns the metric at every C."""
+
+
+class ScorePathModel(PathModel, Protocol):
+    """A path of models that give every row x the score f(x)."""
+
+    kernel: Any
+
+    def coef_at(self, C: float) -> Array:
+        """Return the weights of features of a linear model, or coefficients of kernel values, at one C."""
+
+    def score_lines(self, X: Any) -> Iterable[ScoreLines]:
+        """Return the scores of rows as lines in C, some pieces at a time."""
