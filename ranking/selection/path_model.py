@@ -5,12 +5,14 @@ of a matrix, satisfy `ScorePathModel` too. A new kind of path is one more class 
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-import pqp
 from ranking.core.validation import Array
 from ranking.selection.curve import SelectionCurve
 from ranking.selection.piecewise import ScoreLines
+
+if TYPE_CHECKING:
+    import pqp
 
 
 class PathModel(Protocol):
@@ -37,7 +39,7 @@ class PathModel(Protocol):
     def breakpoints_(self) -> Array: ...
 
     @property
-    def path_(self) -> pqp.Path: ...
+    def path_(self) -> "pqp.Path": ...
 
     def at(self, C: float) -> Any:
         """Return the estimator at one C, fitted."""
