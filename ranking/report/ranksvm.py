@@ -1,59 +1,48 @@
-"""Reports: a study as one HTML file with its data, path, selection, metrics and weights."""
+"""The report of a study of a RankSVM path as one HTML file; its words are in `templates/ranksvm.html`."""
 
-from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ranking.core.graph import describe_cycle, preference_pairs
-from ranking.core.validation import Queries
 from ranking.io.tables import write_whole
 from ranking.measures.rankings import METRICS
 from ranking.plot import plot_decision, plot_pair_counts
 from ranking.plots.axes import counted
-from ranking.report.page import facts, page, paragraph, picture, section, shown, table
-from ranking.report.sections import (
-    metrics_section,
-    model_section,
-    path_lines,
-    path_section,
-    selection_section,
-    sizes,
-    weights_section,
-)
+from ranking.report.page import Picture, Table, picture, render, shown, table
+from ranking.report.sections import path_lines, path_parts, sizes
 from ranking.studies.ranksvm import Study
-
-DEFINITION = (
-    "The model minimises ½‖f‖² + C Σ ω max(0, Δ − (f(xᵢ) − f(xⱼ))) over the pairs in which item i is "
-    "preferred to item j, with weights ω = 1 and margins Δ = 1 unless others were given. C multiplies the "
-    "loss; in terms of λ = 1/C the solution is the same."
-)
 
 
 def write_report(study: Study, file: str | PathLike[str], title: str = "RankSVM for every C") -> None:
-    """Write the report of a study to an HTML file; what was there before stays until it is complete."""
+    """Write the report of a study to an HTML file; an earlier file stays until the new one is complete."""
     write_whole(Path(file), report_html(study, title).encode())
 
 
 def report_html(study: Study, title: str = "RankSVM for every C") -> str:
     """Return the report of a study as a page that needs no other file."""
-    parts = [
-        section("Result", _result(study)),
-        section("Data", _data(study)),
-        section("Model", model_section(study, DEFINITION, {"reduction of pairs": study.model.reduction})),
-        section("Path", path_section(study)),
-        section("Choice of C", selection_section(study)),
-        section("Metrics", metrics_section(study, _definitions(), "each is a mean over queries")),
-        section("Pairs", _pairs(study)),
-    ]
-    if study.model.kernel == "linear":
-        parts.append(section("Weights", weights_section(study)))
-    if study.model.n_features_in_ == 2:
-        parts.append(section("Scores", _plane(study)))
-    return page(title, parts)
+    model = study.model
+    preferences = model.preferences_
+    definitions = pd.DataFrame(
+        {"metric": list(METRICS), "definition": [m.definition for m in METRICS.values()]}
+    )
+    settings = {"reduction of pairs": model.reduction}
+    pairs = _pairs(study)
+    own = {
+        "title": title,
+        "summary": summary(study),
+        "data": _data(study),
+        "n_pairs": len(preferences),
+        "reduction": model.reduction,
+        "cycle": None if preferences.cycle is None else describe_cycle(preferences.cycle),
+        "pairs": table(pairs, f"Pairs at C = {shown(study.C)}"),
+        "pairs_picture": _pairs_picture(study, pairs),
+        "plane": _plane(study) if model.n_features_in_ == 2 else None,
+    }
+    shared = path_parts(study, settings, {}, definitions, "each is a mean over queries")
+    return render("ranksvm.html", own | shared)
 
 
 def summary(study: Study) -> dict[str, str]:
@@ -74,66 +63,39 @@ def scores_csv(study: Study) -> str:
     return pd.DataFrame({**queries, "y": items.y, "score": scores, "rank": ranks}).to_csv(index=False)
 
 
-def _result(study: Study) -> Iterator[str]:
-    yield facts({name.capitalize(): text for name, text in summary(study).items()})
-
-
-def _data(study: Study) -> Iterator[str]:
-    header = (
-        "part",
-        "file",
-        "rows",
-        "features",
-        "queries",
-        "different labels",
-        "pairs with different labels",
-    )
+def _data(study: Study) -> Table:
     rows = [
-        (
-            name,
-            items.source,
-            len(items),
-            items.X.shape[1],
-            items.queries,
-            len(np.unique(items.y)),
-            _pair_count(items.y, items.qid),
-        )
+        {
+            "part": name,
+            "file": items.source,
+            "rows": len(items),
+            "features": items.X.shape[1],
+            "queries": items.queries,
+            "different labels": len(np.unique(items.y)),
+            "pairs with different labels": len(preference_pairs(items.y, items.qid)),
+        }
         for name, items in study.parts.items()
     ]
-    yield table(header, rows)
-    preferences = study.model.preferences_
-    yield paragraph(f"{counted(len(preferences), 'pair')} were used in training ({study.model.reduction}).")
-    if preferences.cycle is None:
-        yield paragraph("No pair contradicts others: the preferences have no cycle.")
-    else:
-        yield paragraph(
-            f"The preferences contradict one another: {describe_cycle(preferences.cycle)} (rows from 0)."
-        )
+    return table(pd.DataFrame(rows))
 
 
-def _definitions() -> dict[str, str]:
-    return {name: metric.definition for name, metric in METRICS.items()}
-
-
-def _pairs(study: Study) -> Iterator[str]:
+def _pairs(study: Study) -> pd.DataFrame:
     sets = study.model.pair_sets(study.C)
-    rows = [
-        ("I₀: ranked right, beyond the margin", len(sets.satisfied)),
-        ("I_α: just at the margin", len(sets.margin)),
-        ("I₁: margin violated", len(sets.violated)),
-    ]
-    yield table(("set", "pairs"), rows, f"Pairs at C = {shown(study.C)}")
-    words = "Sizes of the three sets of pairs over C: " + "; ".join(
-        f"{name} {size} now" for name, size in rows
-    )
-    yield picture(plot_pair_counts(study.model), words, "How many pairs are in which set, for every C.")
+    sizes = {
+        "I₀: ranked correctly, beyond the margin": len(sets.satisfied),
+        "I_α: exactly at the margin": len(sets.margin),
+        "I₁: margin violated": len(sets.violated),
+    }
+    return pd.DataFrame({"set": list(sizes), "pairs": list(sizes.values())})
 
 
-def _plane(study: Study) -> Iterator[str]:
+def _pairs_picture(study: Study, pairs: pd.DataFrame) -> Picture:
+    sizes = "; ".join(f"{name} {size}" for name, size in pairs.itertuples(index=False))
+    words = f"Sizes of the three sets of pairs over C; at the chosen C: {sizes}"
+    return picture(plot_pair_counts(study.model), words, "How many pairs are in which set, for every C.")
+
+
+def _plane(study: Study) -> Picture:
     axes = plot_decision(study.model, study.train.X, study.train.y)
     words = "Scores over the plane of the two features, with the training items marked by their labels."
-    yield picture(axes, words, f"Scores at C = {shown(study.C)}: the darker, the more preferred.")
-
-
-def _pair_count(y: Any, qid: Queries | None) -> int:
-    return len(preference_pairs(y, qid))
+    return picture(axes, words, f"Scores at C = {shown(study.C)}: the darker, the more preferred.")

@@ -1,4 +1,4 @@
-"""conjoint_report: one page with the numbers of a survey, and a workbook that says the same."""
+"""The report of a conjoint survey: one page with its numbers, and a workbook with the same tables."""
 
 import io
 import re
@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from ranking.conjoint import Attribute, ConjointStudy
+from ranking.report import page as pages
 from ranking.report.conjoint import (
     Draft,
     findings,
@@ -17,7 +18,6 @@ from ranking.report.conjoint import (
     survey_summary,
     with_interval,
 )
-from ranking.report.page import rounded, shown
 from ranking.report.workbook import WIDEST, table_files, workbook_bytes
 from ranking.studies.conjoint import Parts, SurveyPlan
 from ranking.studies.conjoint_tables import TITLES, survey_tables
@@ -27,7 +27,7 @@ from tests.ranking.surveys import FEW, PLAN, parts, survey
 
 SECTIONS = ["Result", "The study", "The model", "Importances", "Part-worths", "Order reversals"]
 SECTIONS += ["Willingness to pay", "Simulated market", "Holdout tasks", "Contradictions", "Stability over C"]
-# Tables too long for a page, and those it tells in another form.
+# Tables too long for a page, and those it shows in another form.
 NOT_ON_PAGE = {"settings", "folds_over_C", "holdout", "shares", "sensitivity", "price_curve"}
 NOT_ON_PAGE |= {"importances_over_C", "first_choices_over_C", "contradictions"}
 
@@ -63,8 +63,7 @@ def headings(text):
 
 def cells(frame):
     """Rows as a page shows them."""
-    columns = [rounded(frame[name].astype(object).tolist()) for name in frame]
-    return [[shown(value) for value in row] for row in zip(*columns, strict=True)]
+    return [list(row) for row in pages.table(frame, is_aligned=True).rows]
 
 
 def values(column):
@@ -104,17 +103,18 @@ class TestPage:
         shares = tables["shares"].set_index(["product", "rule"])
         rules = ("first_choice", "share_of_preference", "randomized_first_choice")
         for name in [*PACKS, "none"]:
-            assert [name, *(with_interval(shares.loc[(name, rule)]) for rule in rules)] in page.rows
+            rows = [100 * shares.loc[(name, rule)] for rule in rules]
+            assert [name, *(with_interval(row, 1, "") for row in rows)] in page.rows
 
-    def test_holdouts_and_chosen_parameters_are_told(self, found, tables, page):
+    def test_holdouts_and_chosen_parameters_are_reported(self, found, tables, page):
         for name, value in tables["holdout"].itertuples(index=False):
             assert [name, f"{value:.4g}"] in page.rows
-        assert ["C", shown(found.C)] in page.rows
-        assert ["scale of utilities", shown(found.calibration.scale)] in page.rows
+        assert ["C", pages.shown(found.C)] in page.rows
+        assert ["scale of utilities", pages.shown(found.calibration.scale)] in page.rows
         best = (found.curve.C_best, 1 / found.curve.C_best, found.curve.best)
-        assert any(row[:4] == ["best", *map(shown, best)] for row in page.rows)
+        assert any(row[:4] == ["best", *map(pages.shown, best)] for row in page.rows)
 
-    def test_first_respondent_who_contradicts_himself_is_shown(self, tables, page):
+    def test_first_respondent_with_contradicting_choices_is_shown(self, tables, page):
         rows = tables["contradictions"]
         mine = rows[rows["respondent"] == rows["respondent"].iloc[0]]
         assert all(row in page.rows for row in cells(mine))
@@ -123,9 +123,9 @@ class TestPage:
         first = tables["importances"].set_index("attribute")["estimate"].idxmax()
         assert f"What moves choices most is {first}" in text
         hits = 100 * found.agreement["hit rate"]
-        assert f"tasks held out {hits:.0f} % were predicted, by chance it would be 25 %" in text
+        assert f"tasks held out, {hits:.0f} % were predicted correctly; by chance it would be 25 %" in text
 
-    def test_conclusions_are_told_with_their_intervals_of_C(self, found, page):
+    def test_conclusions_are_reported_with_their_intervals_of_C(self, found, page):
         for name, words in found.stability.words_at(found.C).items():
             assert [name, words] in page.rows
 
@@ -146,31 +146,32 @@ class TestPage:
         text = survey_report_html(survey(plan, None, None, Parts(study, study, None)))
         missing = {"Order reversals", "Willingness to pay", "Simulated market", "Holdout tasks"}
         assert headings(text) == [name for name in SECTIONS if name not in missing]
-        assert "chosen in pools of at most 3 respondents" in text
-        assert "the exact paths of 2 pools of at most 3" in text
+        words = " ".join(text.split())
+        assert "chosen in pools of at most 3 respondents" in words
+        assert "the exact paths of 2 pools of at most 3" in words
 
-    def test_linear_price_and_different_tasks_are_told(self):
+    def test_linear_price_and_different_tasks_are_reported(self):
         study = mixed_study(respondents=4)
         given = Parts(study, *study.split_holdout(last=1))
         plan = SurveyPlan(pooling="individual", C_max=0.1, folds=2, orders={"price": "falls"})
         text = survey_report_html(survey(plan, None, "price", given))
-        assert "No task was seen alike" in text
-        assert "The orders of price were kept by force" in text
+        assert "No task was shown in the same form to several respondents" in text
+        assert "The orders of price were imposed" in text
         assert Attribute.linear("price").labels[0] in {cell for row in Page(text).rows for cell in row}
 
     def test_how_intervals_came_about_is_said(self, found):
         refitted = survey(SurveyPlan(pooling="aggregate", C_max=0.1, folds=2, refits=2), None)
-        assert "2 draws of respondents that the model was fitted to anew" in intervals(refitted)
-        assert "5 draws" in intervals(found)
+        assert "95 % of 2 bootstrap draws; the model was refitted to each" in intervals(refitted)
+        assert "5 bootstrap draws" in intervals(found)
         drawn = survey(SurveyPlan(shrinkage=(0.5,), C_max=0.1, folds=2, refits=0), None)
-        assert "much too short" in intervals(drawn)
+        assert "much too narrow" in intervals(drawn)
         alone = survey(SurveyPlan(pooling="individual", C_max=0.1, folds=2), None)
         assert "1000 draws" in intervals(alone)
-        assert "too short" not in intervals(alone)
+        assert "too narrow" not in intervals(alone)
 
 
 class TestSummary:
-    def test_terminal_tells_what_was_chosen_and_how_well_it_does(self, found, tables):
+    def test_terminal_shows_what_was_chosen_and_how_well_it_does(self, found, tables):
         lines = survey_summary(found, tables)
         assert lines["study"].startswith("6 respondents, 48 tasks to learn from, and 12 tasks held out")
         assert lines["chosen"].startswith(f"C = {found.C:.4g}, γ = {found.shrinkage:g} (shrinkage)")
@@ -212,7 +213,7 @@ class TestWorkbook:
 
 
 def test_empty_tables_are_left_out_of_a_page(found, tables):
-    assert Draft(found, {**tables, "duplicates": tables["duplicates"].iloc[:0]}).table("duplicates") == ""
+    assert Draft(found, {**tables, "duplicates": tables["duplicates"].iloc[:0]}).table("duplicates") is None
 
 
 class TestFindings:
@@ -238,10 +239,11 @@ class TestFindings:
         ends = {"lo": [reach[0], 1.0, 1.0], "hi": [50.0, *reach[1:]]}
         rows = pd.DataFrame({"attribute": ["price", "brand", "size"], "estimate": [40.0, 25.0, 5.0], **ends})
         sentences = " ".join(findings(Draft(found, {**tables, "importances": rows})))
-        said = f"By their intervals, {', '.join(told)} could be first as well."
+        said = f"By their intervals, {', '.join(told)} could be first too."
         assert (said in sentences) if told else ("could be first" not in sentences)
 
-    def test_a_best_price_is_told_with_what_it_is_worth(self, found, tables):
+    def test_a_best_price_is_reported_with_its_gain(self, found, tables):
         best = tables["price_curve"].loc[tables["price_curve"]["revenue"].idxmax()]
-        is_told_apart = best["revenue_lo"] > 100
-        assert ("not told apart from it" in self.sentences(found)) != is_told_apart
+        is_significant = best["revenue_lo"] > 100
+        words = f"{best['revenue'] - 100:+.1f} % against today's price, within the confidence interval"
+        assert (words in self.sentences(found)) != is_significant

@@ -1,4 +1,4 @@
-"""ordinal_report: one HTML page with the numbers of a study of levels, and tables anybody can check."""
+"""The report of an ordinal study: one HTML page with its numbers, and tables anybody can check."""
 
 import re
 
@@ -140,7 +140,7 @@ class TestNumbers:
             (np.inf, [0, 3, 1, 4], "no: some margins stay violated"),
         ],
     )
-    def test_separability_is_told(self, C_max, X, words):
+    def test_separability_is_reported(self, C_max, X, words):
         given = Items(pd.DataFrame({"x": np.array(X, float)}), np.array([1, 1, 2, 2]), None, "line")
         study = conduct_levels(OrdinalSVMPath(C_max=C_max), given, given)
         assert level_summary(study)["separable"].startswith(words)
@@ -200,7 +200,7 @@ def test_predictions_are_those_of_the_test_items(study, tmp_path):
     np.testing.assert_allclose(written["score"], study.model.predict_projection(study.test.X))
 
 
-def test_confusion_is_told_in_text(study):
+def test_confusion_is_written_as_text(study):
     _, header, *rows = confusion_text(study).splitlines()
     assert header.split() == GRADES
     assert [row.split()[0] for row in rows] == GRADES

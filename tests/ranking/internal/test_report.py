@@ -1,16 +1,17 @@
-"""report: one HTML page with the numbers of a study, nothing fetched, unescaped or half-written."""
+"""The report of a RankSVM study: one HTML page with its numbers, nothing fetched, unescaped or unfinished."""
 
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from jinja2 import UndefinedError
 
 from ranking import DataError, RankSVMPath
 from ranking.core.graph import preference_pairs
 from ranking.io.tables import Items, write_whole
 from ranking.measures.tables import metric_table
-from ranking.report.page import shown, table
+from ranking.report.page import render, shown, table
 from ranking.report.ranksvm import report_html, scores_csv, summary, write_report
 from ranking.studies.ranksvm import Plan, Study, conduct
 from tests.ranking.pages import Page
@@ -100,7 +101,24 @@ class TestPage:
         assert name in {cell for row in Page(text).rows for cell in row}
 
     def test_cells_are_escaped_and_numbers_marked(self):
-        assert '<td>&lt;b&gt;</td><td class="number">0.5</td>' in table(("a", "b"), [("<b>", 0.5)])
+        X = pd.DataFrame({"<b>": [0.0, 1.0], "b": [1.0, 0.0]})
+        given = Items(X, np.array([0.0, 1]), None, "a.csv")
+        study = conduct(RankSVMPath(C_max=0.5), given, given)
+        # w = C (1, -1) as long as the only pair violates its margin
+        assert f'<td>&lt;b&gt;</td><td class="number">{study.C:g}</td>' in report_html(study)
+
+    def test_a_long_table_is_cut_and_says_so(self):
+        found = table(pd.DataFrame({"a": [1.5, 2.0, 3.0]}), most=1)
+        assert (found.rows, found.left_out) == ([("1.5",)], 2)
+
+    def test_gaps_of_an_aligned_table_are_empty_and_its_numbers_have_the_same_decimals(self):
+        found = table(pd.DataFrame({"a": [123.456, 0.0123, None], "b": ["x", None, 7]}), is_aligned=True)
+        assert found.rows == [("123.5", "x"), ("0.0", ""), ("", "7")]
+        assert [column.is_number for column in found.columns] == [True, False]
+
+    def test_a_name_a_template_misspells_is_an_error(self):
+        with pytest.raises(UndefinedError, match="title"):
+            render("base.html", {})
 
 
 class TestStudy:
