@@ -122,6 +122,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters["shown"] = shown
     environment.filters["counted"] = counted

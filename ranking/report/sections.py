@@ -60,7 +60,7 @@ def path_parts(
     is_linear = study.model.kernel == "linear"
     return {
         "settings": _settings(study, settings),
-        "path_facts": _path_facts(study) | facts,
+        "path_facts": {**_path_facts(study), **facts},
         "selection": selection_part(study),
         "metrics": _metrics(study) | {"definitions": table(definitions, f"Definitions; {remark}")},
         "weights": _weights(study) if is_linear else None,
