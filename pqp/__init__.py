@@ -10,11 +10,13 @@ Path(4 pieces, exact: infeasible on [-2, 0); optimal on [0, 8])
 {'x1': Fraction(1, 1), 'x2': Fraction(2, 1)}
 """
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from pqp import catalog, errors
 from pqp.errors import (
     CertificateError,
+    ExplainedError,
     FileFormatError,
     InternalError,
     NoSolutionError,
@@ -24,22 +26,31 @@ from pqp.errors import (
     ProblemError,
 )
 from pqp.files import load_path, load_problem, save_problem
+from pqp.lcp.log import PivotLog
 from pqp.lcp.solve_lcp import LCPAnswer, solve_lcp
-from pqp.model.affine import mu
+from pqp.limits import Progress
+from pqp.model.affine import Affine, mu
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP, paper_form
 from pqp.path.path import Path
+from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
 from pqp.solver import solve, solve_path
 
 if TYPE_CHECKING:
+    from pqp.certificate import Certificate
     from pqp.model.symbolic import minimize, soft
+    from pqp.path.images import Images
 
 __all__ = [
+    "Affine",
     "Basis",
+    "Certificate",
     "CertificateError",
+    "ExplainedError",
     "FileFormatError",
     "Gram",
+    "Images",
     "InternalError",
     "LCPAnswer",
     "NoSolutionError",
@@ -49,7 +60,11 @@ __all__ = [
     "PairGram",
     "ParametricQP",
     "Path",
+    "PivotLog",
+    "Point",
     "ProblemError",
+    "Progress",
+    "Segment",
     "catalog",
     "errors",
     "load_path",
@@ -64,11 +79,22 @@ __all__ = [
     "solve_path",
 ]
 
+# Names whose modules are slow to import (sympy, numba, the checker), imported when first asked for.
+_LAZY = {
+    "Certificate": "pqp.certificate",
+    "Images": "pqp.path.images",
+    "minimize": "pqp.model.symbolic",
+    "soft": "pqp.model.symbolic",
+}
 
-def __getattr__(name: str) -> Any:
-    """Return `minimize` or `soft`, which bring sympy with them, when they are first asked for."""
-    if name not in ("minimize", "soft"):
+
+def __getattr__(name: str) -> object:
+    """Return a public name that is imported only when it is used."""
+    if name not in _LAZY:
         raise AttributeError(f"module 'pqp' has no attribute {name!r}")
-    from pqp.model import symbolic as model
+    return getattr(import_module(_LAZY[name]), name)
 
-    return getattr(model, name)
+
+def __dir__() -> list[str]:
+    """Return the public names alone: submodules are found by their folders."""
+    return __all__

@@ -5,9 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-from joblib import effective_n_jobs
+from typing import TYPE_CHECKING, Any, Literal
 
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
 from pqp.io.document import VERSION, problem_document, write_document
@@ -20,8 +18,10 @@ from pqp.path.path import Path
 from pqp.records.result import TraceResult, in_order, ordered
 from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
-from pqp.revised.runner import RevisedRunner
 from pqp.tableau.runner import TableauRunner
+
+if TYPE_CHECKING:
+    from pqp.revised.runner import RevisedRunner
 
 METHODS = ("revised", "tableau")
 
@@ -155,22 +155,27 @@ class _Job:
                 f"start must have {self.problem.n} variables and {self.problem.m} rows, got "
                 f"{len(basis.variables)} and {len(basis.rows)}"
             )
-        runner = self._runner()
-        if isinstance(runner, RevisedRunner):
-            runner.require_optimal(basis, begin)
+        if self.method == "revised":
+            self._revised().require_optimal(basis, begin)
         return basis
 
     def run_parts(self, ends: tuple[Number, Number], jobs: int) -> TraceResult:
         """Trace the parts of an interval side by side."""
-        runner, part = self._runner(), TraceResult()
-        if not isinstance(runner, RevisedRunner):
+        part = TraceResult()
+        if self.method != "revised":
             raise ProblemError('n_jobs needs method="revised" and arithmetic="float"; leave it out')
-        runner.run_parts(_cuts(*ends, jobs), jobs, part)
+        self._revised().run_parts(_cuts(*ends, jobs), jobs, part)
         return part
 
-    def _runner(self) -> TableauRunner | RevisedRunner:
+    def _runner(self) -> "TableauRunner | RevisedRunner":
         if self.method == "tableau":
             return TableauRunner(self.problem, self.field, self.rule, self.log)
+        return self._revised()
+
+    def _revised(self) -> "RevisedRunner":
+        # imported here alone: compiled code brings numba, and `import pqp` should take no longer than numpy
+        from pqp.revised.runner import RevisedRunner
+
         return RevisedRunner(self.problem, self.log)
 
     def path(
@@ -252,6 +257,10 @@ def _jobs(n_jobs: Any, is_plain: bool) -> int:
     """Return how many parts to trace side by side, 0 if there is one."""
     if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ProblemError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
+    if n_jobs == 1:
+        return 0
+    from joblib import effective_n_jobs  # slow to import, and most paths are traced in one process
+
     jobs = effective_n_jobs(n_jobs)
     if jobs > 1 and not is_plain:
         raise ProblemError("n_jobs does not go with limits, start, log or progress; leave it or them out")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
 
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP, Place, Scaling, scaled_rows, scaling_of
@@ -186,6 +185,9 @@ def rebuilt(lcp: ParametricLCP, scaling: Scaling, basis: frozenset[int]) -> Dict
 
 
 def _solve(matrix: Array, right: Array) -> Array:
+    # slow to import, and not needed by the revised engine nor in exact arithmetic
+    from scipy.linalg import LinAlgError, LinAlgWarning, lu_factor, lu_solve
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinAlgWarning)  # a singular basis shows below, as infinities

@@ -14,21 +14,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pqp.linalg.field import Array
+from pqp.linalg.jit import compiled, compiled_inside, summed_in_any_order
 from pqp.linalg.structure import (
+    ABSENT,
     DENSE,
     FACTORED,
     GROUPED,
-    NOTHING,
     PAIRED,
     SPARSE,
     SPARSE_FACTORED,
     Form,
     Part,
     Rows,
-    compiled,
-    compiled_inside,
     is_thin,
-    summed_in_any_order,
     thin_part,
 )
 
@@ -78,7 +76,7 @@ def add_product(form: Form, items: Array, values: Array, out: Array) -> None:
     target, moves = out, values
     if len(form.units):
         target, moves = np.zeros(len(out)), values * form.units[items]
-    if form.G.kind == NOTHING and n == len(out):
+    if form.G.kind == ABSENT and n == len(out):
         add_symmetric(form.H, items, moves, target)
     elif n == 0:
         add_symmetric(form.G, items, moves, target)
@@ -165,7 +163,7 @@ def _add_diagonal(part: Part, items: Array, values: Array, out: Array) -> None:
 @compiled
 def add_symmetric(part: Part, items: Array, values: Array, out: Array) -> None:
     """Add the columns of one symmetric part, times values, to a vector."""
-    if not len(items) or part.kind == NOTHING:
+    if not len(items) or part.kind == ABSENT:
         return
     if part.kind == DENSE:
         _add_rows(part.left, items, values, out)
@@ -226,7 +224,7 @@ def _add_sparse_factored(part: Part, items: Array, values: Array, out: Array) ->
 @compiled_inside
 def is_grouped(form: Form) -> bool:
     """Tell whether all of M is one grouped part, but for units."""
-    is_one = form.G.kind == NOTHING and len(form.B[0]) == 0 and len(form.sparse[0].indptr) == 1
+    is_one = form.G.kind == ABSENT and len(form.B[0]) == 0 and len(form.sparse[0].indptr) == 1
     return is_one and form.H.kind == GROUPED
 
 
@@ -373,7 +371,7 @@ def _sparse_entry(part: Part, i: int, j: int) -> float:
 def can_sweep(form: Form, size: int) -> bool:
     """Tell whether all of M is one thin part."""
     kind = form.H.kind if form.size else form.G.kind
-    is_one = form.size == 0 or (form.G.kind == NOTHING and form.size == size)
+    is_one = form.size == 0 or (form.G.kind == ABSENT and form.size == size)
     return is_one and kind in (FACTORED, PAIRED) and len(form.units) == 0
 
 

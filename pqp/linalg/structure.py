@@ -16,45 +16,19 @@ group.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, diagonal_block, is_sparse
 from pqp.linalg.tolerances import SHARED_EXCESS, SPANNED
 
-# Kept on disk, since compiling takes seconds; dividing by zero gives an infinity, as in numpy; no C calls it.
-KEPT: dict[str, Any] = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-INSIDE = KEPT | {"no_cpython_wrapper": True}
-Function = TypeVar("Function", bound=Callable[..., Any])
-NOTHING, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED, GROUPED = range(7)
-
-
-def compiled(function: Function) -> Function:
-    """Return a function, compiled when it is first called."""
-    return njit(**KEPT)(function)
-
-
-def compiled_inside(function: Function) -> Function:
-    """Return a function that compiled code alone calls: the way in from Python takes long to compile."""
-    return njit(**INSIDE)(function)
-
-
-def compiled_in_any_order(function: Function) -> Function:
-    """Return a function compiled so that several sums or maxima may be taken at once."""
-    return njit(**KEPT, fastmath=True)(function)
-
-
-def summed_in_any_order(function: Function) -> Function:
-    """Return a function that compiled code alone calls, whose sums, finite or not, may change their order."""
-    return njit(**INSIDE, fastmath={"reassoc", "nsz", "contract"})(function)
+ABSENT, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED, GROUPED = range(7)
 
 
 def frozen(values: Array) -> Array:
@@ -98,7 +72,7 @@ class Part(NamedTuple):
     shared: int = 0
 
 
-NO_PART = Part(NOTHING)
+NO_PART = Part(ABSENT)
 
 
 class Form(NamedTuple):
@@ -205,7 +179,7 @@ def thin_part(form: Form) -> Part:
 def is_thin(form: Form, size: int) -> bool:
     """Tell whether all of M is one product of factors, whose rows then are all it takes to multiply."""
     kind = form.H.kind if form.size else form.G.kind
-    is_one = form.size == 0 or (form.G.kind == NOTHING and form.size == size)
+    is_one = form.size == 0 or (form.G.kind == ABSENT and form.size == size)
     return is_one and kind == FACTORED and len(form.units) == 0
 
 
@@ -213,8 +187,8 @@ def is_thin(form: Form, size: int) -> bool:
 MOST_SHARED, ROWS_PER_SHARED = 64, 8
 # A group has at most this part of all rows: with fewer groups, blocks save little.
 LARGEST_GROUP = 1 / 8
-# Groups keep their entries densely, if that is not more than this many times what is stored.
-LOOSE = 4
+# The entries of a group are kept densely if that takes at most this many times the memory of sparse ones.
+MOST_PADDING = 4
 
 
 def sparse_factor_part(factor: MatrixData, weights: Array, added: Array) -> Part:
@@ -239,7 +213,7 @@ def grouped_rows(factor: csr_array, added: Array) -> Part | None:
     row_group, column_group = sorting.groups(shared)
     own = _places_in_groups(column_group)
     width = int(own.max(initial=-1)) + 1
-    if factor.shape[0] * (shared + width) > LOOSE * factor.nnz:
+    if factor.shape[0] * (shared + width) > MOST_PADDING * factor.nnz:
         return None
     left = np.zeros((factor.shape[0], shared + width))
     left[sorting.row, np.concatenate([np.arange(shared), shared + own])[sorting.column]] = sorting.value
@@ -278,6 +252,8 @@ class _Sorting:
 
     def groups(self, shared: int) -> tuple[Array, Array]:
         """Return the group of every row, and of every column that is not shared."""
+        from scipy.sparse.csgraph import connected_components  # slow to import, and rarely needed
+
         n, m = self.factor.shape
         kept = self.column >= shared
         places = self.row[kept], n + self.column[kept] - shared

@@ -11,7 +11,6 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import splu, spsolve_triangular
 
 from pqp.errors import NotConvexError, ProblemError
 from pqp.linalg.field import EXACT_INTEGERS, Array, float_array, shown
@@ -212,6 +211,8 @@ def _require_convex_sparse(values: MatrixData, name: str, exactly: bool) -> None
 
 def _factored(matrix: MatrixData, shift: float) -> Any:
     """Return P + shift = L U with every pivot taken from the diagonal, or None if one is zero."""
+    from scipy.sparse.linalg import splu  # slow to import, and only needed for large sparse matrices
+
     shifted = (matrix + shift * identity(matrix.shape[0])).tocsc()
     try:
         factor = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
@@ -229,6 +230,8 @@ def _worst_direction(factor: Any, name: str) -> Array:
     """Return the d with Lᵀd = e at the least pivot of L D Lᵀ: its curvature is that pivot."""
     if factor is None:
         raise ProblemError(_undecided(name))
+    from scipy.sparse.linalg import spsolve_triangular
+
     unit = np.zeros(factor.shape[0])
     unit[int(np.argmin(factor.U.diagonal()))] = 1.0
     d = spsolve_triangular(factor.L.T.tocsr(), unit, lower=False, unit_diagonal=True)

@@ -2,7 +2,7 @@
 
 Hessians: a matrix, or a factor that keeps a singular matrix exactly convex and a large one small.
 
-Engines know P in float64 by `product`, `times`, `block` and `diagonal`; none of them forms an n × n matrix
+Engines know P in float64 by `part`, `times`, `block` and `diagonal`; none of them forms an n × n matrix
 that was not given as one.
 """
 
@@ -23,7 +23,6 @@ from pqp.linalg.field import (
     float_array,
     infinite,
 )
-from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import (
     MatrixData,
     as_matrix,
@@ -113,10 +112,6 @@ class Gram:
             return sparse_factor_part(self._factor, np.ones(self._factor.shape[1]), added)
         return factored_part(self._factor, self._factor, added)
 
-    def product(self, indices: Array, values: Array) -> Array:
-        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
-        return product_of(self.part, self.size, indices, values)
-
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""
         if self._expanded is not None:
@@ -198,13 +193,11 @@ class PairGram:
         """P as compiled code takes it."""
         return paired_part(self._kernel, *self._ends)
 
-    def product(self, indices: Array, values: Array) -> Array:
-        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
-        return product_of(self.part, self.size, indices, values)
-
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""
-        return self.product(np.arange(self.size), vector)
+        from pqp.linalg.kernels import product_of  # compiled code, which takes long to import
+
+        return product_of(self.part, self.size, np.arange(self.size), vector)
 
     def block(self, rows: Array, columns: Array) -> Array:
         """Return P[rows, columns] in float64."""
@@ -266,7 +259,7 @@ class Matrix:
 
     >>> import numpy as np
     >>> P = Matrix([[2, 1], [1, 3]])
-    >>> P.product(np.array([1]), np.array([10.0])), P.diagonal()
+    >>> P.times(np.array([0.0, 10.0])), P.diagonal()
     (array([10., 30.]), array([2., 3.]))
     """
 
@@ -294,10 +287,6 @@ class Matrix:
     def part(self) -> Part:
         """P as compiled code takes it."""
         return part_of(self._float)
-
-    def product(self, indices: Array, values: Array) -> Array:
-        """Return P[:, indices] @ values in float64, for distinct indices and one or more columns."""
-        return product_of(self.part, self.size, indices, values)
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""

@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 
 from pqp.errors import ProblemError
 from pqp.linalg.field import FLOAT, Array, float_array
+from pqp.linalg.jit import compiled
 from pqp.linalg.matrices import MatrixData, as_matrix
-from pqp.linalg.structure import compiled
 from pqp.records.segment import Segment
 from pqp.records.states import ACTIVE_ROWS, State
 from pqp.records.trail import Trail

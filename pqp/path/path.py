@@ -22,7 +22,6 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from pqp.certificate import Certificate, check
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.io.document import path_document, write_document
 from pqp.lcp.log import PivotLog
@@ -30,13 +29,15 @@ from pqp.linalg.field import Field, Number, as_numbers, infinite, is_infinite, s
 from pqp.linalg.tolerances import SAME_POINT
 from pqp.model.problem import ParametricQP
 from pqp.path import queries
-from pqp.path.images import Images, images_of
 from pqp.path.plot import plot_path
 from pqp.records.segment import Point, Status
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from pqp.certificate import Certificate
+    from pqp.path.images import Images
 
 
 def tally(segments: Sequence[Segment]) -> "pd.DataFrame":
@@ -246,11 +247,13 @@ class Path:
         """Return the mu in the path at which ½xᵀHx + gᵀx is smallest, for H = quadratic and g = linear."""
         return queries.minimize(self, linear, quadratic)
 
-    def images(self, B: Any, pieces: slice = slice(None)) -> Images:
+    def images(self, B: Any, pieces: slice = slice(None)) -> "Images":
         """Return the lines of B x (scores, exposures, part-worths) on all optimal pieces, or on some."""
+        from pqp.path.images import images_of  # compiled code, which takes long to import
+
         return images_of(self.segments[pieces], B)
 
-    def multiplier_images(self, B: Any, pieces: slice = slice(None)) -> Images:
+    def multiplier_images(self, B: Any, pieces: slice = slice(None)) -> "Images":
         """Return the lines of B y (thresholds, prices), on all optimal pieces, or on some.
 
         y are the multipliers of rows: B has one column a row of the problem.
@@ -261,14 +264,18 @@ class Path:
         >>> prices.lo.tolist(), prices.at(4.0).tolist()
         ([0.0, 8.0], [-10.0])
         """
+        from pqp.path.images import images_of
+
         return images_of(self.segments[pieces], B, "y")
 
     def counts(self) -> "pd.DataFrame":
         """Return for every optimal piece how many variables, and rows, are in which state."""
         return tally(self.segments)
 
-    def certify(self) -> Certificate:
+    def certify(self) -> "Certificate":
         """Prove the path in exact arithmetic, with code that shares nothing with the engine, or raise."""
+        from pqp.certificate import check  # only those who ask for a proof wait for the checker
+
         return check(path_document(self))
 
     def extend(self, mu: Any, **limits: Any) -> "Path":

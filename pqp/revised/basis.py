@@ -20,8 +20,9 @@ import numpy as np
 
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import Array
+from pqp.linalg.jit import compiled, compiled_inside
 from pqp.linalg.kernels import add_products, column_of, system_product
-from pqp.linalg.structure import NO_PART, Form, compiled, compiled_inside, frozen, is_thin
+from pqp.linalg.structure import NO_PART, Form, frozen, is_thin
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import (
     COARSENING,

@@ -13,14 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.linalg.field import Array
+from pqp.linalg.jit import compiled, compiled_inside
 from pqp.linalg.structure import (
     GROUPED,
     NO_INDICES,
     NO_MATRIX,
     NO_VECTOR,
     Form,
-    compiled,
-    compiled_inside,
     frozen,
     groups_by_size,
 )

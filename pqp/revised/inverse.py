@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError, inv
 
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import Array
-from pqp.linalg.structure import compiled, compiled_inside
+from pqp.linalg.jit import compiled, compiled_inside
 from pqp.revised.block_inverse import (
     Blocks,
     column_by_blocks,

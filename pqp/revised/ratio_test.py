@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.linalg.field import Array
-from pqp.linalg.structure import compiled, compiled_in_any_order, compiled_inside
+from pqp.linalg.jit import compiled, compiled_in_any_order, compiled_inside
 from pqp.linalg.tolerances import TIE, TINY
 
 # Items asked about together: many enough to pay, few enough to look at one by one where the answer is yes.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pqp.linalg.field import Array
+from pqp.linalg.jit import compiled, compiled_in_any_order, compiled_inside
 from pqp.linalg.kernels import (
     add_product,
     add_row,
@@ -27,14 +28,11 @@ from pqp.linalg.kernels import (
     width_of,
 )
 from pqp.linalg.structure import (
+    ABSENT,
     DENSE,
-    NOTHING,
     PAIRED,
     Form,
     Part,
-    compiled,
-    compiled_in_any_order,
-    compiled_inside,
     thin_part,
 )
 from pqp.linalg.tolerances import ACCURATE, ROUNDING, SHARE_OF_LARGEST
@@ -662,7 +660,7 @@ def _couples(setting: Setting) -> Array:
     """Return which kinds of v enter which kinds of g: variables first, then rows."""
     if not np.any(setting.is_row) or np.all(setting.is_row):
         return np.ones((2, 2), dtype=bool)
-    return np.array([[True, True], [True, setting.form.G.kind != NOTHING]])
+    return np.array([[True, True], [True, setting.form.G.kind != ABSENT]])
 
 
 def _tops(setting: Setting) -> Array:

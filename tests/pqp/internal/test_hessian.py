@@ -8,6 +8,7 @@ import scipy.sparse
 
 from pqp.errors import NotConvexError, ProblemError
 from pqp.linalg.field import FIELDS, FLOAT, RATIONAL
+from pqp.linalg.kernels import product_of
 from pqp.model.convexity import negative_direction
 from pqp.model.hessian import Gram, HessianProduct, Matrix, PairGram, as_hessian
 
@@ -68,7 +69,7 @@ class TestProducts:
     @pytest.mark.parametrize("columns", [(), (2,)], ids=["vector", "block"])
     def test_product_takes_the_chosen_columns(self, kind, chosen, columns):
         indices, values = np.array(chosen, dtype=int), RNG.normal(size=(len(chosen), *columns))
-        found = KINDS[kind]().product(indices, values)
+        found = product_of(KINDS[kind]().part, 6, indices, values)
         assert found.shape == (6, *columns)
         np.testing.assert_allclose(found, self.entries(kind)[:, indices] @ values, atol=1e-12)
 
@@ -91,7 +92,7 @@ class TestProducts:
         hessian = KINDS[kind]()
         indices = np.array([0, 2])
         for answer in (
-            hessian.product(indices, np.ones(2)),
+            product_of(hessian.part, 6, indices, np.ones(2)),
             hessian.times(np.ones(6)),
             hessian.block(indices, indices),
             hessian.diagonal(),
@@ -119,7 +120,7 @@ class TestStructure:
         n, indices = 200_000, np.array([7, 5])
         pairs = np.column_stack([np.arange(n) % 3, np.arange(1, n + 1) % 3])
         for P in (Matrix(scipy.sparse.identity(n)), Gram(np.ones((n, 2))), PairGram(np.eye(3), pairs)):
-            assert P.product(indices, np.ones((2, 2))).shape == (n, 2)
+            assert product_of(P.part, n, indices, np.ones((2, 2))).shape == (n, 2)
             assert P.times(np.ones(n)).shape == P.diagonal().shape == (n,)
             assert P.block(indices, indices).shape == (2, 2)
 
