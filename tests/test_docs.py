@@ -1,15 +1,35 @@
-"""README and docs: every example in them runs and prints what it says."""
+"""README and docs: examples run, links and file names exist, lines are short, English is plain."""
 
 import doctest
 import re
 from pathlib import Path
 
+import networkx as nx
 import pytest
+
+from tests.test_layers import ALLOWED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+FILE = re.compile(r"\b(?:pqp|ranking|tests)/[\w/]+\.(?:py|csv)\b|\b(?:pqp|ranking|tests)/[\w/]+/(?=`)")
+WIDTH = 100
+# Phrases with a usual replacement, e.g. "one per row", "relative to", "is not a number", "rounding error".
+PHRASES = re.compile(
+    r"\b(?:one|two|three|four|five) an? "
+    r"(?:row|piece|pair|column|item|level|task|respondent|pivot|event|variable|query|alternative)\b"
+    r"|\b(?:is|are) no (?:number|integer|line|lines|error|mistake|matrix|step function)\b"
+    r"|\bsmall beside\b|\bgoes on\b|\bhangs? on\b|\btold apart\b|\bwhat is held\b|\bround-off\b"
+    r"|\bMay touch\b|^Room:",
+    re.MULTILINE,
+)
+
+
+def prose(page: Path) -> str:
+    """Return the text of a page without its fenced code."""
+    return FENCED.sub("", page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -31,3 +51,31 @@ def test_links_lead_to_files_that_exist(page):
 
 def test_the_readme_shows_running_code():
     assert sum(len(SESSION.findall(page.read_text(encoding="utf-8"))) for page in PAGES) >= 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_lines_outside_code_and_tables_end_at_the_width(page):
+    lines = [line for line in prose(page).splitlines() if not line.startswith("|")]
+    assert [line for line in lines if len(line) > WIDTH] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_exist(page):
+    assert [name for name in FILE.findall(prose(page)) if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_are_written_in_plain_english(page):
+    assert PHRASES.findall(prose(page)) == []
+
+
+def import_graph() -> str:
+    """Return the table of allowed imports without those that follow from others, one package per line."""
+    graph = nx.DiGraph({package: names.split() for package, names in ALLOWED.items()})
+    least = nx.transitive_reduction(graph)
+    direct = {package: " ".join(sorted(least.successors(package))) for package in ALLOWED}
+    return "\n".join(f"{package:23} {names}".strip() for package, names in direct.items())
+
+
+def test_the_import_graph_of_the_architecture_page_is_the_table_of_the_tests():
+    assert import_graph() in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
