@@ -1,4 +1,10 @@
-"""Certificates: an independent, exact check that a path document proves what it claims."""
+"""Certificates: an independent, exact check that a path document proves what it claims.
+
+The checker reads plain data and shares no code with the engines, so that it cannot share a mistake with them.
+It works in four steps: read the problem exactly and prove it convex; derive the exact solution of every piece
+from its states alone; find the exact set of mu on which that solution is optimal; and check that these sets
+cover the whole interval. Stated numbers are only compared with the exact ones, never used.
+"""
 
 import json
 import math
@@ -17,10 +23,10 @@ from flint import fmpq
 
 from pqp.certificate.cover import (
     TOLERANCE,
-    Gauge,
-    Piece,
+    Accuracy,
+    ProvedPiece,
+    displacement,
     exact_ends,
-    move,
     prove_piece,
     read_interval,
     require_chain,
@@ -30,11 +36,11 @@ from pqp.certificate.cover import (
 from pqp.certificate.document import End, entry, items, one_of, shown
 from pqp.certificate.exact import Span
 from pqp.certificate.problem import read_problem
-from pqp.certificate.states import Ledger
+from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 
-# Seconds from which on the cost of a proof is told: shorter ones say the same every time.
-WORTH_TELLING = 1.0
+# Proofs that take less than this many seconds do not mention it: their text is then the same every time.
+REPORTED_SECONDS = 1.0
 __all__ = ["Certificate", "check"]
 
 
@@ -42,10 +48,26 @@ __all__ = ["Certificate", "check"]
 class Certificate:
     """What was proved: at every mu of `interval` the status, and where optimal the solution, are as stated.
 
-    `interval` and `breakpoints` are exact (infinite ends are floats), `statuses` are the stretches (lo, hi,
-    status), `deviation` is the largest relative difference between a stated number and the exact one,
-    `seconds` is what the proof took. Where a stop cut the interval short beside an infeasible or unbounded
-    piece, that end itself may be unproved.
+    Where a trace was stopped next to an infeasible or unbounded piece, that end itself may be unproved.
+
+    Parameters
+    ----------
+    document
+        The path document that was checked.
+    arithmetic
+        "exact", or "float" if stated numbers may differ from the exact ones by rounding errors.
+    pieces
+        The number of segments proved.
+    deviation
+        The largest relative difference between a stated number and the exact one.
+    interval
+        The exact ends of what was proved; infinite ends are floats.
+    statuses
+        The intervals of equal status, as (lo, hi, status).
+    breakpoints
+        The exact mu at which one piece ends and the next begins.
+    seconds
+        How long the proof took.
     """
 
     document: Mapping[str, Any] = field(repr=False)
@@ -62,7 +84,7 @@ class Certificate:
         stretches = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
         agree = f"agree with the exact ones to {self.deviation:.0e}" if self.deviation else "are exact"
         stopped = self.document.get("stopped")
-        cost = f" The proof took {self.seconds:.0f} s." if self.seconds >= WORTH_TELLING else ""
+        cost = f" The proof took {self.seconds:.0f} s." if self.seconds >= REPORTED_SECONDS else ""
         cut = f" The path is not complete: {stopped}." if stopped else ""
         return (
             f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
@@ -73,7 +95,13 @@ class Certificate:
         )
 
     def save(self, file: str | PathLike[str]) -> None:
-        """Write the document as JSON with a `certificate` block added; `check` accepts the result again."""
+        """Write the document as JSON with a `certificate` block added; `check` accepts the result again.
+
+        Parameters
+        ----------
+        file
+            Where to write it; an existing file is replaced.
+        """
         full = partial(_text, in_full=True)
         summary = {
             "pieces": self.pieces,
@@ -88,7 +116,17 @@ class Certificate:
 
 
 def check(document: Mapping[str, Any]) -> Certificate:
-    """Return a certificate if the path document proves itself; raise at the first thing that does not hold.
+    """Return a certificate if the path document proves itself.
+
+    Parameters
+    ----------
+    document
+        A path as plain data, as `pqp.load_document` returns it or as JSON holds it.
+
+    Raises
+    ------
+    CertificateError
+        At the first condition that does not hold, with the place in the document.
 
     >>> problem = {"P": [], "c": {"constant": [], "slope": []}}
     >>> path = {"format": "pqp-path", "version": 1, "problem": problem, "arithmetic": "exact",
@@ -99,25 +137,26 @@ def check(document: Mapping[str, Any]) -> Certificate:
     began = perf_counter()
     interval, cut = _read_frame(document)
     tolerance = TOLERANCE if document["arithmetic"] == "float" else fmpq(0)
-    gauge = Gauge(tolerance)
-    with np.errstate(invalid="ignore", over="ignore"):  # a float that is no number proves nothing
-        pieces = list(_prove_pieces(document, gauge))
+    accuracy = Accuracy(tolerance)
+    # float64 only decides comparisons that are clear; a result that is not a number decides none
+    with np.errstate(invalid="ignore", over="ignore"):
+        pieces = list(_prove_pieces(document, accuracy))
     require_chain(pieces, interval, document["stopped"])
     stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
     ends = exact_ends(pieces, stated) if pieces and tolerance else stated
     require_cover(pieces, ends, cut)
-    moves = [move(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
-    return _summarise(document, pieces, ends, max([*moves, gauge.worst]), perf_counter() - began)
+    moves = [displacement(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
+    return _summarise(document, pieces, ends, max([*moves, accuracy.worst]), perf_counter() - began)
 
 
-def _prove_pieces(document: Mapping[str, Any], gauge: Gauge) -> Iterator[Piece]:
-    """Yield the segments as proved pieces, and forget their solutions once the next one continues them."""
+def _prove_pieces(document: Mapping[str, Any], accuracy: Accuracy) -> Iterator[ProvedPiece]:
+    """Yield the segments as proved pieces; a solution is dropped once the next piece is compared with it."""
     problem = read_problem(entry(document, "problem", "document"))
-    ledger, before = Ledger(problem), None
+    active, before = ActiveSet(problem), None
     if document.get("states") is not None:
-        ledger.set_all(document["states"], "states")
+        active.set_all(document["states"], "states")
     for i, claim in enumerate(items(entry(document, "segments", "document"), None, "segments")):
-        piece = prove_piece(ledger, claim, f"segments[{i}]", gauge)
+        piece = prove_piece(active, claim, f"segments[{i}]", accuracy)
         if before is not None:
             require_continuity(problem, before, piece)
         before = piece
@@ -132,15 +171,19 @@ def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[boo
     (lo, hi), asked = (read_interval(entry(document, key, "document"), key) for key in ("interval", "asked"))
     stopped = entry(document, "stopped", "document")
     if stopped is not None and not isinstance(stopped, str):
-        raise CertificateError(f"stopped must be null or a sentence, got {shown(stopped)}")
+        raise CertificateError(argument="stopped", expected="null or a sentence", found=shown(stopped))
     if not Span(*asked).holds_between(lo, hi) or (stopped is None and (lo, hi) != asked):
-        raise CertificateError("interval must be the one in asked or, if stopped says why, a part of it")
+        raise CertificateError(
+            "`{argument}` must equal `asked`, or lie inside it when `stopped` is set, got {found}",
+            argument="interval",
+            found=f"[{shown(lo, '-inf')}, {shown(hi)}]",
+        )
     return (lo, hi), (lo != asked[0], hi != asked[1])
 
 
 def _summarise(
     document: Mapping[str, Any],
-    pieces: Sequence[Piece],
+    pieces: Sequence[ProvedPiece],
     ends: Sequence[End],
     deviation: fmpq,
     seconds: float,

@@ -1,21 +1,21 @@
 r"""Convexity: a symmetric matrix is positive semidefinite, or a direction shows that it is not.
 
 Proofs, the cheapest first: dominant diagonal entries; a float64 Cholesky factorisation that comes through
-with room for all its rounding errors; elimination with balls, whose pivots surely have a sign; elimination in
-rationals.
+with room for all its rounding errors; elimination in interval arithmetic (balls), whose pivots surely have a
+sign; elimination in rationals.
 """
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
 from pqp.certificate.document import shown
-from pqp.certificate.exact import Floats, Sparse, Table
+from pqp.certificate.exact import ExactMatrix, Floats, Sparse
 from pqp.errors import CertificateError
 
 # Half the distance from 1 to the next float64 number: the relative rounding error of one operation.
 UNIT = 2.0**-53
 # Beyond these, float64 is not asked: no product of two may overflow, and what underflow loses, even divided
-# by a pivot, must vanish beside the room left for rounding.
+# by a pivot, must be negligible relative to the room left for rounding.
 LARGEST, SMALLEST = 1e100, 1e-80
 # Larger parts are too much for a dense factorisation in float64, or for one with balls.
 LARGEST_DENSE, LARGEST_BALLS = 4000, 500
@@ -23,7 +23,7 @@ LARGEST_DENSE, LARGEST_BALLS = 4000, 500
 PRECISIONS = (128, 512, 2048)
 
 
-def require_convex(table: Table, place: str) -> None:
+def require_convex(table: ExactMatrix, place: str) -> None:
     """Raise unless the matrix is symmetric and positive semidefinite."""
     size = table.shape[0]
     rows = [table.row(i) for i in range(size)]
@@ -31,7 +31,7 @@ def require_convex(table: Table, place: str) -> None:
         for j, value in row.items():
             if rows[j].get(i, fmpq(0)) != value:
                 pair = f"{shown(value)} at [{i}][{j}] and {shown(rows[j].get(i, fmpq(0)))} at [{j}][{i}]"
-                raise CertificateError(f"{place} must be symmetric, got {pair}")
+                raise CertificateError(argument=place, expected="symmetric", found=pair)
     if all(_is_dominant(i, row) for i, row in enumerate(rows)):
         return
     for part in _components(rows):
@@ -68,7 +68,9 @@ def _require_convex_part(rows: list[Sparse], indices: list[int], place: str) -> 
         sign = _sign_of_pivots(local) if len(local) <= LARGEST_BALLS else 0
         is_indefinite = sign < 0 or (sign == 0 and _is_indefinite(local))
     if is_indefinite:
-        raise CertificateError(f"{place} must be positive semidefinite, but has negative curvature somewhere")
+        raise CertificateError(
+            argument=place, expected="positive semidefinite", found="a direction of negative curvature"
+        )
 
 
 def _approximated(rows: list[Sparse]) -> Floats | None:
@@ -87,7 +89,7 @@ def _approximated(rows: list[Sparse]) -> Floats | None:
 
 
 def _is_surely_definite(matrix: Floats) -> bool:
-    r"""Tell whether Cholesky succeeds with room for its rounding errors, which proves definiteness.
+    r"""Return whether Cholesky succeeds with room for its rounding errors, which proves definiteness.
 
     If the factorisation of :math:`K - sI` in float64 runs to its end, then :math:`K` is positive definite
     for :math:`s \ge \gamma_{n+2}(1 - \gamma_{n+2})^{-1} \operatorname{tr} K`, however the sums are ordered
@@ -108,7 +110,7 @@ def _is_surely_definite(matrix: Floats) -> bool:
 
 
 def _curves_down(rows: list[Sparse], dense: Floats) -> bool:
-    """Tell whether along the worst direction float64 finds the curvature is negative, exactly."""
+    """Return whether the exact curvature is negative along the worst direction that float64 finds."""
     direction = [fmpq(*float(v).as_integer_ratio()) for v in np.linalg.eigh(dense)[1][:, 0]]
     curvature = fmpq(0)
     for i, row in enumerate(rows):
@@ -144,10 +146,10 @@ def _sign_with_balls(rows: list[Sparse], bits: int) -> int:
 
 
 def _is_indefinite(rows: list[Sparse]) -> bool:
-    """Tell whether symmetric elimination in rationals meets a negative curvature.
+    """Return whether symmetric elimination in rationals meets a negative curvature.
 
     Pivots are positive diagonal entries with the fewest neighbours; the matrix is positive semidefinite if
-    and only if no diagonal entry turns negative and nothing is left beside those that are zero.
+    and only if no diagonal entry turns negative and the row of every zero diagonal entry vanishes.
     """
     rest = {i: dict(row) for i, row in enumerate(rows)}
     while rest:

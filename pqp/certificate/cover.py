@@ -1,6 +1,7 @@
-"""Proving one piece: optimal from its states, infeasible or unbounded from its vectors.
+"""Proofs of single pieces, and that these cover the interval.
 
-Covering: proved pieces fit together over the whole interval, with no gap, overlap or step in the value.
+A piece is proved optimal from its states, infeasible or unbounded from the vectors it states. Proved pieces
+must fit together over the whole interval, with no gap, no overlap and no step in the optimal value.
 """
 
 import math
@@ -24,11 +25,11 @@ from pqp.certificate.document import (
     shown,
     weights,
 )
-from pqp.certificate.exact import ZERO, Block, Limit, Line, Span, Vector, combine
-from pqp.certificate.optimality import Window, is_optimal_at, optimal_span
+from pqp.certificate.exact import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
+from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_span
 from pqp.certificate.problem import Problem
-from pqp.certificate.solution import Entries, Solution, derive
-from pqp.certificate.states import Ledger
+from pqp.certificate.solution import PrimalVector, Solution, derive
+from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 
 # Sixteen units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
@@ -41,12 +42,17 @@ def read_interval(pair: Any, place: str) -> tuple[End, End]:
     lo, hi = items(pair, 2, place)
     ends = end(lo, "-inf", f"{place}: lo"), end(hi, "inf", f"{place}: hi")
     if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-        raise CertificateError(f"{place} must have lo ≤ hi, got {shown(ends[0])} and {shown(ends[1])}")
+        raise CertificateError(
+            "{argument} must have {expected}, got {found}",
+            argument=place,
+            expected="lo ≤ hi",
+            found=f"{shown(ends[0])} and {shown(ends[1])}",
+        )
     return ends
 
 
 @dataclass(frozen=True)
-class Piece:
+class ProvedPiece:
     """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal.
 
     The set is known within a window around the stated ends, as wide as these may be off.
@@ -57,17 +63,17 @@ class Piece:
     lo: End
     hi: End
     span: Span
-    x: Mapping[int, Line] | None = None
+    x: Mapping[int, Affine] | None = None
 
     @property
     def title(self) -> str:
         """Its place and its stated ends, for messages."""
         return _title(self.place, self.lo, self.hi)
 
-    def window(self, tolerance: fmpq) -> Window:
+    def window(self, tolerance: fmpq) -> MuWindow:
         """Return the ends, moved outwards by as much as they may be off."""
         lo = None if self.lo is None else self.lo - tolerance * (1 + abs(self.lo))
-        return Window(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
+        return MuWindow(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
 
 
 def _title(place: str, lo: End, hi: End) -> str:
@@ -75,7 +81,7 @@ def _title(place: str, lo: End, hi: End) -> str:
 
 
 @dataclass
-class Gauge:
+class Accuracy:
     """How far stated numbers may be off, and how far the worst of those seen so far is, relatively."""
 
     tolerance: fmpq
@@ -88,7 +94,7 @@ class Gauge:
             self.worst, self.level = deviation, approximate(deviation)
 
     def is_surpassed(self, stated: Sequence[Any], exact: Sequence[float]) -> bool:
-        """Tell whether a vector may be further off than the worst so far; False only if float64 proves it.
+        """Return whether a vector may be further off than the worst so far; False only if float64 proves it.
 
         The exact numbers come rounded to the nearest.
         """
@@ -100,34 +106,34 @@ class Gauge:
         return not gap + ROUNDINGS * (gap + size) + UNDERFLOW < allowed
 
 
-def _prove_optimal(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) -> Piece:
+def _prove_optimal(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
     is_compact = "changes" in segment
-    if is_compact and not ledger.is_set:
-        raise CertificateError(f"{piece.place}: changes need states to begin with")
+    if is_compact and not active.is_set:
+        raise CertificateError("{argument} need `states` to start from", argument=f"{piece.place}: changes")
     if is_compact:
-        ledger.change(segment["changes"], f"{piece.place}: changes")
+        active.change(segment["changes"], f"{piece.place}: changes")
     else:
-        ledger.set_all(segment, piece.place)
-    solution = derive(ledger, piece.place)
+        active.set_all(segment, piece.place)
+    solution = derive(active, piece.place)
     compare = _compare_moving if is_compact else _compare_all
-    compare(segment, solution, gauge, piece.place)
-    span = optimal_span(solution, piece.window(gauge.tolerance))
+    compare(segment, solution, accuracy, piece.place)
+    span = optimal_span(solution, piece.window(accuracy.tolerance))
     # At a single mu only the values there count: lines that differ may meet just at this point.
     if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
         span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
-    return Piece(piece.place, piece.status, piece.lo, piece.hi, span, solution.x)
+    return ProvedPiece(piece.place, piece.status, piece.lo, piece.hi, span, solution.x)
 
 
-def _compare_all(segment: Any, solution: Solution, gauge: Gauge, place: str) -> None:
+def _compare_all(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
     """Raise unless the stated vectors of a dense segment are near the exact ones."""
     n, m = solution.problem.n, solution.problem.m
     for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
-        exact = Block.of(range(size), map(exact_of, range(size)))
-        _compare(segment, name, Picked(exact, range(size)), gauge, place)
+        exact = AffineBlock.of(range(size), map(exact_of, range(size)))
+        _compare(segment, name, BlockRows(exact, range(size)), accuracy, place)
 
 
-def _compare_moving(segment: Any, solution: Solution, gauge: Gauge, place: str) -> None:
-    """Raise unless what a compact segment states is near the exact."""
+def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
+    """Raise unless the numbers that a compact segment states are near the exact ones."""
     moving, place = entry(segment, "moving", place), f"{place}: moving"
     for kind, name, size, solved, exact_of in (
         ("variables", "x", solution.problem.n, solution.solved_x, solution.x_of),
@@ -137,14 +143,14 @@ def _compare_moving(segment: Any, solution: Solution, gauge: Gauge, place: str) 
         found = solved.positions(listed)
         if found is None:
             stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
-            solved, found = Block.of(stated, map(exact_of, stated)), list(range(len(stated)))
-        _compare(moving, name, Picked(solved, found), gauge, place)
+            solved, found = AffineBlock.of(stated, map(exact_of, stated)), list(range(len(stated)))
+        _compare(moving, name, BlockRows(solved, found), accuracy, place)
 
 
-class Picked(NamedTuple):
+class BlockRows(NamedTuple):
     """Some lines of a block, in some order."""
 
-    block: Block
+    block: AffineBlock
     positions: Sequence[int]
 
     def rounded(self, k: int) -> list[float]:
@@ -152,31 +158,34 @@ class Picked(NamedTuple):
         return list(map(self.block.approximation[k].__getitem__, self.positions))
 
 
-def _compare(stated: Any, name: str, exact: Picked, gauge: Gauge, place: str) -> None:
+def _compare(stated: Any, name: str, exact: BlockRows, accuracy: Accuracy, place: str) -> None:
     """Note the largest deviation of two stated vectors, relative to 1 + the largest exact entry of each."""
     keys, size = (f"{name}0", f"{name}1"), len(exact.positions)
     found = [items(entry(stated, key, place), size, f"{place}: {key}") for key in keys]
     for k, key in enumerate(keys):
-        if not gauge.worst or gauge.is_surpassed(found[k], exact.rounded(k)):
-            _compare_exactly(numbers(found[k], size, f"{place}: {key}"), exact, k, gauge, f"{place}: {key}")
+        if not accuracy.worst or accuracy.is_surpassed(found[k], exact.rounded(k)):
+            _compare_exactly(
+                numbers(found[k], size, f"{place}: {key}"), exact, k, accuracy, f"{place}: {key}"
+            )
 
 
-def _compare_exactly(found: Sequence[fmpq], exact: Picked, k: int, gauge: Gauge, place: str) -> None:
+def _compare_exactly(found: Sequence[fmpq], exact: BlockRows, k: int, accuracy: Accuracy, place: str) -> None:
     values = exact.block.column(k, exact.positions)
     scale = 1 + max((abs(v) for v in values), default=fmpq(0))
     gaps = [abs(a - b) for a, b in zip(found, values, strict=True)]
     for r, gap in enumerate(gaps):
-        if gap > gauge.tolerance * scale:
-            label, allowed = exact.block.places[exact.positions[r]], gauge.tolerance * scale
+        if gap > accuracy.tolerance * scale:
+            label, allowed = exact.block.places[exact.positions[r]], accuracy.tolerance * scale
             raise CertificateError(
-                f"{place}[{label}] must be {shown(values[r])} by its states, got {shown(found[r])}, "
-                f"which is off by {shown(gap)} where {shown(allowed)} is allowed"
+                argument=f"{place}[{label}]",
+                expected=f"{shown(values[r])} according to its states, up to {shown(allowed)}",
+                found=f"{shown(found[r])}, which is off by {shown(gap)}",
             )
-    gauge.note(max(gaps, default=fmpq(0)) / scale)
+    accuracy.note(max(gaps, default=fmpq(0)) / scale)
 
 
-def _prove_infeasible(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) -> Piece:
-    place, problem = f"{piece.place}: farkas", ledger.problem
+def _prove_infeasible(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
+    place, problem = f"{piece.place}: farkas", active.problem
     farkas, gap, signed = entry(segment, "farkas", piece.place), ZERO, {}
     for key, limits in problem.hard_limits.items():
         factors = weights(entry(farkas, key, place), limits, f"{place}.{key}")
@@ -188,30 +197,37 @@ def _prove_infeasible(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) 
             sums[j] += sum(pair) * value
     for j, excess in enumerate(sums):
         if excess:
-            raise CertificateError(f"{place} must cancel x[{j}], but leaves {shown(excess)} times it")
+            raise CertificateError(
+                "{argument} must cancel {expected}, but leaves {found} times it",
+                argument=place,
+                expected=f"x[{j}]",
+                found=shown(excess),
+            )
     return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
 
 
-def _prove_unbounded(ledger: Ledger, segment: Any, piece: Piece, gauge: Gauge) -> Piece:
-    problem, place, keys = ledger.problem, piece.place, ("ray", "x0", "x1")
+def _prove_unbounded(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
+    problem, place, keys = active.problem, piece.place, ("ray", "x0", "x1")
     size = problem.n
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
     violation = weights(entry(segment, "violation", place), problem.penalty, f"{place}: violation")
-    along = {j: Line(value, fmpq(0)) for j, value in enumerate(ray) if value}
+    along = {j: Affine(value, fmpq(0)) for j, value in enumerate(ray) if value}
     curvature = problem.P.product(along, problem.inner(along))
     for j in range(size):
         if not curvature[j].is_zero:
-            raise CertificateError(f"{place}: P ray must be 0, entry {j} is {shown(curvature[j].constant)}")
+            raise CertificateError(
+                argument=f"{place}: (P ray)[{j}]", expected="0", found=shown(curvature[j].constant)
+            )
     _require_recession(ray, [fmpq(0)] * size, problem.lower, problem.upper, f"{place}: ray of x")
     growth = [line.constant for line in _activities(problem, along)]
     _require_recession(growth, violation, problem.row_lower, problem.row_upper, f"{place}: ray of row ")
     change = combine(ray, problem.c) + combine(violation, problem.penalty)
     falling = Span().where(-change, "the objective falls along the ray", strict=True)
-    x = [Line(*pair) for pair in zip(x0, x1, strict=True)]
+    x = [Affine(*pair) for pair in zip(x0, x1, strict=True)]
     return replace(piece, span=_feasible_part(falling, problem, x))
 
 
-def _activities(problem: Problem, x: Mapping[int, Line]) -> list[Line]:
+def _activities(problem: Problem, x: Mapping[int, Affine]) -> list[Affine]:
     vector = Vector.of(x)
     return [vector.dot(problem.A.integer_row(i)) for i in range(problem.m)]
 
@@ -221,10 +237,14 @@ def _require_recession(
 ) -> None:
     for i, (change, give) in enumerate(zip(growth, slack, strict=True)):
         if (lower[i] is not None and change + give < 0) or (upper[i] is not None and change - give > 0):
-            raise CertificateError(f"{place}[{i}] must respect finite limits, but changes by {shown(change)}")
+            raise CertificateError(
+                "{argument} must respect finite limits, but changes by {found}",
+                argument=f"{place}[{i}]",
+                found=shown(change),
+            )
 
 
-def _feasible_part(span: Span, problem: Problem, x: Sequence[Line]) -> Span:
+def _feasible_part(span: Span, problem: Problem, x: Sequence[Affine]) -> Span:
     hard = problem.hard_limits
     for j, value in enumerate(x):
         span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
@@ -233,20 +253,26 @@ def _feasible_part(span: Span, problem: Problem, x: Sequence[Line]) -> Span:
     return span
 
 
-def prove_piece(ledger: Ledger, segment: Any, place: str, gauge: Gauge) -> Piece:
-    """Return a segment as a proved piece; messages name its ends, which is work put off until one is due."""
+def prove_piece(active: ActiveSet, segment: Any, place: str, accuracy: Accuracy) -> ProvedPiece:
+    """Return a segment as a proved piece; a message names its ends, written out only when one is due."""
     lo, hi = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
     try:
         status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
-        piece = PROOFS[status](ledger, segment, Piece(place, status, lo, hi, Span()), gauge)
+        piece = PROOFS[status](active, segment, ProvedPiece(place, status, lo, hi, Span()), accuracy)
     except CertificateError as error:
-        raise CertificateError(_title(place, lo, hi) + str(error).removeprefix(place)) from None
+        error.argument = _title(place, lo, hi) + (error.argument or place).removeprefix(place)
+        raise
     if piece.span.is_empty:
-        raise CertificateError(f"{piece.title} is {status} for no mu: {piece.span}")
+        raise CertificateError(
+            "{argument} is {expected} for no mu: {found}",
+            argument=piece.title,
+            expected=status,
+            found=str(piece.span),
+        )
     return piece
 
 
-PROOFS: dict[str, Callable[[Ledger, Any, Piece, Gauge], Piece]] = {
+PROOFS: dict[str, Callable[[ActiveSet, Any, ProvedPiece, Accuracy], ProvedPiece]] = {
     "optimal": _prove_optimal,
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,
@@ -258,22 +284,34 @@ PROOFS: dict[str, Callable[[Ledger, Any, Piece, Gauge], Piece]] = {
 TOLERANCE = fmpq(1, 10**7)
 
 
-def require_chain(pieces: Sequence[Piece], interval: tuple[End, End], stopped: str | None) -> None:
+def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End], stopped: str | None) -> None:
     if not pieces and (stopped is None or interval[0] is None or interval[0] != interval[1]):
-        raise CertificateError("segments may be empty only if stopped says why and interval is one point")
+        raise CertificateError(
+            "{argument} may be empty only if `stopped` is set and `interval` is one point",
+            argument="segments",
+        )
     if pieces and (pieces[0].lo, pieces[-1].hi) != interval:
         wanted, found = (
             f"from {shown(lo, '-inf')} to {shown(hi)}" for lo, hi in (interval, (pieces[0].lo, pieces[-1].hi))
         )
-        raise CertificateError(f"segments must go {wanted} as interval says, they go {found}")
+        raise CertificateError(
+            "{argument} must cover `interval`, {expected}, but they go {found}",
+            argument="segments",
+            expected=wanted,
+            found=found,
+        )
     for left, right in pairwise(pieces):
         if left.hi is None or left.hi != right.lo:
-            raise CertificateError(f"{right.title} must start where {left.title} ends")
+            raise CertificateError(
+                "{argument} must start where {expected} ends", argument=right.title, expected=left.title
+            )
     if [status for status, _ in groupby(piece.status for piece in pieces)].count("optimal") > 1:
-        raise CertificateError("the optimal segments must be consecutive, others lie between them")
+        raise CertificateError(
+            "the optimal {argument} must be consecutive, others lie between them", argument="segments"
+        )
 
 
-def exact_ends(pieces: Sequence[Piece], stated: Sequence[End]) -> list[End]:
+def exact_ends(pieces: Sequence[ProvedPiece], stated: Sequence[End]) -> list[End]:
     """Return the ascending ends nearest to the stated float ones that keep every piece inside its span.
 
     The least such ends are the running maxima of the starts of the spans, the
@@ -285,26 +323,38 @@ def exact_ends(pieces: Sequence[Piece], stated: Sequence[End]) -> list[End]:
     ends = []
     for k, (mu, low, high) in enumerate(zip(stated, least, greatest, strict=True)):
         exact = None if mu is None else _earlier(_later(mu, low), high)
-        if (low is not None and high is not None and low > high) or move(exact, mu) > TOLERANCE:
-            raise CertificateError(f"{_claims(_around(pieces, k))}: no mu near {shown(mu)} is an end of both")
+        if (low is not None and high is not None and low > high) or displacement(exact, mu) > TOLERANCE:
+            raise CertificateError(
+                "{argument}: no mu near {found} is an end of both",
+                argument=_proved_sets(_around(pieces, k)),
+                found=shown(mu),
+            )
         ends.append(exact)
     return ends
 
 
-def require_cover(pieces: Sequence[Piece], ends: Sequence[End], cut: tuple[bool, bool]) -> None:
+def require_cover(pieces: Sequence[ProvedPiece], ends: Sequence[End], cut: tuple[bool, bool]) -> None:
     """Raise unless every piece holds between its ends, and a neighbour at each end that is not cut."""
     for k, piece in enumerate(pieces):
         lo, hi = ends[k], ends[k + 1]
         is_met = lo is None or lo != hi or piece.span.holds_at(lo)
         if not (is_met and piece.span.holds_between(lo, hi)):
-            raise CertificateError(f"{_claims([piece])}, not from {shown(lo, '-inf')} to {shown(hi)}")
+            raise CertificateError(
+                "{argument}, not {expected}",
+                argument=_proved_sets([piece]),
+                expected=f"from {shown(lo, '-inf')} to {shown(hi)}",
+            )
     for k in range(cut[0], len(pieces) + 1 - cut[1]):
         mu, around = ends[k], _around(pieces, k)
         if mu is not None and around and not any(piece.span.holds_at(mu) for piece in around):
-            raise CertificateError(f"{_claims(around)}: nothing is proved at mu = {shown(mu)}")
+            raise CertificateError(
+                "{argument}: nothing is proved at mu = {found}",
+                argument=_proved_sets(around),
+                found=shown(mu),
+            )
 
 
-def require_continuity(problem: Problem, left: Piece, right: Piece) -> None:
+def require_continuity(problem: Problem, left: ProvedPiece, right: ProvedPiece) -> None:
     """Raise unless the optimal value is the same on both pieces wherever they may meet.
 
     They meet where both hold: at one mu, or anywhere on an overlap. There the values are quadratics of mu,
@@ -314,36 +364,40 @@ def require_continuity(problem: Problem, left: Piece, right: Piece) -> None:
         return
     lo, hi = _later(left.span.lo, right.span.lo), _earlier(left.span.hi, right.span.hi)
     if lo is None or hi is None or lo > hi:
-        return  # the ends of the pieces will not fit, which is said elsewhere
+        return  # the ends of the pieces do not fit, which `exact_ends` reports
     if all(_meet(left, right, mu) for mu in ((lo,) if lo == hi else (lo, hi))):
         return
     for mu in {lo, (lo + hi) / 2, hi}:
         before, after = (_point(piece, problem.n, mu) for piece in (left, right))
         if before != after and problem.objective(before, mu) != problem.objective(after, mu):
-            raise CertificateError(f"{right.place} must continue the optimal value of {left.place}")
+            raise CertificateError(
+                "{argument} must continue the optimal value of {expected}",
+                argument=right.place,
+                expected=left.place,
+            )
 
 
-def _meet(left: Piece, right: Piece, mu: fmpq) -> bool:
-    """Tell whether two pieces have the same x at mu."""
+def _meet(left: ProvedPiece, right: ProvedPiece, mu: fmpq) -> bool:
+    """Return whether two pieces have the same x at mu."""
     before, after = (_entries(piece) for piece in (left, right))
     return before.meet(after, mu)
 
 
-def _entries(piece: Piece) -> Entries:
+def _entries(piece: ProvedPiece) -> PrimalVector:
     assert piece.x is not None
-    return piece.x if isinstance(piece.x, Entries) else Entries(piece.x, Block.of([], []))
+    return piece.x if isinstance(piece.x, PrimalVector) else PrimalVector(piece.x, AffineBlock.of([], []))
 
 
-def _point(piece: Piece, size: int, mu: fmpq) -> list[fmpq]:
+def _point(piece: ProvedPiece, size: int, mu: fmpq) -> list[fmpq]:
     assert piece.x is not None
     return [piece.x.get(j, ZERO).at(mu) for j in range(size)]
 
 
-def _around(pieces: Sequence[Piece], k: int) -> Sequence[Piece]:
+def _around(pieces: Sequence[ProvedPiece], k: int) -> Sequence[ProvedPiece]:
     return pieces[max(k - 1, 0) : k + 1]
 
 
-def _claims(pieces: Iterable[Piece]) -> str:
+def _proved_sets(pieces: Iterable[ProvedPiece]) -> str:
     return "; ".join(f"{piece.title} is {piece.status} for {piece.span}" for piece in pieces)
 
 
@@ -355,5 +409,5 @@ def _earlier(*candidates: End) -> End:
     return min((mu for mu in candidates if mu is not None), default=None)
 
 
-def move(exact: End, stated: End) -> fmpq:
+def displacement(exact: End, stated: End) -> fmpq:
     return fmpq(0) if exact is None or stated is None else abs(exact - stated) / (1 + abs(stated))

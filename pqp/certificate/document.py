@@ -48,7 +48,9 @@ def number(value: Any, place: str) -> fmpq:
     if isinstance(value, str) and (parts := RATIONAL.fullmatch(value)) and (below := fmpz(parts[2] or "1")):
         return fmpq(fmpz(parts[1]), below)
     raise CertificateError(
-        f'{place} must be a finite number or a string such as "7/3", got {shown(value, "null")}'
+        argument=place,
+        expected='a finite number or a string such as "7/3"',
+        found=shown(value, "null"),
     )
 
 
@@ -62,15 +64,16 @@ def one_of(known: Sequence[T], value: Any, place: str) -> T:
     for candidate in known:
         if type(value) is type(candidate) and value == candidate:
             return candidate
-    raise CertificateError(f"{place} must be one of {', '.join(map(str, known))}, got {shown(value, 'null')}")
+    expected = f"one of {', '.join(map(str, known))}"
+    raise CertificateError(argument=place, expected=expected, found=shown(value, "null"))
 
 
 def entry(mapping: Any, key: str, place: str) -> Any:
     """Return `mapping[key]` of a JSON object."""
     if not isinstance(mapping, Mapping):
-        raise CertificateError(f"{place} must be an object, got {shown(mapping, 'null')}")
+        raise CertificateError(argument=place, expected="an object", found=shown(mapping, "null"))
     if key not in mapping:
-        raise CertificateError(f"{place} must have the key {key!r}")
+        raise CertificateError("{argument} must have the key {expected}", argument=place, expected=repr(key))
     return mapping[key]
 
 
@@ -79,9 +82,14 @@ def items(value: Any, length: int | None, place: str) -> Sequence[Any]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
-        raise CertificateError(f"{place} must be a list, got {shown(value, 'null')}")
+        raise CertificateError(argument=place, expected="a list", found=shown(value, "null"))
     if length is not None and len(value) != length:
-        raise CertificateError(f"{place} must have {length} entries, got {len(value)}")
+        raise CertificateError(
+            "{argument} must have {expected}, got {found}",
+            argument=place,
+            expected=f"{length} entries",
+            found=len(value),
+        )
     return value
 
 
@@ -96,14 +104,14 @@ def weights(value: Any, allowed: Sequence[object], place: str) -> list[fmpq]:
     for i, (weight, permission) in enumerate(zip(found, allowed, strict=True)):
         if weight < 0 or (weight and permission is None):
             wanted = "0 here" if permission is None else "nonnegative"
-            raise CertificateError(f"{place}[{i}] must be {wanted}, got {shown(weight)}")
+            raise CertificateError(argument=f"{place}[{i}]", expected=wanted, found=shown(weight))
     return found
 
 
 def index(value: Any, size: int, place: str) -> int:
-    """Return an index after checking that it counts something."""
+    """Return an index after checking that it is below `size`."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < size:
-        raise CertificateError(f"{place} must be an index below {size}, got {shown(value, 'null')}")
+        raise CertificateError(argument=place, expected=f"an index below {size}", found=shown(value, "null"))
     return value
 
 

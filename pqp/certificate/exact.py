@@ -1,6 +1,8 @@
-"""Lines and spans: affine functions of mu, one by one or many at once, and the sets of mu with a sign.
+"""Exact arithmetic of the checker: affine functions of mu, the sets of mu where they have a sign, matrices.
 
-Tables: exact matrices by their nonzero entries, with float64 copies for enclosures.
+Affine functions come one by one (`Affine`) or many over one denominator (`Vector`, `AffineBlock`). `Span` is
+the set of mu that a list of inequalities leaves. Matrices are kept by their nonzero entries, with float64
+copies for enclosures.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +24,7 @@ LONGEST_SHARED = 4
 
 
 @dataclass(frozen=True)
-class Line:
+class Affine:
     """The affine function constant + mu * slope."""
 
     constant: fmpq
@@ -33,33 +35,33 @@ class Line:
         """Whether it is zero for every mu."""
         return not self.constant and not self.slope
 
-    def __add__(self, other: "Line") -> "Line":
-        return Line(self.constant + other.constant, self.slope + other.slope)
+    def __add__(self, other: "Affine") -> "Affine":
+        return Affine(self.constant + other.constant, self.slope + other.slope)
 
-    def __neg__(self) -> "Line":
-        return Line(-self.constant, -self.slope)
+    def __neg__(self) -> "Affine":
+        return Affine(-self.constant, -self.slope)
 
-    def __sub__(self, other: "Line") -> "Line":
-        return Line(self.constant - other.constant, self.slope - other.slope)
+    def __sub__(self, other: "Affine") -> "Affine":
+        return Affine(self.constant - other.constant, self.slope - other.slope)
 
-    def scaled(self, factor: fmpq) -> "Line":
+    def scaled(self, factor: fmpq) -> "Affine":
         """Return a multiple."""
-        return Line(factor * self.constant, factor * self.slope)
+        return Affine(factor * self.constant, factor * self.slope)
 
     def at(self, mu: fmpq) -> fmpq:
         """Return the value at mu."""
         return self.constant + mu * self.slope
 
-    def frozen(self, mu: fmpq) -> "Line":
+    def frozen(self, mu: fmpq) -> "Affine":
         """Return the constant function with the value at mu."""
-        return Line(self.at(mu), fmpq(0))
+        return Affine(self.at(mu), fmpq(0))
 
 
-Limit = Line | None  # None: no limit on that side
-ZERO = Line(fmpq(0), fmpq(0))
+Limit = Affine | None  # None: no limit on that side
+ZERO = Affine(fmpq(0), fmpq(0))
 
 
-def combine(factors: Sequence[fmpq], known: Sequence[Limit]) -> Line:
+def combine(factors: Sequence[fmpq], known: Sequence[Limit]) -> Affine:
     """Return the sum of the lines times their factors; where the factor is 0 the line may be missing."""
     terms = [line.scaled(f) for f, line in zip(factors, known, strict=True) if f and line is not None]
     return sum(terms, start=ZERO)
@@ -72,7 +74,7 @@ class Vector:
         self._above, self._below = above, below
 
     @classmethod
-    def of(cls, entries: Mapping[int, Line]) -> "Vector":
+    def of(cls, entries: Mapping[int, Affine]) -> "Vector":
         """Return the vector with these entries."""
         below = fmpz(1)
         for line in entries.values():
@@ -84,11 +86,11 @@ class Vector:
         }
         return cls(above, below)
 
-    def dot(self, row: tuple[fmpz, Mapping[int, fmpz]]) -> Line:
+    def dot(self, row: tuple[fmpz, Mapping[int, fmpz]]) -> Affine:
         """Return the product with a row of integers over their denominator.
 
-        >>> Vector.of({0: Line(fmpq(1, 2), fmpq(1))}).dot((fmpz(3), {0: fmpz(2), 7: fmpz(1)}))
-        Line(constant=1/3, slope=2/3)
+        >>> Vector.of({0: Affine(fmpq(1, 2), fmpq(1))}).dot((fmpz(3), {0: fmpz(2), 7: fmpz(1)}))
+        Affine(constant=1/3, slope=2/3)
         """
         below, factors = row
         constant, slope = fmpz(0), fmpz(0)
@@ -97,29 +99,29 @@ class Vector:
             if j in pairs:
                 constant += factor * pairs[j][0]
                 slope += factor * pairs[j][1]
-        return Line(fmpq(constant, below * self._below), fmpq(slope, below * self._below))
+        return Affine(fmpq(constant, below * self._below), fmpq(slope, below * self._below))
 
 
-class Block(Mapping[int, Line]):
+class AffineBlock(Mapping[int, Affine]):
     """Lines by index that were solved for together: integers over one denominator where they share it.
 
-    >>> block = Block([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
-    >>> block[7], block.approximation, block.meets(Block([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
-    (Line(constant=1/3, slope=0), ([0.5, 0.3333333333333333], [1.0, 0.0]), True)
+    >>> block = AffineBlock([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
+    >>> block[7], block.approximation, block.meets(AffineBlock([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
+    (Affine(constant=1/3, slope=0), ([0.5, 0.3333333333333333], [1.0, 0.0]), True)
     """
 
     def __init__(self, places: Sequence[int], table: fmpq_mat, is_shared: bool = True) -> None:
         self.places, self._table, self._is_shared = places, table, is_shared
 
     @classmethod
-    def of(cls, places: Sequence[int], lines: Iterable[Line]) -> "Block":
+    def of(cls, places: Sequence[int], lines: Iterable[Affine]) -> "AffineBlock":
         """Return a block of lines that may have nothing in common."""
         values = [value for line in lines for value in (line.constant, line.slope)]
         return cls(places, fmpq_mat(len(places), 2, values), _is_shared([value.q for value in values]))
 
-    def __getitem__(self, place: int) -> Line:
+    def __getitem__(self, place: int) -> Affine:
         k = self._position[place]
-        return Line(self._table[k, 0], self._table[k, 1])
+        return Affine(self._table[k, 0], self._table[k, 1])
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.places)
@@ -135,7 +137,7 @@ class Block(Mapping[int, Line]):
         return {place: k for k, place in enumerate(self.places)}
 
     def positions(self, places: Sequence[Any]) -> list[int] | None:
-        """Return where the lines of these indices are, None if not all are here, or if one is no index."""
+        """Return where the lines of these indices are, None if some index is missing or is not an integer."""
         if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
             return None
         return [self._position[place] for place in places]
@@ -167,20 +169,20 @@ class Block(Mapping[int, Line]):
                 return [value / divisor for value in map(int, above.entries())]
         return [approximate(value) for value in self._table.entries()]
 
-    def times(self, factors: fmpq_mat) -> "Block":
+    def times(self, factors: fmpq_mat) -> "AffineBlock":
         """Return two combinations of constant and slope, as if they were constant and slope.
 
-        >>> Block([5], fmpq_mat(1, 2, [1, 2])).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
-        Line(constant=21, slope=41)
+        >>> AffineBlock([5], fmpq_mat(1, 2, [1, 2])).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
+        Affine(constant=21, slope=41)
         """
-        return Block(self.places, self._table * factors, self._is_shared)
+        return AffineBlock(self.places, self._table * factors, self._is_shared)
 
     def column(self, k: int, positions: Sequence[int]) -> list[fmpq]:
         """Return constants (0) or slopes (1)."""
         return [self._table[r, k] for r in positions]
 
-    def meets(self, other: "Block", mu: fmpq) -> bool:
-        """Tell whether the values of what both hold are the same at mu."""
+    def meets(self, other: "AffineBlock", mu: fmpq) -> bool:
+        """Return whether the values of the indices in both blocks are the same at mu."""
         if not (self._is_shared and other._is_shared):
             return all(self[j].at(mu) == other[j].at(mu) for j in self if j in other)
         (above, below), (other_above, other_below) = self._integers, other._integers
@@ -194,7 +196,7 @@ class Block(Mapping[int, Line]):
 
 
 def _is_shared(belows: Sequence[fmpz]) -> bool:
-    """Tell whether a common denominator is not much longer than the longest."""
+    """Return whether a common denominator is not much longer than the longest."""
     longest = LONGEST_SHARED * max((below.bit_length() for below in belows), default=1)
     common = fmpz(1)
     for below in belows:
@@ -216,10 +218,11 @@ class Span:
     hi_why: str = ""
     nowhere: str = ""
 
-    def where(self, line: Line, why: str, strict: bool = False) -> "Span":
+    def where(self, line: Affine, why: str, strict: bool = False) -> "Span":
         """Return the part where the line is nonnegative, or positive if `strict`.
 
-        >>> Span().where(Line(fmpq(-1), fmpq(3)), "3 mu ≥ 1").where(Line(fmpq(2), fmpq(-1)), "mu < 2", True)
+        >>> right = Span().where(Affine(fmpq(-1), fmpq(3)), "3 mu ≥ 1")
+        >>> right.where(Affine(fmpq(2), fmpq(-1)), "mu < 2", strict=True)
         Span(1/3 ≤ mu < 2)
         """
         if not line.slope:
@@ -232,15 +235,15 @@ class Span:
             return Span(self.lo, root, self.lo_open, strict, self.lo_why, why, self.nowhere)
         return self
 
-    def within(self, value: Line, lower: Limit, upper: Limit, name: str) -> "Span":
+    def within(self, value: Affine, lower: Limit, upper: Limit, name: str) -> "Span":
         """Return the part where the value respects its limits."""
         span = self if lower is None else self.where(value - lower, f"{name} ≥ its lower limit")
         return span if upper is None else span.where(upper - value, f"{name} ≤ its upper limit")
 
     def clipped(self, lo: End, hi: End) -> "Span":
         """Return the part between two ends, which belong to it."""
-        span = self if lo is None else self.where(Line(-lo, fmpq(1)), "")
-        return span if hi is None else span.where(Line(hi, fmpq(-1)), "")
+        span = self if lo is None else self.where(Affine(-lo, fmpq(1)), "")
+        return span if hi is None else span.where(Affine(hi, fmpq(-1)), "")
 
     @property
     def is_empty(self) -> bool:
@@ -250,13 +253,13 @@ class Span:
         return self.lo > self.hi or (self.lo == self.hi and (self.lo_open or self.hi_open))
 
     def holds_at(self, mu: fmpq) -> bool:
-        """Answer whether mu belongs to the set."""
+        """Return whether mu belongs to the set."""
         above = self.lo is None or self.lo < mu or (self.lo == mu and not self.lo_open)
         below = self.hi is None or mu < self.hi or (self.hi == mu and not self.hi_open)
         return above and below and not self.nowhere
 
     def holds_between(self, lo: End, hi: End) -> bool:
-        """Answer whether every mu strictly between lo and hi belongs to the set."""
+        """Return whether every mu strictly between lo and hi belongs to the set."""
         above = self.lo is None or (lo is not None and self.lo <= lo)
         below = self.hi is None or (hi is not None and hi <= self.hi)
         return above and below and not self.is_empty
@@ -278,12 +281,12 @@ Indices: TypeAlias = npt.NDArray[np.int64]
 Sparse: TypeAlias = dict[int, fmpq]
 # Integers up to this size are float64 numbers.
 EXACT_INTEGERS = 2**53
-NOTHING = fmpz(0)
-# A table with more nonzero entries than this share is multiplied as a dense one: a quarter is where it pays.
+INTEGER_ZERO = fmpz(0)
+# A matrix with more nonzero entries than this share is multiplied as a dense one, which is faster then.
 DENSE_SHARE = 0.25
 
 
-class Table:
+class ExactMatrix:
     """A matrix by its nonzero entries, row by row; `values` are float64 at face value, or rationals."""
 
     def __init__(self, shape: tuple[int, int], rows: Indices, columns: Indices, values: Any) -> None:
@@ -328,7 +331,7 @@ class Table:
         """Return the same with the entries that are zero."""
         if ("integers", i) not in self._kept:
             below, row = self.integer_row(i)
-            self._kept["integers", i] = below, [row.get(j, NOTHING) for j in range(self.shape[1])]
+            self._kept["integers", i] = below, [row.get(j, INTEGER_ZERO) for j in range(self.shape[1])]
         return self._kept["integers", i]
 
     def _exact(self, k: int) -> fmpq:
@@ -367,8 +370,8 @@ class Table:
         return dense, np.ascontiguousarray(dense.T)
 
     @cached_property
-    def _sizes(self) -> "Table":
-        return Table(self.shape, self._rows, self._columns, np.abs(self.approximation))
+    def _sizes(self) -> "ExactMatrix":
+        return ExactMatrix(self.shape, self._rows, self._columns, np.abs(self.approximation))
 
     def times(self, block: Floats) -> Floats:
         """Return the product with some columns in float64."""
@@ -382,7 +385,7 @@ class Table:
             return (block.T @ self._dense[0]).T
         return _scattered(self._columns, self._rows, self.approximation, block, self.shape[1])
 
-    def sizes(self) -> "Table":
+    def sizes(self) -> "ExactMatrix":
         """Return the absolute values of the entries, as they are in float64."""
         return self._sizes
 
@@ -392,7 +395,7 @@ def _scattered(into: Indices, source: Indices, values: Floats, block: Floats, si
     return np.array(sums).reshape(len(sums), size).T
 
 
-def read_table(value: Any, shape: tuple[int | None, int | None], place: str) -> Table:
+def read_matrix(value: Any, shape: tuple[int | None, int | None], place: str) -> ExactMatrix:
     """Return a matrix given by its rows or as {"sparse": ...}; None in `shape` leaves that size open."""
     if isinstance(value, Mapping):
         return _read_sparse(entry(value, "sparse", place), shape, f"{place}.sparse")
@@ -403,7 +406,7 @@ def read_table(value: Any, shape: tuple[int | None, int | None], place: str) -> 
     if found is not None:
         dense = found.reshape(len(rows), width)
         r, c = np.nonzero(dense)
-        return Table(dense.shape, r, c, dense[r, c])
+        return ExactMatrix(dense.shape, r, c, dense[r, c])
     entries = [
         (i, j, exact)
         for i, row in enumerate(listed)
@@ -413,14 +416,14 @@ def read_table(value: Any, shape: tuple[int | None, int | None], place: str) -> 
     return _table(entries, (len(rows), width))
 
 
-def diagonal_table(values: Sequence[fmpq]) -> Table:
+def diagonal_matrix(values: Sequence[fmpq]) -> ExactMatrix:
     """Return the diagonal matrix of some numbers."""
     return _table([(j, j, value) for j, value in enumerate(values) if value], (len(values), len(values)))
 
 
-def _table(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, int]) -> Table:
+def _table(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, int]) -> ExactMatrix:
     rows, columns = (np.array([e[k] for e in entries], dtype=np.int64) for k in (0, 1))
-    return Table(shape, rows, columns, [value for _, _, value in entries])
+    return ExactMatrix(shape, rows, columns, [value for _, _, value in entries])
 
 
 def _exact_floats(values: list[Any]) -> Floats | None:
@@ -435,19 +438,21 @@ def _exact_floats(values: list[Any]) -> Floats | None:
     return found if is_exact and bool(np.isfinite(found).all()) else None
 
 
-def _read_sparse(value: Any, shape: tuple[int | None, int | None], place: str) -> Table:
+def _read_sparse(value: Any, shape: tuple[int | None, int | None], place: str) -> ExactMatrix:
     sizes = items(entry(value, "shape", place), 2, f"{place}.shape")
     for size, wanted in zip(sizes, shape, strict=True):
         is_size = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= EXACT_INTEGERS
         if not is_size or (wanted is not None and size != wanted):
             found = f"{shown(sizes[0], 'null')} x {shown(sizes[1], 'null')}"
-            raise CertificateError(f"{place}.shape must fit the problem, got {found}")
+            raise CertificateError(
+                "{argument} must fit the problem, got {found}", argument=f"{place}.shape", found=found
+            )
     values = items(entry(value, "value", place), None, f"{place}.value")
     places = []
     for key, size in (("row", sizes[0]), ("column", sizes[1])):
         listed = items(entry(value, key, place), len(values), f"{place}.{key}")
         places.append([index(v, size, f"{place}.{key}[{k}]") for k, v in enumerate(listed)])
     if len(set(zip(*places, strict=True))) != len(values):
-        raise CertificateError(f"{place} must state every entry only once")
+        raise CertificateError("{argument} must state every entry only once", argument=place)
     exact = [number(v, f"{place}.value[{k}]") for k, v in enumerate(values)]
     return _table([(i, j, v) for i, j, v in zip(*places, exact, strict=True) if v], (sizes[0], sizes[1]))

@@ -1,7 +1,4 @@
-"""The Hessian of a document, exact and proved convex, by its entries or by its factors.
-
-The problem of a document, every number exact and convexity proved.
-"""
+"""The problem of a document: every number exact, and its Hessian proved convex."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,86 +14,86 @@ from pqp.certificate.convexity import require_convex
 from pqp.certificate.document import approximate, entry, index, items, number, numbers, shown
 from pqp.certificate.exact import (
     ZERO,
+    Affine,
+    ExactMatrix,
     Floats,
     Limit,
-    Line,
     Span,
     Sparse,
-    Table,
     Vector,
-    diagonal_table,
-    read_table,
+    diagonal_matrix,
+    read_matrix,
 )
 from pqp.errors import CertificateError
 
 
 @dataclass(frozen=True)
 class Hessian:
-    """P = diag(diagonal) + left core leftᵀ.
+    """P = diag(diagonal) + F K Fᵀ with F = `factor` and K = `middle`; P itself is never formed.
 
-    An absent diagonal is zero. Absent left and core are identities, but for a diagonal P both are absent and
-    there is no second part. P itself is never formed.
+    An absent diagonal is zero, an absent factor or middle is the identity. Only for a diagonal P are both
+    absent: then there is no second part.
     """
 
     size: int
-    left: Table | None = None
-    core: Table | None = None
+    factor: ExactMatrix | None = None
+    middle: ExactMatrix | None = None
     diagonal: Sequence[fmpq] | None = None
 
     @property
     def is_diagonal(self) -> bool:
         """Whether there is no second part."""
-        return self.left is None and self.core is None
+        return self.factor is None and self.middle is None
 
-    def spread(self, j: int) -> Sparse:
-        """Return how x[j] enters the vector leftᵀx."""
+    def factor_row(self, j: int) -> Sparse:
+        """Return how x[j] enters the vector Fᵀx."""
         if self.is_diagonal:
             return {}
-        return {j: fmpq(1)} if self.left is None else self.left.row(j)
+        return {j: fmpq(1)} if self.factor is None else self.factor.row(j)
 
-    def added(self, j: int) -> fmpq:
+    def diagonal_entry(self, j: int) -> fmpq:
         """Return entry j of the diagonal part."""
         return fmpq(0) if self.diagonal is None else self.diagonal[j]
 
     def block(self, kept: Sequence[int]) -> list[Sparse]:
         """Return the rows and columns of P with the given indices, both counted anew."""
-        if self.left is not None and self.left.is_dense and self.core is None:
+        if self.factor is not None and self.factor.is_dense and self.middle is None:
             return self._gram_block(kept)
         place = {j: k for k, j in enumerate(kept)}
         rows: list[Sparse] = []
         for j in kept:
-            total = {place[j]: self.added(j)} if self.added(j) else {}
+            total = {place[j]: self.diagonal_entry(j)} if self.diagonal_entry(j) else {}
             for i, value in self._second_row(j, place):
                 total[place[i]] = total.get(place[i], fmpq(0)) + value
             rows.append({k: value for k, value in total.items() if value})
         return rows
 
     def _gram_block(self, kept: Sequence[int]) -> list[Sparse]:
-        """Return the same for left leftᵀ with a dense left, by one product of integers."""
-        assert self.left is not None
-        rows = [self.left.integers(j) for j in kept]
-        factor = fmpz_mat(len(kept), self.left.shape[1], list(chain.from_iterable(row for _, row in rows)))
+        """Return the same for F Fᵀ with a dense factor, by one product of integers."""
+        assert self.factor is not None
+        rows = [self.factor.integers(j) for j in kept]
+        factor = fmpz_mat(len(kept), self.factor.shape[1], list(chain.from_iterable(row for _, row in rows)))
         table = (factor * factor.transpose()).tolist()
         result: list[Sparse] = []
         for k, (j, (below, _)) in enumerate(zip(kept, rows, strict=True)):
             line = {i: fmpq(v, below * rows[i][0]) for i, v in enumerate(table[k]) if v}
-            corner = line.get(k, fmpq(0)) + self.added(j)
+            corner = line.get(k, fmpq(0)) + self.diagonal_entry(j)
             result.append(line | ({k: corner} if corner else {}))
         return result
 
     def _second_row(self, j: int, wanted: Mapping[int, int]) -> Iterable[tuple[int, fmpq]]:
-        """Yield entries of row j of left core leftᵀ, for the wanted columns."""
-        if self.left is None and self.core is not None:
-            row = self.core.row(j)
+        """Yield entries of row j of F K Fᵀ, for the wanted columns."""
+        if self.factor is None and self.middle is not None:
+            row = self.middle.row(j)
             return [(i, row[i]) for i in wanted if i in row]
         inner: Sparse = {}
-        for k, factor in self.spread(j).items():
-            for other, value in ({k: fmpq(1)} if self.core is None else self.core.row(k)).items():
+        for k, factor in self.factor_row(j).items():
+            for other, value in ({k: fmpq(1)} if self.middle is None else self.middle.row(k)).items():
                 inner[other] = inner.get(other, fmpq(0)) + factor * value
-        if self.left is None:
+        if self.factor is None:
             return [(i, value) for i, value in inner.items() if i in wanted]
         return [
-            (i, sum((inner.get(k, fmpq(0)) * factor for k, factor in self.left.row(i).items()), fmpq(0)))
+            (i, sum((inner.get(k, fmpq(0)) * factor for k, factor in self.factor.row(i).items()), fmpq(0)))
             for i in wanted
         ]
 
@@ -105,66 +102,74 @@ class Hessian:
         """Whether P[j, j] is not 0; where it is, the whole row is, P being positive semidefinite."""
         return [bool(self.block([j])[0]) for j in range(self.size)]
 
-    def product(self, x: Mapping[int, Line], inner: Mapping[int, Line]) -> "Product":
-        """Return P x entry by entry, given the nonzero entries of x and of leftᵀx."""
+    def product(self, x: Mapping[int, Affine], inner: Mapping[int, Affine]) -> "Product":
+        """Return P x entry by entry, given the nonzero entries of x and of Fᵀx."""
         return Product(self, x, inner)
 
     def enclose(self, x: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Return P x in float64, and the sum of the sizes of all its terms."""
         value, size = np.zeros_like(x), np.zeros_like(x)
         if not self.is_diagonal:
-            value, size = _through(self.left, self.core, x, sizes)
+            value, size = _through(self.factor, self.middle, x, sizes)
         if self.diagonal is not None:
-            value, size = value + self._added * x, size + np.abs(self._added) * sizes
+            value, size = value + self._diagonal_floats * x, size + np.abs(self._diagonal_floats) * sizes
         return value, size
 
     @cached_property
-    def _added(self) -> Floats:
+    def _diagonal_floats(self) -> Floats:
         return np.array([[approximate(value)] for value in self.diagonal or ()])
 
     @property
     def largest(self) -> float:
         """The largest absolute value of a factor's entry."""
-        factors = [table.largest for table in (self.left, self.core) if table is not None]
-        return max([1.0, *factors, *(np.abs(self._added).ravel().tolist())])
+        factors = [table.largest for table in (self.factor, self.middle) if table is not None]
+        return max([1.0, *factors, *(np.abs(self._diagonal_floats).ravel().tolist())])
 
     @property
     def width(self) -> int:
         """The number of terms that are added up one after the other in a product."""
-        return self.size + (0 if self.left is None else 2 * self.left.shape[1])
+        return self.size + (0 if self.factor is None else 2 * self.factor.shape[1])
 
 
-def _through(left: Table | None, core: Table | None, x: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    if left is not None:
-        x, sizes = left.transposed_times(x), left.sizes().transposed_times(sizes)
-    if core is not None:
-        x, sizes = core.times(x), core.sizes().times(sizes)
-    return (x, sizes) if left is None else (left.times(x), left.sizes().times(sizes))
+def _through(
+    factor: ExactMatrix | None, middle: ExactMatrix | None, x: Floats, sizes: Floats
+) -> tuple[Floats, Floats]:
+    if factor is not None:
+        x, sizes = factor.transposed_times(x), factor.sizes().transposed_times(sizes)
+    if middle is not None:
+        x, sizes = middle.times(x), middle.sizes().times(sizes)
+    return (x, sizes) if factor is None else (factor.times(x), factor.sizes().times(sizes))
 
 
 class Product:
     """The exact entries of P x, worked out when asked for."""
 
-    def __init__(self, P: Hessian, x: Mapping[int, Line], inner: Mapping[int, Line]) -> None:
+    def __init__(self, P: Hessian, x: Mapping[int, Affine], inner: Mapping[int, Affine]) -> None:
         self._P, self._x, self._inner = P, x, inner
-        self._middle: dict[int, Line] = {}
+        self._products: dict[int, Affine] = {}
 
     @cached_property
     def _vector(self) -> Vector:
         return Vector.of(self._inner)
 
-    def __getitem__(self, j: int) -> Line:
-        total = self._x[j].scaled(self._P.added(j)) if j in self._x and self._P.added(j) else ZERO
-        if self._P.core is None:
-            return total if self._P.left is None else total + self._vector.dot(self._P.left.integer_row(j))
-        for k, factor in self._P.spread(j).items():
-            total += self._at(k, self._P.core).scaled(factor)
+    def __getitem__(self, j: int) -> Affine:
+        total = (
+            self._x[j].scaled(self._P.diagonal_entry(j))
+            if j in self._x and self._P.diagonal_entry(j)
+            else ZERO
+        )
+        if self._P.middle is None:
+            return (
+                total if self._P.factor is None else total + self._vector.dot(self._P.factor.integer_row(j))
+            )
+        for k, factor in self._P.factor_row(j).items():
+            total += self._at(k, self._P.middle).scaled(factor)
         return total
 
-    def _at(self, k: int, core: Table) -> Line:
-        if k not in self._middle:
-            self._middle[k] = self._vector.dot(core.integer_row(k))
-        return self._middle[k]
+    def _at(self, k: int, middle: ExactMatrix) -> Affine:
+        if k not in self._products:
+            self._products[k] = self._vector.dot(middle.integer_row(k))
+        return self._products[k]
 
 
 def read_hessian(value: Any, size: int, place: str) -> Hessian:
@@ -174,17 +179,17 @@ def read_hessian(value: Any, size: int, place: str) -> Hessian:
     {"pair_gram": {"K": K, "pairs": pairs}}.
     """
     if isinstance(value, Mapping) and "gram" in value:
-        left = read_table(value["gram"], (size, None), f"{place}.gram")
+        factor = read_matrix(value["gram"], (size, None), f"{place}.gram")
         diagonal = _nonnegative(value, "diagonal", size, place)
-        weights = _nonnegative(value, "weights", left.shape[1], place)
-        return Hessian(size, left, None if weights is None else diagonal_table(weights), diagonal)
+        weights = _nonnegative(value, "weights", factor.shape[1], place)
+        return Hessian(size, factor, None if weights is None else diagonal_matrix(weights), diagonal)
     if isinstance(value, Mapping) and "sparse" not in value:
         return _read_pair_gram(entry(value, "pair_gram", place), size, f"{place}.pair_gram")
-    core = read_table(value, (size, size), place)
-    require_convex(core, place)
-    if core.is_diagonal:
-        return Hessian(size, diagonal=[core.row(j).get(j, fmpq(0)) for j in range(size)])
-    return Hessian(size, core=core)
+    middle = read_matrix(value, (size, size), place)
+    require_convex(middle, place)
+    if middle.is_diagonal:
+        return Hessian(size, diagonal=[middle.row(j).get(j, fmpq(0)) for j in range(size)])
+    return Hessian(size, middle=middle)
 
 
 def _nonnegative(value: Mapping[str, Any], key: str, size: int, place: str) -> Sequence[fmpq] | None:
@@ -194,16 +199,19 @@ def _nonnegative(value: Mapping[str, Any], key: str, size: int, place: str) -> S
     found = numbers(value[key], size, f"{place}.{key}")
     for j, entered in enumerate(found):
         if entered < 0:
-            raise CertificateError(f"{place}.{key}[{j}] must not be negative, got {shown(entered)}")
+            raise CertificateError(
+                argument=f"{place}.{key}[{j}]", expected="nonnegative", found=shown(entered)
+            )
     return found
 
 
 def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
-    core = read_table(entry(value, "K", place), (None, None), f"{place}.K")
-    count = core.shape[0]
-    if core.shape != (count, count):
-        raise CertificateError(f"{place}.K must be square, got {core.shape[0]} x {core.shape[1]}")
-    require_convex(core, f"{place}.K")
+    middle = read_matrix(entry(value, "K", place), (None, None), f"{place}.K")
+    count = middle.shape[0]
+    if middle.shape != (count, count):
+        found = f"{middle.shape[0]} x {middle.shape[1]}"
+        raise CertificateError(argument=f"{place}.K", expected="square", found=found)
+    require_convex(middle, f"{place}.K")
     pairs = [
         [index(i, count, f"{place}.pairs[{r}]") for i in items(pair, 2, f"{place}.pairs[{r}]")]
         for r, pair in enumerate(items(entry(value, "pairs", place), size, f"{place}.pairs"))
@@ -212,19 +220,21 @@ def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
     rows = np.array([r for r, _, _ in kept for _ in (0, 1)], dtype=np.int64)
     columns = np.array([i for _, *pair in kept for i in pair], dtype=np.int64)
     return Hessian(
-        size, left=Table((size, count), rows, columns, np.array([1.0, -1.0] * len(kept))), core=core
+        size,
+        factor=ExactMatrix((size, count), rows, columns, np.array([1.0, -1.0] * len(kept))),
+        middle=middle,
     )
 
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-# Bits of a denominator up to which it pays to give it to all numbers: a few times what float64 data need.
+# Longer common denominators (in bits) make integers slower than rationals; float64 data need far fewer.
 LONGEST_COMMON = 512
-# Entries up to which a sparse A may be kept with its zeros as well: some 30 MB.
+# PrimalVector up to which a sparse A may be kept with its zeros as well: some 30 MB.
 LARGEST_SPREAD = 2**22
 
 
-class Limits(Sequence[Limit]):
-    """One line or None an entry; `is_finite` says where there is a line.
+class LimitVector(Sequence[Limit]):
+    """One affine limit per entry, or None; `is_finite` says where there is one.
 
     `approximation` holds float64 copies, constants in the first row and slopes in the second.
     """
@@ -245,7 +255,7 @@ class Limits(Sequence[Limit]):
         return len(self._lines)
 
 
-def limits(datum: Any, length: int, infinite: str, place: str) -> Limits:
+def limits(datum: Any, length: int, infinite: str, place: str) -> LimitVector:
     """Return affine limits, None where the constant is the string `infinite` (then the slope must be 0)."""
     constants = items(entry(datum, "constant", place), length, f"{place}.constant")
     slopes = numbers(entry(datum, "slope", place), length, f"{place}.slope")
@@ -253,9 +263,11 @@ def limits(datum: Any, length: int, infinite: str, place: str) -> Limits:
     for i, (constant, slope) in enumerate(zip(constants, slopes, strict=True)):
         is_infinite = isinstance(constant, str) and constant == infinite
         if is_infinite and slope:
-            raise CertificateError(f"{place}.slope[{i}] must be 0 if infinite, got {shown(slope)}")
-        found.append(None if is_infinite else Line(number(constant, f"{place}.constant[{i}]"), slope))
-    return Limits(found)
+            raise CertificateError(
+                argument=f"{place}.slope[{i}]", expected="0 if infinite", found=shown(slope)
+            )
+        found.append(None if is_infinite else Affine(number(constant, f"{place}.constant[{i}]"), slope))
+    return LimitVector(found)
 
 
 @dataclass(frozen=True)
@@ -263,13 +275,13 @@ class Problem:
     """The problem of a document, every number exact."""
 
     P: Hessian
-    c: Limits
-    A: Table
-    lower: Limits
-    upper: Limits
-    row_lower: Limits
-    row_upper: Limits
-    penalty: Limits
+    c: LimitVector
+    A: ExactMatrix
+    lower: LimitVector
+    upper: LimitVector
+    row_lower: LimitVector
+    row_upper: LimitVector
+    penalty: LimitVector
     constant: list[fmpq]
 
     @property
@@ -284,7 +296,7 @@ class Problem:
 
     @cached_property
     def hard_limits(self) -> dict[str, list[Limit]]:
-        """The limits that no x may violate: those of soft rows are left out."""
+        """The limits that no x may violate: those of soft rows are factor out."""
         is_hard = [penalty is None for penalty in self.penalty]
         row_lower = [limit if hard else None for limit, hard in zip(self.row_lower, is_hard, strict=True)]
         row_upper = [limit if hard else None for limit, hard in zip(self.row_upper, is_hard, strict=True)]
@@ -310,7 +322,7 @@ class Problem:
         """
         if not (self.P.is_diagonal and (self.A.is_dense or self.m * self.n <= LARGEST_SPREAD)):
             return None
-        curvatures = [self.P.added(j) for j in range(self.n)]
+        curvatures = [self.P.diagonal_entry(j) for j in range(self.n)]
         below = _common([value.p for value in curvatures if value])
         sides = chain(self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
         lines = [line for line in sides if line is not None]
@@ -320,7 +332,7 @@ class Problem:
         return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]
 
     @cached_property
-    def is_priceless(self) -> Mask:
+    def is_costless(self) -> Mask:
         """Which rows are soft and cost nothing, so that they do not matter."""
         return np.array([line is not None and line.is_zero for line in self.penalty], dtype=bool)
 
@@ -338,7 +350,7 @@ class Problem:
         return max(self.P.largest, self.A.largest, *sizes)
 
     @cached_property
-    def orderly(self) -> Span:
+    def consistent_span(self) -> Span:
         """The set of mu where no hard limits cross and no penalty is negative; no other mu has an optimum."""
         span, hard = Span(), self.hard_limits
         for low, high, name in (("lower", "upper", "x[{}]"), ("row_lower", "row_upper", "row {}")):
@@ -352,7 +364,7 @@ class Problem:
 
     def objective(self, x: Sequence[fmpq], mu: fmpq) -> fmpq:
         """Return ½ xᵀP x + c(mu)ᵀx + k(mu) + Σ penalty · violation for one x."""
-        lines = {j: Line(value, fmpq(0)) for j, value in enumerate(x) if value}
+        lines = {j: Affine(value, fmpq(0)) for j, value in enumerate(x) if value}
         curvature = self.P.product(lines, self.inner(lines))
         value = sum(k * mu**power for power, k in enumerate(self.constant))
         value += sum((x[j] * (curvature[j].constant / 2 + self.c[j].at(mu)) for j in lines), fmpq(0))
@@ -366,25 +378,25 @@ class Problem:
                 value += penalty.at(mu) * max(fmpq(0), below, above)
         return value
 
-    def inner(self, x: Mapping[int, Line]) -> dict[int, Line]:
-        """Return the nonzero entries of leftᵀx, where P = diagonal + left core leftᵀ."""
-        if self.P.left is not None and self.P.left.is_dense:
-            return _dense_inner(self.P.left, x)
-        total: dict[int, Line] = {}
+    def inner(self, x: Mapping[int, Affine]) -> dict[int, Affine]:
+        """Return the nonzero entries of Fᵀx, where P = diagonal + F K Fᵀ."""
+        if self.P.factor is not None and self.P.factor.is_dense:
+            return _dense_inner(self.P.factor, x)
+        total: dict[int, Affine] = {}
         for j, line in x.items():
-            for k, factor in self.P.spread(j).items():
+            for k, factor in self.P.factor_row(j).items():
                 total[k] = total.get(k, ZERO) + line.scaled(factor)
         return total
 
 
-def _dense_inner(left: Table, x: Mapping[int, Line]) -> dict[int, Line]:
-    """Return the nonzero entries of leftᵀx by one product of matrices."""
-    rows = [left.integers(j) for j in x]
-    factor = fmpz_mat(len(x), left.shape[1], list(chain.from_iterable(row for _, row in rows)))
+def _dense_inner(F: ExactMatrix, x: Mapping[int, Affine]) -> dict[int, Affine]:
+    """Return the nonzero entries of Fᵀx by one product of matrices."""
+    rows = [F.integers(j) for j in x]
+    factor = fmpz_mat(len(x), F.shape[1], list(chain.from_iterable(row for _, row in rows)))
     scaled = [line.scaled(fmpq(1, below)) for (below, _), line in zip(rows, x.values(), strict=True)]
     pairs = fmpq_mat(len(x), 2, [value for line in scaled for value in (line.constant, line.slope)])
     table = (factor.transpose() * pairs).tolist()
-    return {k: Line(*pair) for k, pair in enumerate(table) if any(pair)}
+    return {k: Affine(*pair) for k, pair in enumerate(table) if any(pair)}
 
 
 def _common(denominators: Sequence[fmpz]) -> fmpz | None:
@@ -397,7 +409,7 @@ def _common(denominators: Sequence[fmpz]) -> fmpz | None:
     return common
 
 
-def _coincide(lower: Limits, upper: Limits) -> Mask:
+def _coincide(lower: LimitVector, upper: LimitVector) -> Mask:
     pairs = zip(lower, upper, strict=True)
     return np.array([low is not None and low == high for low, high in pairs], dtype=bool)
 
@@ -415,15 +427,17 @@ def read_problem(data: Any, place: str = "problem") -> Problem:
     constant = numbers(entry(cost, "constant", f"{place}.c"), None, f"{place}.c.constant")
     slope = numbers(entry(cost, "slope", f"{place}.c"), len(constant), f"{place}.c.slope")
     n = len(constant)
-    A = read_table(data.get("A", []), (None, n), f"{place}.A")
+    A = read_matrix(data.get("A", []), (None, n), f"{place}.A")
 
-    def read_limits(key: str, length: int, infinite: str) -> Limits:
+    def read_limits(key: str, length: int, infinite: str) -> LimitVector:
         known = key in data
-        return limits(data[key], length, infinite, f"{place}.{key}") if known else Limits([None] * length)
+        return (
+            limits(data[key], length, infinite, f"{place}.{key}") if known else LimitVector([None] * length)
+        )
 
     return Problem(
         P=read_hessian(entry(data, "P", place), n, f"{place}.P"),
-        c=Limits([Line(*pair) for pair in zip(constant, slope, strict=True)]),
+        c=LimitVector([Affine(*pair) for pair in zip(constant, slope, strict=True)]),
         A=A,
         lower=read_limits("lower", n, "-inf"),
         upper=read_limits("upper", n, "inf"),

@@ -1,15 +1,14 @@
-r"""The core: the unknown x and y of a piece, by one exact solve of what cannot be read off.
+r"""The exact solution that the states of a piece determine: one solve of the KKT system.
 
-The states leave open x of the free variables and y of the held rows. They satisfy
+The states leave open x of the free variables and y of the active ("held") rows. They satisfy
 
 .. math:: P_{FF} x_F - A_{WF}^\top y_W = r_F, \qquad A_{WF} x_F = t_W .
 
-A held row with one free entry gives that x, and its own y is read off at the end; a free column without
-curvature that meets one held row gives that y, and its own x at the end. Variables that P does not couple to
-other free ones are eliminated next. What remains is dense and solved by python-flint. Where P is diagonal and
-positive for all free variables, all this is one elimination with integers.
-
-The solution that states stand for: exact lines, worked out when asked for.
+Singletons are eliminated first: a held row with one free entry gives that x, and its own y is read off at the
+end; a free column without curvature that meets one held row gives that y, and its own x at the end. Variables
+that P does not couple to other free ones are eliminated next. What remains is dense and solved by
+python-flint. Where P is diagonal and positive for all free variables, all this is one elimination with
+integers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,19 +20,20 @@ from typing import NamedTuple
 
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
-from pqp.certificate.exact import ZERO, Block, Line, Sparse, Table, Vector
+from pqp.certificate.exact import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector
 from pqp.certificate.problem import Problem, Product
-from pqp.certificate.states import Ledger
+from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 
-NOTHING, ONE = fmpq(0), fmpz(1)
+RATIONAL_ZERO = fmpq(0)
+ONE = fmpz(1)
 # Held rows times free variables up to which all are eliminated at once; beyond, reading off may spare most.
-LARGEST_SEPARATE = 2**14
+LARGEST_DIAGONAL_CASE = 2**14
 
 
-def is_separate(problem: Problem, free: Sequence[int], held: Sequence[int]) -> bool:
-    """Tell whether `solve_separate` can solve this: few rows, and P diagonal with short positive entries."""
-    if problem.reciprocals is None or len(free) * len(held) > LARGEST_SEPARATE:
+def is_diagonal_case(problem: Problem, free: Sequence[int], held: Sequence[int]) -> bool:
+    """Return whether `solve_diagonal` applies: few rows, and P diagonal with short positive entries."""
+    if problem.reciprocals is None or len(free) * len(held) > LARGEST_DIAGONAL_CASE:
         return False
     return all(map(problem.reciprocals[1].__getitem__, free))
 
@@ -45,9 +45,9 @@ class Unknowns(NamedTuple):
     held: list[int]
 
 
-def solve_separate(
-    problem: Problem, unknowns: Unknowns, gradient: Sequence[Line], targets: Sequence[Line]
-) -> tuple[Block, Block]:
+def solve_diagonal(
+    problem: Problem, unknowns: Unknowns, gradient: Sequence[Affine], targets: Sequence[Affine]
+) -> tuple[AffineBlock, AffineBlock]:
     r"""Return x and y of the unknowns where P is diagonal; a singular system raises ZeroDivisionError.
 
     With integer rows :math:`B = \operatorname{diag}(b) A` and :math:`P^{-1} = \operatorname{diag}(e) / E`,
@@ -69,7 +69,7 @@ def solve_separate(
     if held:
         u = fmpq_mat(weighted * side.transpose()).solve((u - side * start) * below)
     x = start + weighted.transpose() * u * fmpq(1, below)
-    return Block(free, x), Block(held, _scaled(u, scales))
+    return AffineBlock(free, x), AffineBlock(held, _scaled(u, scales))
 
 
 def _scaled(pairs: fmpq_mat, factors: list[fmpz]) -> fmpq_mat:
@@ -81,14 +81,14 @@ def _scaled(pairs: fmpq_mat, factors: list[fmpz]) -> fmpq_mat:
 
 
 @dataclass
-class System:
+class KKTSystem:
     """The equations that are left, and what is known already; solved in place."""
 
     problem: Problem
-    gradient: dict[int, Line]
-    targets: dict[int, Line]
-    x: dict[int, Line] = field(default_factory=dict)
-    y: dict[int, Line] = field(default_factory=dict)
+    gradient: dict[int, Affine]
+    targets: dict[int, Affine]
+    x: dict[int, Affine] = field(default_factory=dict)
+    y: dict[int, Affine] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Restrict the held rows to the free columns."""
@@ -103,9 +103,9 @@ class System:
                 self.columns[j].add(i)
         self.order: list[tuple[str, int, int]] = []
 
-    def solve(self) -> tuple[dict[int, Line], dict[int, Line]]:
+    def solve(self) -> tuple[dict[int, Affine], dict[int, Affine]]:
         """Return x and y of the unknowns; a singular system raises ZeroDivisionError."""
-        self._peel()
+        self._eliminate_singletons()
         self._solve_dense()
         for kind, i, j in reversed(self.order):
             if kind == "row":
@@ -114,16 +114,16 @@ class System:
                 self.x[j] = self._value(i, j)
         return self.x, self.y
 
-    def _peel(self) -> None:
+    def _eliminate_singletons(self) -> None:
         waiting = [("row", i) for i in self.rows] + [("column", j) for j in self.columns]
         while waiting:
             kind, item = waiting.pop()
             if kind == "row" and item in self.rows and len(self.rows[item]) == 1:
-                waiting += self._peel_row(item)
+                waiting += self._eliminate_row(item)
             elif kind == "column" and len(self.columns.get(item, ())) == 1:
-                waiting += [] if self.problem.P.curved[item] else self._peel_column(item)
+                waiting += [] if self.problem.P.curved[item] else self._eliminate_column(item)
 
-    def _peel_row(self, i: int) -> list[tuple[str, int]]:
+    def _eliminate_row(self, i: int) -> list[tuple[str, int]]:
         """Read x off a row with one entry; return what may have become single."""
         ((j, value),) = self.rows.pop(i).items()
         self.x[j] = self.rest[i].scaled(1 / value)
@@ -133,7 +133,7 @@ class System:
             self.rest[other] -= self.x[j].scaled(self.rows[other].pop(j))
         return [("row", other) for other in touched]
 
-    def _peel_column(self, j: int) -> list[tuple[str, int]]:
+    def _eliminate_column(self, j: int) -> list[tuple[str, int]]:
         """Read y off a column with one entry and no curvature; return what may have become single."""
         (i,) = self.columns.pop(j)
         row = self.rows.pop(i)
@@ -144,7 +144,7 @@ class System:
             self.right[other] += self.y[i].scaled(value)
         return [("column", other) for other in row]
 
-    def _multiplier(self, i: int, j: int) -> Line:
+    def _multiplier(self, i: int, j: int) -> Affine:
         """Return y[i] from stationarity in x[j], everything else in it being known."""
         column = self.problem.A.column(j)
         total = self._curvature[j] - self.gradient[j]
@@ -162,7 +162,7 @@ class System:
         known = {j: line for j, line in self.x.items() if not line.is_zero}
         return self.problem.P.product(known, self.problem.inner(known))
 
-    def _value(self, i: int, j: int) -> Line:
+    def _value(self, i: int, j: int) -> Affine:
         """Return x[j] from row i, everything else in it being known."""
         row = self.problem.A.row(i)
         total = self.targets[i]
@@ -177,7 +177,7 @@ class System:
             moved = self._product()
             for j in free:
                 self.right[j] -= moved[j]
-        dense = Dense.assembled(self.problem, free, [self.rows[i] for i in held])
+        dense = DenseKKTSystem.assembled(self.problem, free, [self.rows[i] for i in held])
         right = [self.right[j] for j in free], [self.rest[i] for i in held]
         x, y = dense.solve(*right)
         self.x |= dict(zip(free, x, strict=True))
@@ -185,8 +185,8 @@ class System:
 
 
 @dataclass(frozen=True)
-class Dense:
-    """The core: coupled free variables, those P leaves alone (`single`, with their curvature), and rows.
+class DenseKKTSystem:
+    """The system without singletons: coupled free variables, those P leaves alone (`single`), and rows.
 
     `rows` are held rows, then, where P = diagonal + F Fᵀ has fewer columns F than free variables, one row for
     every column of F, whose negative multiplier stands for its product with x: `corner` has a 1 for these.
@@ -200,13 +200,13 @@ class Dense:
     held: int
 
     @classmethod
-    def assembled(cls, problem: Problem, free: Sequence[int], rows: list[Sparse]) -> "Dense":
-        """Return the core of the given free variables and rows restricted to them."""
+    def assembled(cls, problem: Problem, free: Sequence[int], rows: list[Sparse]) -> "DenseKKTSystem":
+        """Return the system of the given free variables and rows restricted to them."""
         P = problem.P
-        if P.is_diagonal or (P.left is not None and P.core is None and _pays(problem, free)):
-            single = {j: P.added(j) for j in free if P.added(j)}
+        if P.is_diagonal or (P.factor is not None and P.middle is None and _is_smaller(problem, free)):
+            single = {j: P.diagonal_entry(j) for j in free if P.diagonal_entry(j)}
             coupled = [j for j in free if j not in single]
-            factors = [] if P.left is None else _columns(P.left, free)
+            factors = [] if P.factor is None else _columns(P.factor, free)
             return cls(free, coupled, single, [{} for _ in coupled], rows + factors, len(rows))
         block = P.block(free)
         alone = {k for k, row in enumerate(block) if set(row) == {k}}
@@ -215,7 +215,9 @@ class Dense:
         kept = [{place[c]: v for c, v in block[k].items()} for k in place]
         return cls(free, coupled, {free[k]: block[k][k] for k in sorted(alone)}, kept, rows, len(rows))
 
-    def solve(self, right_x: Sequence[Line], right_y: Sequence[Line]) -> tuple[list[Line], list[Line]]:
+    def solve(
+        self, right_x: Sequence[Affine], right_y: Sequence[Affine]
+    ) -> tuple[list[Affine], list[Affine]]:
         """Return x of the free variables and y of the held rows."""
         right = dict(zip(self.free, right_x, strict=True))
         sums = [*right_y, *[ZERO] * (len(self.rows) - self.held)]
@@ -224,12 +226,12 @@ class Dense:
         scaled = side * _diagonal([1 / self.single[j] for j in single])
         schur, moved = side * scaled.transpose(), scaled * _pairs([right[j] for j in single])
         answers = self._matrix(schur).solve(self._right(right, sums, moved)) if self.size else fmpq_mat(0, 2)
-        found = [Line(answers[r, 0], answers[r, 1]) for r in range(self.size)]
+        found = [Affine(answers[r, 0], answers[r, 1]) for r in range(self.size)]
         x = dict(zip(self.coupled, found, strict=False))
         y = found[len(self.coupled) :]
         pulls = scaled.transpose() * _pairs(y)
         for k, j in enumerate(single):
-            x[j] = right[j].scaled(1 / self.single[j]) + Line(pulls[k, 0], pulls[k, 1])
+            x[j] = right[j].scaled(1 / self.single[j]) + Affine(pulls[k, 0], pulls[k, 1])
         return [x[j] for j in self.free], y[: self.held]
 
     @property
@@ -241,27 +243,27 @@ class Dense:
         count, inner = len(self.coupled), schur.tolist()
         table: list[list[fmpq]] = []
         for k, j in enumerate(self.coupled):
-            curvature = [self.block[k].get(c, NOTHING) for c in range(count)]
-            table.append(curvature + [-row.get(j, NOTHING) for row in self.rows])
+            curvature = [self.block[k].get(c, RATIONAL_ZERO) for c in range(count)]
+            table.append(curvature + [-row.get(j, RATIONAL_ZERO) for row in self.rows])
         for r, row in enumerate(self.rows):
             line = inner[r]
             if r >= self.held:
                 line[r] += 1
-            table.append([row.get(j, NOTHING) for j in self.coupled] + line)
+            table.append([row.get(j, RATIONAL_ZERO) for j in self.coupled] + line)
         return fmpq_mat(self.size, self.size, [value for line in table for value in line])
 
-    def _right(self, right: Mapping[int, Line], sums: Sequence[Line], moved: fmpq_mat) -> fmpq_mat:
-        rest = [Line(moved[r, 0], moved[r, 1]) for r in range(len(sums))]
+    def _right(self, right: Mapping[int, Affine], sums: Sequence[Affine], moved: fmpq_mat) -> fmpq_mat:
+        rest = [Affine(moved[r, 0], moved[r, 1]) for r in range(len(sums))]
         return _pairs([*(right[j] for j in self.coupled), *(s - m for s, m in zip(sums, rest, strict=True))])
 
 
-def _pays(problem: Problem, free: Sequence[int]) -> bool:
-    """Tell whether the rows for the columns of F are fewer than the variables they spare."""
-    left = problem.P.left
-    return left is not None and len([j for j in free if problem.P.added(j)]) > left.shape[1]
+def _is_smaller(problem: Problem, free: Sequence[int]) -> bool:
+    """Return whether the rows for the columns of F are fewer than the variables they replace."""
+    factor = problem.P.factor
+    return factor is not None and len([j for j in free if problem.P.diagonal_entry(j)]) > factor.shape[1]
 
 
-def _columns(factor: Table, free: Sequence[int]) -> list[Sparse]:
+def _columns(factor: ExactMatrix, free: Sequence[int]) -> list[Sparse]:
     """Return the columns of a factor over the free variables."""
     columns: list[Sparse] = [{} for _ in range(factor.shape[1])]
     for j in free:
@@ -271,10 +273,10 @@ def _columns(factor: Table, free: Sequence[int]) -> list[Sparse]:
 
 
 def _matrix(rows: Sequence[Sparse], columns: Sequence[int]) -> fmpq_mat:
-    return fmpq_mat(len(rows), len(columns), [row.get(j, NOTHING) for row in rows for j in columns])
+    return fmpq_mat(len(rows), len(columns), [row.get(j, RATIONAL_ZERO) for row in rows for j in columns])
 
 
-def _pairs(lines: Sequence[Line]) -> fmpq_mat:
+def _pairs(lines: Sequence[Affine]) -> fmpq_mat:
     return fmpq_mat(len(lines), 2, [value for line in lines for value in (line.constant, line.slope)])
 
 
@@ -286,13 +288,13 @@ def _diagonal(values: Sequence[fmpq]) -> fmpq_mat:
 
 
 @dataclass(frozen=True, eq=False)
-class Entries(Mapping[int, Line]):
+class PrimalVector(Mapping[int, Affine]):
     """The entries of x that may differ from 0: known ones as they are, solved ones as a block."""
 
-    known: Mapping[int, Line]
-    solved: Block
+    known: Mapping[int, Affine]
+    solved: AffineBlock
 
-    def __getitem__(self, j: int) -> Line:
+    def __getitem__(self, j: int) -> Affine:
         return self.solved[j] if j in self.solved else self.known[j]
 
     def __iter__(self) -> Iterator[int]:
@@ -302,8 +304,8 @@ class Entries(Mapping[int, Line]):
     def __len__(self) -> int:
         return len(self.known) + len(self.solved)
 
-    def meet(self, other: "Entries", mu: fmpq) -> bool:
-        """Tell whether two vectors are the same at mu."""
+    def meet(self, other: "PrimalVector", mu: fmpq) -> bool:
+        """Return whether two vectors are the same at mu."""
         changed = set(self.solved.places) ^ set(other.solved.places)
         if self.known != other.known:
             changed |= self.known.keys() | other.known.keys()
@@ -316,86 +318,90 @@ class Entries(Mapping[int, Line]):
 class Solution:
     """x and y of a piece as lines; `solved_x` and `solved_y` are the unknowns, zero or not.
 
-    It looks into the ledger whenever asked, so it is good until the states change; `x` stays good.
+    It reads the active set whenever asked, so it is valid until the states change; `x` stays valid.
     """
 
-    ledger: Ledger
-    solved_x: Block
-    solved_y: Block
+    active: ActiveSet
+    solved_x: AffineBlock
+    solved_y: AffineBlock
 
     @property
     def problem(self) -> Problem:
         """The problem it solves."""
-        return self.ledger.problem
+        return self.active.problem
 
     @cached_property
-    def x(self) -> Entries:
+    def x(self) -> PrimalVector:
         """x by its entries."""
-        return Entries(dict(self.ledger.x), self.solved_x)
+        return PrimalVector(dict(self.active.x), self.solved_x)
 
-    def x_of(self, j: int) -> Line:
+    def x_of(self, j: int) -> Affine:
         """Return the value of a variable."""
         return self.x.get(j, ZERO)
 
-    def y_of(self, i: int) -> Line:
+    def y_of(self, i: int) -> Affine:
         """Return the multiplier of a row."""
-        return self.solved_y.get(i) or self.ledger.y.get(i, ZERO)
+        return self.solved_y.get(i) or self.active.y.get(i, ZERO)
 
-    def z_of(self, j: int) -> Line:
+    def z_of(self, j: int) -> Affine:
         """Return the multiplier of a bound, P x + c − Aᵀy."""
         if j in self.solved_x:
             return ZERO
-        total = self.ledger.gradient[j] + self._curvature[j]
+        total = self.active.gradient[j] + self._curvature[j]
         column = self.problem.A.column(j)
         for i in column.keys() & self._lines_y.keys():
             total -= self._lines_y[i].scaled(column[i])
         return total
 
-    def activity(self, i: int) -> Line:
+    def activity(self, i: int) -> Affine:
         """Return the value of a row."""
-        known = self.ledger.targets.get(i)
+        known = self.active.targets.get(i)
         if known is not None:
             return known
         row = self.problem.A.integer_row(i)
         moving = self.solved_x.vector.dot(row)
-        return moving + self._known_vector.dot(row) if self.ledger.x else moving
+        return moving + self._known_vector.dot(row) if self.active.x else moving
 
     @cached_property
-    def _lines_y(self) -> dict[int, Line]:
+    def _lines_y(self) -> dict[int, Affine]:
         return dict(self.solved_y)
 
     @cached_property
     def _known_vector(self) -> Vector:
-        return Vector.of(self.ledger.x)
+        return Vector.of(self.active.x)
 
     @cached_property
     def _curvature(self) -> Product:
-        inner = dict(self.ledger.inner)
+        inner = dict(self.active.inner)
         for k, line in self.problem.inner(self.solved_x).items():
             inner[k] = inner.get(k, ZERO) + line
         return self.problem.P.product(self.x, inner)
 
 
-def derive(ledger: Ledger, place: str) -> Solution:
-    """Return the solution that the states of the ledger stand for: the unknown x and y by one exact solve."""
-    problem, free, held = ledger.problem, sorted(ledger.free), sorted(ledger.targets)
-    targets = [ledger.targets[i] for i in held]
-    if ledger.x:
-        targets = [target - _known_part(ledger, i) for i, target in zip(held, targets, strict=True)]
+def derive(active: ActiveSet, place: str) -> Solution:
+    """Return the solution that the states determine, the unknown x and y by one exact solve."""
+    problem, free, held = active.problem, sorted(active.free), sorted(active.targets)
+    targets = [active.targets[i] for i in held]
+    if active.x:
+        targets = [target - _known_part(active, i) for i, target in zip(held, targets, strict=True)]
     try:
-        if is_separate(problem, free, held):
-            gradient = [ledger.gradient[j] for j in free]
-            return Solution(ledger, *solve_separate(problem, Unknowns(free, held), gradient, targets))
-        known = problem.P.product(ledger.x, ledger.inner)
-        right = {j: -(ledger.gradient[j] + known[j]) for j in free}
-        x, y = System(problem, right, dict(zip(held, targets, strict=True))).solve()
-        return Solution(ledger, Block.of(free, [x[j] for j in free]), Block.of(held, [y[i] for i in held]))
+        if is_diagonal_case(problem, free, held):
+            gradient = [active.gradient[j] for j in free]
+            return Solution(active, *solve_diagonal(problem, Unknowns(free, held), gradient, targets))
+        known = problem.P.product(active.x, active.inner)
+        right = {j: -(active.gradient[j] + known[j]) for j in free}
+        x, y = KKTSystem(problem, right, dict(zip(held, targets, strict=True))).solve()
+        return Solution(
+            active, AffineBlock.of(free, [x[j] for j in free]), AffineBlock.of(held, [y[i] for i in held])
+        )
     except ZeroDivisionError:
-        raise CertificateError(f"{place}: the states must give a nonsingular system") from None
+        raise CertificateError(
+            "{argument}: the states must give a nonsingular system", argument=place
+        ) from None
 
 
-def _known_part(ledger: Ledger, i: int) -> Line:
+def _known_part(active: ActiveSet, i: int) -> Affine:
     """Return what the known x contribute to a row."""
-    row = ledger.problem.A.row(i)
-    common = row.keys() & ledger.x.keys()
-    return sum((ledger.x[j].scaled(row[j]) for j in common), ZERO)
+    row = active.problem.A.row(i)
+    common = row.keys() & active.x.keys()
+    return sum((active.x[j].scaled(row[j]) for j in common), ZERO)

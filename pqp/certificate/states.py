@@ -1,7 +1,7 @@
-"""States: what the states of variables and rows say, carried from piece to piece.
+"""The active set of a piece: which x and y the states of variables and rows determine.
 
-A ledger knows which x and y the states determine and which they leave open, and keeps the sums over the known
-ones up to date, so that a piece costs what changes at it.
+It is carried from piece to piece. The sums over the known x and y are kept up to date, so that a piece costs
+only what changes at it.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pqp.certificate.document import approximate, entry, items, one_of, shown
-from pqp.certificate.exact import ZERO, Limit, Line
+from pqp.certificate.exact import ZERO, Affine, Limit
 from pqp.certificate.problem import Problem
 from pqp.errors import CertificateError
 
@@ -21,10 +21,10 @@ UNSET = -1
 LABEL = re.compile("[0-9]{1,18}")
 
 
-class Ledger:
+class ActiveSet:
     """The states of all items, the x and y they determine, and the sums of these.
 
-    `gradient` is c − Aᵀy and `inner` is leftᵀx (for P = diagonal + left core leftᵀ), both over the known
+    `gradient` is c − Aᵀy and `inner` is Fᵀx (for P = diagonal + F K Fᵀ), both over the known
     entries only; `variables` and `rows` hold the states as positions in VARIABLES and ROWS, `known_x` and
     `known_y` the known lines in float64, constants in the first row and slopes in the second. `sides` says
     where a row that is not held must be: 1 above, -1 below its lower (first row) and upper limit, 0 anywhere;
@@ -35,12 +35,12 @@ class Ledger:
         self.problem = problem
         self.variables = np.full(problem.n, UNSET, dtype=np.int8)
         self.rows = np.full(problem.m, UNSET, dtype=np.int8)
-        self.x: dict[int, Line] = {}
-        self.y: dict[int, Line] = {}
-        self.targets: dict[int, Line] = {}
+        self.x: dict[int, Affine] = {}
+        self.y: dict[int, Affine] = {}
+        self.targets: dict[int, Affine] = {}
         self.free: set[int] = set()
-        self.gradient: list[Line] = [line or ZERO for line in problem.c]
-        self.inner: dict[int, Line] = {}
+        self.gradient: list[Affine] = [line or ZERO for line in problem.c]
+        self.inner: dict[int, Affine] = {}
         self._is_set = False
         self.sides, self.signs = np.zeros((2, problem.m)), np.zeros(problem.m)
         self.known_x, self.known_y = np.zeros((2, problem.n)), np.zeros((2, problem.m))
@@ -63,10 +63,16 @@ class Ledger:
         for kind, setter, known in self._kinds():
             part = changes.get(kind, {}) if isinstance(changes, Mapping) else None
             if not isinstance(part, Mapping):
-                raise CertificateError(f"{place} must be objects by kind, got {shown(changes, 'null')}")
+                raise CertificateError(
+                    argument=place, expected="objects by kind", found=shown(changes, "null")
+                )
             for label, state in part.items():
                 if not (isinstance(label, str) and LABEL.fullmatch(label) and int(label) < len(known)):
-                    raise CertificateError(f"{place}.{kind} must name indices below {len(known)}")
+                    raise CertificateError(
+                        "{argument} must name {expected}",
+                        argument=f"{place}.{kind}",
+                        expected=f"indices below {len(known)}",
+                    )
                 setter(int(label), state, f"{place}.{kind}.{label}")
 
     def _kinds(self) -> Sequence[tuple[str, Any, Any]]:
@@ -84,7 +90,7 @@ class Ledger:
             self.x[j] = known
         if not change.is_zero:
             self.known_x[:, j] = _approximated(known or ZERO)
-            for k, factor in self.problem.P.spread(j).items():
+            for k, factor in self.problem.P.factor_row(j).items():
                 self.inner[k] = self.inner.get(k, ZERO) + change.scaled(factor)
 
     def _set_row(self, i: int, state: Any, place: str) -> None:
@@ -107,7 +113,7 @@ class Ledger:
                 self.gradient[j] -= change.scaled(factor)
 
     def _sides(self, i: int, state: str) -> tuple[int, int]:
-        if state == "off" and not self.problem.is_priceless[i]:
+        if state == "off" and not self.problem.is_costless[i]:
             return int(self.problem.row_lower[i] is not None), -int(self.problem.row_upper[i] is not None)
         return -(state == "below"), int(state == "above")
 
@@ -116,7 +122,7 @@ def _position(known: Sequence[str], state: str) -> int:
     return known.index(state) if state in known else UNSET
 
 
-def _approximated(line: Line) -> tuple[float, float]:
+def _approximated(line: Affine) -> tuple[float, float]:
     return approximate(line.constant), approximate(line.slope)
 
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqp.certificate import check
-from pqp.certificate.cover import Piece, require_continuity
-from pqp.certificate.exact import Line, Span
+from pqp.certificate.cover import ProvedPiece, require_continuity
+from pqp.certificate.exact import Affine, Span
 from pqp.certificate.problem import read_problem
 from pqp.certificate.solution import derive
-from pqp.certificate.states import Ledger
+from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 from tests.pqp.documents import (
     EXAMPLES,
@@ -365,8 +365,8 @@ def test_value_that_is_not_continuous_is_found():
     """No two optimal pieces can show this, so the last line of defence is tested by itself."""
     problem = read_problem(jump()["problem"])
     for mu, is_accepted in ((fmpq(1, 3), True), (fmpq(1, 2), False)):
-        left = Piece("left", "optimal", None, mu, Span(None, mu), {0: Line(fmpq(1), fmpq(0))})
-        right = Piece("right", "optimal", mu, None, Span(mu, None), {})
+        left = ProvedPiece("left", "optimal", None, mu, Span(None, mu), {0: Affine(fmpq(1), fmpq(0))})
+        right = ProvedPiece("right", "optimal", mu, None, Span(mu, None), {})
         wrong = pytest.raises(CertificateError, match="right must continue the optimal value of left")
         with contextlib.nullcontext() if is_accepted else wrong:
             require_continuity(problem, left, right)
@@ -427,9 +427,9 @@ def test_what_is_accepted_is_optimal_by_enumeration(problem, lo, length, states)
     """The states may be nonsense, but the numbers follow from them: only the optimality conditions object."""
     piece = optimal(lo, lo + length, states)
     with contextlib.suppress(CertificateError):
-        ledger = Ledger(read_problem(problem))
-        ledger.set_all(piece, "here")
-        solution = derive(ledger, "here")
+        active = ActiveSet(read_problem(problem))
+        active.set_all(piece, "here")
+        solution = derive(active, "here")
         for name, line in (("x", solution.x_of(0)), ("y", solution.y_of(0)), ("z", solution.z_of(0))):
             piece |= {f"{name}0": [str(line.constant)], f"{name}1": [str(line.slope)]}
         check(path(problem, (lo, lo + length), [piece]))

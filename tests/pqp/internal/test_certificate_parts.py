@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp.certificate.convexity import _is_indefinite, _is_surely_definite, require_convex
-from pqp.certificate.cover import Gauge
-from pqp.certificate.exact import Block, Line, Span, read_table
-from pqp.certificate.optimality import Stair, Window, optimal_span
+from pqp.certificate.cover import Accuracy
+from pqp.certificate.exact import Affine, AffineBlock, Span, read_matrix
+from pqp.certificate.optimality import ComplementaryPair, MuWindow, optimal_span
 from pqp.certificate.problem import Problem, read_problem
-from pqp.certificate.solution import Entries, Solution, Unknowns, derive, is_separate, solve_separate
-from pqp.certificate.states import ROWS, VARIABLES, Ledger, row_roles, variable_roles
+from pqp.certificate.solution import (
+    PrimalVector,
+    Solution,
+    Unknowns,
+    derive,
+    is_diagonal_case,
+    solve_diagonal,
+)
+from pqp.certificate.states import ROWS, VARIABLES, ActiveSet, row_roles, variable_roles
 from pqp.errors import CertificateError
 from tests.pqp.documents import affine
 
@@ -89,10 +96,10 @@ def ledgers(draw):
         "penalty": draw(limits(m, "inf")),
     }  # fmt: skip
     problem = read_problem(document)
-    ledger = Ledger(problem)
+    active = ActiveSet(problem)
     for _ in range(draw(st.integers(1, 3))):
-        ledger.set_all(draw(states(problem)), "here")
-    return ledger, P, A
+        active.set_all(draw(states(problem)), "here")
+    return active, P, A
 
 
 @st.composite
@@ -108,13 +115,13 @@ def states(draw, problem):
     }
 
 
-def direct(ledger: Ledger, P, A):
+def direct(active: ActiveSet, P, A):
     """x and y by one solve of the whole system, the way of the text book."""
-    problem = ledger.problem
+    problem = active.problem
     n, m = problem.n, problem.m
-    free, held = sorted(ledger.free), sorted(ledger.targets)
+    free, held = sorted(active.free), sorted(active.targets)
     x, y = fmpq_mat(n, 2), fmpq_mat(m, 2)
-    for vector, known in ((x, ledger.x), (y, ledger.y)):
+    for vector, known in ((x, active.x), (y, active.y)):
         for k, line in known.items():
             vector[k, 0], vector[k, 1] = line.constant, line.slope
     H, B = fmpq_mat(n, n, P.ravel().tolist()), fmpq_mat(m, n, A.ravel().tolist())
@@ -129,7 +136,7 @@ def direct(ledger: Ledger, P, A):
             system[r, len(free) + s], system[len(free) + s, r] = -B[i, j], B[i, j]
         right[r, 0], right[r, 1] = -gradient[j, 0], -gradient[j, 1]
     for s, i in enumerate(held):
-        target = ledger.targets[i]
+        target = active.targets[i]
         right[len(free) + s, 0] = target.constant - activity[i, 0]
         right[len(free) + s, 1] = target.slope - activity[i, 1]
     found = system.solve(right) if size else right
@@ -138,49 +145,53 @@ def direct(ledger: Ledger, P, A):
     return x, y, H * x + c - B.transpose() * y, B * x
 
 
-def line(table: fmpq_mat, k: int) -> Line:
-    return Line(table[k, 0], table[k, 1])
+def line(table: fmpq_mat, k: int) -> Affine:
+    return Affine(table[k, 0], table[k, 1])
 
 
 @settings(max_examples=400, deadline=None)
 @given(case=ledgers())
 def test_peeled_and_eliminated_system_has_the_solution_of_the_whole_one(case):
-    ledger, P, A = case
+    active, P, A = case
     try:
-        x, y, z, activity = direct(ledger, P, A)
+        x, y, z, activity = direct(active, P, A)
     except ZeroDivisionError:
         with pytest.raises(CertificateError, match="nonsingular"):
-            derive(ledger, "here")
+            derive(active, "here")
         return
-    found = derive(ledger, "here")
-    n, m = ledger.problem.n, ledger.problem.m
+    found = derive(active, "here")
+    n, m = active.problem.n, active.problem.m
     assert [found.x_of(j) for j in range(n)] == [line(x, j) for j in range(n)]
     assert [found.y_of(i) for i in range(m)] == [line(y, i) for i in range(m)]
     assert [found.z_of(j) for j in range(n)] == [line(z, j) for j in range(n)]
     assert [found.activity(i) for i in range(m)] == [line(activity, i) for i in range(m)]
 
 
-def every_stair(solution: Solution, problem: Problem) -> list[Stair]:
+def every_pair(solution: Solution, problem: Problem) -> list[ComplementaryPair]:
     sides = zip(problem.lower, problem.upper, strict=True)
-    found = [Stair("", solution.x_of(j), solution.z_of(j), *pair, None) for j, pair in enumerate(sides)]
+    found = [
+        ComplementaryPair("", solution.x_of(j), solution.z_of(j), *pair, None) for j, pair in enumerate(sides)
+    ]
     limits = zip(problem.row_lower, problem.row_upper, problem.penalty, strict=True)
-    return found + [Stair("", solution.activity(i), solution.y_of(i), *t) for i, t in enumerate(limits)]
+    return found + [
+        ComplementaryPair("", solution.activity(i), solution.y_of(i), *t) for i, t in enumerate(limits)
+    ]
 
 
 @settings(max_examples=400, deadline=None)
 @given(case=ledgers(), ends=st.tuples(st.one_of(st.none(), SMALL), st.one_of(st.none(), st.integers(0, 3))))
 def test_span_is_that_of_all_conditions_one_by_one(case, ends):
-    ledger, _, _ = case
+    active, _, _ = case
     try:
-        solution = derive(ledger, "here")
+        solution = derive(active, "here")
     except CertificateError:
         return
     lo = None if ends[0] is None else fmpq(ends[0])
     hi = None if ends[1] is None else (lo or fmpq(0)) + ends[1]
     expected = Span().clipped(lo, hi)
-    for stair in every_stair(solution, ledger.problem):
+    for stair in every_pair(solution, active.problem):
         expected = stair.shrink(expected)
-    found = optimal_span(solution, Window(lo, hi))
+    found = optimal_span(solution, MuWindow(lo, hi))
     assert found.is_empty == expected.is_empty
     if not found.is_empty:
         assert (found.lo, found.hi) == (expected.lo, expected.hi)
@@ -194,7 +205,7 @@ def test_sums_carried_along_are_those_made_anew(case, data):
         "variables": [VARIABLES[code] for code in carried.variables],
         "rows": [ROWS[code] for code in carried.rows],
     }
-    anew = Ledger(carried.problem)
+    anew = ActiveSet(carried.problem)
     anew.set_all(words, "here")
     assert (carried.x, carried.y, carried.targets, carried.free) == (anew.x, anew.y, anew.targets, anew.free)
     assert carried.gradient == anew.gradient
@@ -208,15 +219,15 @@ def test_sums_carried_along_are_those_made_anew(case, data):
 @settings(max_examples=100, deadline=None)
 @given(case=ledgers())
 def test_sides_and_signs_carried_along_are_those_of_the_states(case):
-    ledger, _, _ = case
-    problem = ledger.problem
-    for i, code in enumerate(ledger.rows):
-        state, is_priced = ROWS[code], not problem.is_priceless[i]
+    active, _, _ = case
+    problem = active.problem
+    for i, code in enumerate(active.rows):
+        state, is_priced = ROWS[code], not problem.is_costless[i]
         lower, upper = problem.row_lower[i], problem.row_upper[i]
         inside = (int(lower is not None), -int(upper is not None)) if is_priced else (0, 0)
         sides = {"off": inside, "below": (-1, 0), "above": (0, 1)}
-        assert tuple(ledger.sides[:, i]) == sides.get(state, (0, 0))
-        assert ledger.signs[i] == (0 if lower == upper else {"lower": 1, "upper": -1}.get(state, 0))
+        assert tuple(active.sides[:, i]) == sides.get(state, (0, 0))
+        assert active.signs[i] == (0 if lower == upper else {"lower": 1, "upper": -1}.get(state, 0))
 
 
 RATIONALS = st.fractions(min_value=-3, max_value=3, max_denominator=7)
@@ -235,21 +246,21 @@ class TestSeparate:
         P = [[str(diagonal[j]) if j == k else 0 for k in range(n)] for j in range(n)]
         problem = read_problem({"P": P, "c": affine([0] * n), "A": [[str(v) for v in row] for row in A]})
         sides = data.draw(st.lists(RATIONALS, min_size=2 * (n + m), max_size=2 * (n + m)))
-        lines = [Line(rational(a), rational(b)) for a, b in zip(sides[0::2], sides[1::2], strict=True)]
-        assert is_separate(problem, free, held)
+        lines = [Affine(rational(a), rational(b)) for a, b in zip(sides[0::2], sides[1::2], strict=True)]
+        assert is_diagonal_case(problem, free, held)
         right = [lines[j] for j in free], [lines[n + i] for i in held]
         system = fmpq_mat(len(held), len(free), [rational(A[i][j]) for i in held for j in free])
         if system.rank() < len(held):
             with pytest.raises(ZeroDivisionError):
-                solve_separate(problem, Unknowns(free, held), *right)
+                solve_diagonal(problem, Unknowns(free, held), *right)
             return
-        x, y = solve_separate(problem, Unknowns(free, held), *right)
+        x, y = solve_diagonal(problem, Unknowns(free, held), *right)
         for j in free:
             pulls = (y[i].scaled(rational(A[i][j])) for i in held)
             assert x[j].scaled(rational(diagonal[j])) == sum(pulls, -lines[j])
         for i in held:
             terms = (x[j].scaled(rational(A[i][j])) for j in free)
-            assert sum(terms, Line(fmpq(0), fmpq(0))) == lines[n + i]
+            assert sum(terms, Affine(fmpq(0), fmpq(0))) == lines[n + i]
 
     def test_numbers_that_share_no_short_denominator_are_not_put_over_one(self):
         primes = [p for p in range(2, 700) if all(p % q for q in range(2, p))]
@@ -275,9 +286,9 @@ def blocks(draw, size=4, numbers=RATIONALS):
     """A block, shared or not, and its lines as pairs of fractions."""
     places = sorted(draw(st.sets(st.integers(0, size))))
     pairs = [(draw(numbers), draw(numbers)) for _ in places]
-    lines = [Line(rational(a), rational(b)) for a, b in pairs]
+    lines = [Affine(rational(a), rational(b)) for a, b in pairs]
     table = fmpq_mat(len(places), 2, [v for line in lines for v in (line.constant, line.slope)])
-    block = Block(places, table) if draw(st.booleans()) else Block.of(places, lines)
+    block = AffineBlock(places, table) if draw(st.booleans()) else AffineBlock.of(places, lines)
     return block, dict(zip(places, pairs, strict=True))
 
 
@@ -305,21 +316,21 @@ class TestBlock:
             if data.draw(st.booleans()):
                 a, b = pairs[j]
                 others[j] = (a + mu * (b - others[j][1]), others[j][1])
-        lines = [Line(rational(a), rational(b)) for a, b in others.values()]
-        right = Block.of(list(others), lines)
+        lines = [Affine(rational(a), rational(b)) for a, b in others.values()]
+        right = AffineBlock.of(list(others), lines)
         values = [{j: a + mu * b for j, (a, b) in part.items()} for part in (pairs, others)]
         common = pairs.keys() & others.keys()
         assert left.meets(right, rational(mu)) == all(values[0][j] == values[1][j] for j in common)
-        known = {j: Line(rational(v), fmpq(0)) for j, v in values[0].items() if j not in others}
+        known = {j: Affine(rational(v), fmpq(0)) for j, v in values[0].items() if j not in others}
         expected = all(values[1][j] == values[0].get(j, 0) for j in others)
-        assert Entries({}, left).meet(Entries(known, right), rational(mu)) == expected
+        assert PrimalVector({}, left).meet(PrimalVector(known, right), rational(mu)) == expected
 
     @pytest.mark.parametrize(
         ("places", "found"),
         [([7, 3], [1, 0]), ([3, 3], [0, 0]), ([3, 4], None), ([True], None), ([[3]], None), (["3"], None)],
     )
     def test_positions_of_anything_but_indices_are_not_found(self, places, found):
-        assert Block([3, 7], fmpq_mat(2, 2, [1, 2, 3, 4])).positions(places) == found
+        assert AffineBlock([3, 7], fmpq_mat(2, 2, [1, 2, 3, 4])).positions(places) == found
 
 
 def nearest(value: Fraction) -> float:
@@ -341,7 +352,7 @@ class TestGauge:
         exact = [Fraction(v) + Fraction(slip) * s for v, s in zip(stated, slips, strict=False)]
         gaps = [abs(Fraction(v) - e) for v, e in zip(stated, exact, strict=True)]
         deviation = max(gaps, default=Fraction(0)) / (1 + max(map(abs, exact), default=Fraction(0)))
-        gauge = Gauge(fmpq(1, 10**7))
+        gauge = Accuracy(fmpq(1, 10**7))
         gauge.note(rational(deviation * factor))
         assert not deviation or gauge.is_surpassed(stated, [nearest(e) for e in exact])
 
@@ -349,25 +360,25 @@ class TestGauge:
         "stated", [[math.nan, 0.0], [0.0, math.nan], [math.inf, 0.0], [0, 0.5], ["0", 0.5], [False, 0.5]]
     )
     def test_what_is_no_finite_float_is_left_to_exact_reading(self, stated):
-        gauge = Gauge(fmpq(1), fmpq(1), 1.0)
+        gauge = Accuracy(fmpq(1), fmpq(1), 1.0)
         assert gauge.is_surpassed(stated, [0.0, 0.0])
         assert not gauge.is_surpassed([0.0, 0.5], [0.0, 0.0])
 
     def test_number_beyond_float64_is_never_near(self):
-        assert Gauge(fmpq(1), fmpq(1), 1.0).is_surpassed([1.0], [math.inf])
+        assert Accuracy(fmpq(1), fmpq(1), 1.0).is_surpassed([1.0], [math.inf])
 
     def test_deviation_of_a_long_path_is_that_of_all_numbers_compared_exactly(self, monkeypatch):
         rows = np.random.default_rng(0).integers(-1, 2, size=(60, 6))
         path = pqp.solve_path(pqp.catalog.choice(rows[np.any(rows, axis=1)]), (0, 100))
         found = path.certify().deviation
-        monkeypatch.setattr(Gauge, "is_surpassed", lambda *_: True)
+        monkeypatch.setattr(Accuracy, "is_surpassed", lambda *_: True)
         assert found == path.certify().deviation > 0
 
 
 class TestConvexity:
     def is_convex(self, matrix) -> bool:
         try:
-            require_convex(read_table(matrix, (None, None), "P"), "P")
+            require_convex(read_matrix(matrix, (None, None), "P"), "P")
         except CertificateError:
             return False
         return True
@@ -416,7 +427,7 @@ class TestConvexity:
 class TestTables:
     def test_sparse_and_dense_say_the_same(self):
         dense = np.array([[0, 1, 0], [2, 0, -3]])
-        one, other = read_table(dense.tolist(), (2, 3), "A"), read_table(sparse(dense), (2, 3), "A")
+        one, other = read_matrix(dense.tolist(), (2, 3), "A"), read_matrix(sparse(dense), (2, 3), "A")
         assert [one.row(i) for i in (0, 1)] == [other.row(i) for i in (0, 1)] == [{1: 1}, {0: 2, 2: -3}]
         assert [one.column(j) for j in range(3)] == [other.column(j) for j in range(3)]
         block = np.array([[1.0], [2.0], [4.0]])
@@ -433,9 +444,9 @@ class TestTables:
         stated = sparse(np.array([[0, 1, 0], [2, 0, -3]]))
         stated["sparse"][key] = value
         with pytest.raises(CertificateError, match=r"A\.sparse"):
-            read_table(stated, (2, 3), "A")
+            read_matrix(stated, (2, 3), "A")
 
     def test_entry_stated_twice_is_refused(self):
         stated = {"sparse": {"shape": [1, 1], "row": [0, 0], "column": [0, 0], "value": [1, 1]}}
         with pytest.raises(CertificateError, match="only once"):
-            read_table(stated, (1, 1), "A")
+            read_matrix(stated, (1, 1), "A")
