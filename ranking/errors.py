@@ -91,8 +91,8 @@ class ContradictionError(RankingError):
     `conflicts` holds minimal sets of choices: leave out any one of a set, and the others agree.
     """
 
-    def __init__(self, message: str, conflicts: tuple[object, ...] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, conflicts: tuple[object, ...] = (), **parts: Any) -> None:
+        super().__init__(message, **parts)
         self.conflicts = conflicts
 
 

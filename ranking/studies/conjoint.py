@@ -310,7 +310,8 @@ def _require_preferences(search: ConjointPathCV, train: ConjointStudy) -> None:
     if not (attribute_ranges(search.individual_part_worths_, train) > 0).any(axis=None):
         raise DataError(
             "the choices to learn from say nothing about the attributes: all levels of each have the same "
-            "part-worth; are the right columns attributes, and the right column the choices?"
+            "part-worth",
+            remedy="are the right columns attributes, and the right column the choices?",
         )
 
 

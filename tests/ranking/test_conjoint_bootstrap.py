@@ -129,7 +129,7 @@ class TestMessages:
 
     @pytest.mark.parametrize("level", [0, 1, 95])
     def test_a_level_lies_between_0_and_1(self, level):
-        with pytest.raises(DataError, match="level must lie between 0 and 1"):
+        with pytest.raises(DataError, match="level must be between 0 and 1"):
             summary_of(pd.Series([1.0]), pd.DataFrame([[1.0]]), level)
 
     def test_weights_belong_to_the_bootstrap(self):

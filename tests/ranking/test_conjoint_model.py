@@ -131,9 +131,9 @@ class TestOrders:
     @pytest.mark.parametrize(
         ("orders", "message"),
         [
-            ({"prize": "falls"}, 'orders names "prize", which is no attribute; did you mean "price"'),
-            ({"price": "down"}, "must be 'rises', 'falls' or levels from worst to best, got 'down'"),
-            ({"price": [9, 10]}, "names 10, which is no level"),
+            ({"prize": "falls"}, 'orders names "prize", which is not an attribute; did you mean "price"'),
+            ({"price": "down"}, "must be 'rises', 'falls' or levels from the worst to the best, got 'down'"),
+            ({"price": [9, 10]}, "names 10, which is not a level"),
             ({"price": [9]}, "at least two levels"),
             ({"price": 3}, "must be 'rises', 'falls' or levels"),
             ("falls", "orders must be a mapping"),
@@ -218,7 +218,7 @@ class TestConflicts:
 
     @pytest.mark.parametrize("rows", [[[1, 0], [0, 1]], [[1], [-1], [2]], [[1], [1]]])
     def test_rows_that_are_no_minimal_conflict_are_refused(self, rows):
-        with pytest.raises(RankingError, match="could not tell which"):
+        with pytest.raises(RankingError, match="cannot decide which"):
             exact_multipliers(np.array(rows))
 
 
@@ -265,8 +265,9 @@ class TestUse:
 
     def test_strangers_are_refused_where_everyone_is_alone(self):
         model = ConjointSVM(0.1, pooling="individual").fit(FEW)
-        with pytest.raises(DataError, match="respondent 7 was not there"):
+        with pytest.raises(DataError, match="respondent 7 is not in the training data") as caught:
             model.score(TRAIN)
+        assert (caught.value.respondent, caught.value.setting) == (7, ("pooling", "shrinkage"))
 
     def test_a_clone_has_the_same_parameters(self):
         model = ConjointSVM(2.0, pooling="shrinkage", shrinkage=0.2, orders={"price": "falls"})
@@ -277,7 +278,7 @@ class TestUse:
         [
             ({"C": 0}, TRAIN, "C must be a positive number, or inf, got 0"),
             ({"pooling": "all"}, TRAIN, "pooling must be one of aggregate, individual, shrinkage, got 'all'"),
-            ({"pooling": "shrinkage", "shrinkage": 1}, TRAIN, "shrinkage must lie between 0, .* got 1"),
+            ({"pooling": "shrinkage", "shrinkage": 1}, TRAIN, "shrinkage must be between 0 .* got 1"),
             ({}, table(), "study must be a ConjointStudy, got DataFrame"),
         ],
     )

@@ -119,7 +119,7 @@ class TestPathOfChoices:
         [
             ({"C_max": -1}, "C_max must be a positive number, or inf, got -1"),
             ({"C": 3, "C_max": 1}, "C must be at most C_max, 1, got 3"),
-            ({"pooling": "shrinkage", "shrinkage": 0}, "shrinkage must lie between"),
+            ({"pooling": "shrinkage", "shrinkage": 0}, "shrinkage must be between"),
         ],
     )
     def test_bad_arguments_are_named(self, parameters, message):

@@ -84,7 +84,7 @@ class TestChoice:
             ({"metric": "auc"}, "metric must be one of hit_rate, root_likelihood, got 'auc'"),
             (
                 {"metric": "root_likelihood", "estimator": ConjointPath(C_max=np.inf)},
-                "C_max must be finite for metric='root_likelihood'",
+                "C_max must be finite for the metric root_likelihood",
             ),
             ({"group_size": 0}, "group_size must be a positive number of respondents, or None, got 0"),
             ({"cv": 1}, "k must be a number of folds from 2"),

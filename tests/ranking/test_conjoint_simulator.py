@@ -18,6 +18,7 @@ from ranking.conjoint import (
     simulate,
 )
 from ranking.conjoint.results.market import noise_rows, spread_points
+from tests.ranking.choice_tables import parts
 from tests.ranking.market import COFFEE, PACKS, counted_worths, mixed_study, worths
 
 MIXED = mixed_study()
@@ -190,26 +191,36 @@ class TestScenario:
         assert (before.design != after.design).any(axis=1).tolist() == [True, False, False, False]
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("column", "value", "found", "expected"),
         [
-            ({"brnd": "Alba"}, '"brnd" is no attribute of the study; did you mean "brand"'),
-            ({"brand": "alba "}, 'brand has no level "alba "; did you mean "Alba"'),
-            ({"price": 16}, "price has no level 16"),
-            ({"price": None}, "price has no level None"),
+            ("brnd", "Alba", '"brnd"', '"brand"'),
+            ("brand", "alba ", '"alba "', '"Alba"'),
+            ("price", 16, "16", "9, 12, 15"),
+            ("price", None, "None", "9, 12, 15"),
         ],
     )
-    def test_wrong_products_are_told_in_words(self, change, message):
-        with pytest.raises(DataError, match=message):
-            read_scenario({"ours": {**PACKS["ours"], **change}}, COFFEE)
+    def test_wrong_products_are_named_with_attribute_and_a_guess(self, column, value, found, expected):
+        with pytest.raises(DataError) as caught:
+            read_scenario({"ours": {**PACKS["ours"], column: value}}, COFFEE)
+        place = {"argument": "products", "row": "ours", "column": column}
+        assert parts(caught.value) == {**place, "found": found, "expected": expected}
+
+    def test_an_unknown_number_is_told_with_the_levels_and_the_range(self):
+        with pytest.raises(DataError) as caught:
+            read_scenario({"ours": {**PACKS["ours"], "price": 16}}, COFFEE)
+        assert str(caught.value) == (
+            "product \"ours\": attribute 'price' has no level 16; the levels are 9, 12, 15; "
+            "give one of them or a number from 9 to 15"
+        )
 
     @pytest.mark.parametrize(
         ("products", "message"),
         [
             ({"ours": {"brand": "Alba"}}, 'product "ours" has no "roast", "size", "price"'),
-            ({"none": PACKS["ours"]}, "a product cannot be called 'none'"),
+            ({"none": PACKS["ours"]}, "a product cannot be called none, the name of the none option"),
             ({}, "products must map names"),
-            ({"ours": 3}, 'product "ours" must map attributes to levels'),
-            (pd.DataFrame([PACKS["ours"]] * 2, index=["a", "a"]), 'products has "a" twice'),
+            ({"ours": 3}, 'product "ours" must be a mapping of attributes to levels, got 3'),
+            (pd.DataFrame([PACKS["ours"]] * 2, index=["a", "a"]), 'product "a" occurs twice'),
         ],
     )
     def test_wrong_scenarios_are_told_in_words(self, products, message):
@@ -218,13 +229,17 @@ class TestScenario:
 
     def test_numbers_beyond_what_was_shown_are_taken_only_if_asked_for(self):
         far = {"far": {"brand": "A", "price": 40}}
-        with pytest.raises(DataError, match=r"price is 40, but 5 to 30 was shown; .*extrapolate=True"):
+        with pytest.raises(
+            DataError, match=r"'price' is 40, but 5 to 30 was shown; .*extrapolate=True"
+        ) as found:
             read_scenario(far, MIXED)
+        assert found.value.setting == ("extrapolate", True)
+        assert found.value.render(setting=lambda argument, value: None).endswith("but 5 to 30 was shown")
         assert read_scenario(far, MIXED, extrapolate=True).design[0, 3] == 4
 
     @pytest.mark.parametrize("price", ["dear", np.nan, None, True])
     def test_a_number_is_asked_for(self, price):
-        with pytest.raises(DataError, match="price must be a number"):
+        with pytest.raises(DataError, match="'price' must be a number"):
             read_scenario({"a": {"brand": "A", "price": price}}, MIXED)
 
     def test_none_must_have_been_asked(self):
@@ -283,7 +298,7 @@ class TestPriceCurve:
         assert (curve.index[0], curve.index[-1]) == (5, 30)
 
     def test_negative_prices_are_refused(self):
-        with pytest.raises(DataError, match="prices must not be negative"):
+        with pytest.raises(DataError, match="prices must be at least 0"):
             price_curve(Simulator(V, COFFEE), PACKS, "ours", prices=[-1, 9])
 
 

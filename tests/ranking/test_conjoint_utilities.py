@@ -128,7 +128,7 @@ class TestHoldouts:
         assert share_error(nothing, held) == pytest.approx(np.abs(observed - 0.25).mean())
 
     def test_tasks_of_single_respondents_have_no_shares(self):
-        with pytest.raises(DataError, match="no task was seen alike"):
+        with pytest.raises(DataError, match="no task was shown alike"):
             common_shares(worths(24), COFFEE.split_holdout()[0])
 
 
@@ -144,12 +144,15 @@ class TestPartWorths:
         ("change", "message"),
         [
             (lambda v: v.T, r"no column \('brand', 'Alba'\); pass part_worths.T"),
-            (lambda v: v.drop(columns=[("price", 9)]), r"no column \('price', 9\); they are study.columns"),
+            (
+                lambda v: v.drop(columns=[("price", 9)]),
+                r"no column \('price', 9\); the columns must be study.columns",
+            ),
             (
                 lambda v: pd.concat([v, v.iloc[:, :1].set_axis([("a", "b")], axis=1)], axis=1),
-                "columns that the study has not",
+                "columns that the study does not have",
             ),
-            (lambda v: v * np.nan, "brand Alba of respondent 1 is nan"),
+            (lambda v: v * np.nan, "'brand Alba' of respondent 1 is nan"),
             (lambda v: v.set_axis([5, 5, 6]), "two rows for respondent 5; keep one"),
             (lambda v: v.iloc[:0], "no row"),
             (lambda v: v.to_numpy(), "must be a DataFrame, a Series or a fitted model, got ndarray"),
@@ -175,7 +178,7 @@ class TestPartWorths:
         ("weights", "message"),
         [
             ({1: 1.0}, "weights has none for respondent 2"),
-            (np.full(24, -1.0), "must not be negative"),
+            (np.full(24, -1.0), "must be at least 0"),
             (np.zeros(24), "not all zero"),
             (np.ones(3), "weights must have 24 entries, got 3"),
         ],

@@ -23,7 +23,7 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE
 from ranking.conjoint.data.design import columns_of, design_of
-from ranking.conjoint.data.messages import counted, in_order, listing, quoted
+from ranking.conjoint.data.messages import counted, in_order, quoted
 from ranking.conjoint.data.table import Sheet
 from ranking.core.validation import Array
 from ranking.errors import DataError
@@ -230,16 +230,16 @@ def remarks(sheet: Sheet, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
 def _about_attributes(sheet: Sheet, overlap: pd.DataFrame) -> Iterator[str]:
     for name, share in overlap["all"].items():
         if share == 1:
-            yield f"{name} is the same for all alternatives of every task: nothing can be learnt on it"
-    mixed = confounded(sheet)
-    if mixed:
+            yield f"{name} is the same for all alternatives of every task: its part-worths are not identified"
+    *others, last = confounded(sheet) or [""]
+    if last:
+        names = f"{', '.join(others)} and {last}" if others else f"the levels of {last}"
         yield (
-            f"the tasks do not tell the worths of {listing(mixed)} apart: others explain any choices as "
-            "well, and which are reported is a convention; do not rely on their importances, nor on what is "
-            "paid for them"
+            f"{names} are confounded in this design; their part-worths are not identified: do not "
+            "rely on their importances, nor on the willingness to pay for them"
         )
     if not sheet.has_none and _has_zeros(sheet):
-        yield "one alternative of every task has 0 in all attributes: is it the none option? Then say none=0"
+        yield "one alternative of every task has 0 in all attributes: if it is the none option, set none to 0"
 
 
 def _has_zeros(sheet: Sheet) -> bool:
@@ -255,8 +255,8 @@ def _about_numbers(sheet: Sheet, numbers: pd.DataFrame) -> Iterator[str]:
         width = reach / unit
         if width and not NARROW <= width <= WIDE:
             yield (
-                f"{name} ranges over {width:.3g} of its units, and a part-worth of one unit is shrunk like "
-                f"that of a level, so that results hang on the unit: one of about {reach:.3g} would suit it"
+                f"{name} ranges over {width:.3g} of its units, and the part-worth of one unit is shrunk like "
+                f"that of a level, so results depend on the unit: choose one of about {reach:.3g}"
             )
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE, Attribute
 from ranking.conjoint.data.columns import Booleans, read_marks
-from ranking.conjoint.data.messages import Problems, advice, plain, quoted
+from ranking.conjoint.data.messages import Problems, plain, unknown
 from ranking.conjoint.data.table import Sheet
 from ranking.conjoint.data.validation import add_partly_held
 from ranking.core.validation import LARGEST_WHOLE, Array, Integers, read_only
@@ -186,12 +186,8 @@ def _named_tasks(sheet: Sheet, tasks: Iterable[Any]) -> Booleans:
     wanted = [plain(task) for task in tasks]
     for task in wanted:
         if task not in known:
-            raise DataError(
-                "{argument} names {found}, which is not a task of the study",
-                argument="tasks",
-                found=quoted(task),
-                **advice(task, known, "tasks"),
-            )
+            message = "{argument} names {found}, which is not a task of the study"
+            raise unknown(message, task, known, "tasks", argument="tasks")
     return np.isin(sheet.choices.task.astype(object), np.array([*wanted, None], dtype=object)[:-1])
 
 
@@ -200,13 +196,8 @@ def _marked_tasks(sheet: Sheet, column: str) -> Booleans:
     if column == sheet.roles.holdout:
         return sheet.is_holdout
     if column not in sheet.extras:
-        raise DataError(
-            "{argument} names {found}, which is not a column without a role",
-            argument="column",
-            column=column,
-            found=repr(column),
-            **advice(column, list(sheet.extras.columns), "columns without a role"),
-        )
+        message = "{argument} names {found}, which is not a column without a role"
+        raise unknown(message, column, sheet.extras.columns, "columns without a role", argument="column")
     found, task = Problems(), sheet.choices.task_of_row
     cells = sheet.extras[column]
     marked = read_marks(cells, "holdout", lambda row: sheet.place(int(task[row])), found)
@@ -230,12 +221,8 @@ def respondent_codes(sheet: Sheet, respondents: Iterable[Any]) -> Integers:
     wanted = list(dict.fromkeys(plain(name) for name in respondents))
     codes = sheet.respondents.get_indexer(pd.Index(wanted))
     for place in np.flatnonzero(codes < 0)[:1]:
-        raise DataError(
-            "there is no respondent {found}",
-            argument="respondents",
-            found=quoted(wanted[place]),
-            **advice(wanted[place], list(sheet.respondents), "respondents"),
-        )
+        message = "there is no respondent {found}"
+        raise unknown(message, wanted[place], sheet.respondents, "respondents", argument="respondents")
     if not len(codes):
         raise DataError("{argument} is empty", argument="respondents", remedy="name at least one")
     return np.sort(codes).astype(np.int64)

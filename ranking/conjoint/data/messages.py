@@ -134,6 +134,15 @@ def advice(wrong: Any, known: Iterable[Any], plural: str) -> dict[str, str]:
     return {"expected": listing(list(known)), "remedy": f"the {plural} are {{expected}}"}
 
 
+def unknown(message: str, wrong: Any, known: Iterable[Any], plural: str, **parts: Any) -> DataError:
+    """Return the error about a label that is not among those known, with the most similar one or a list.
+
+    >>> print(unknown("{argument} names {found}", "pric", ["price", "size"], "attributes", argument="orders"))
+    orders names "pric"; did you mean "price"?
+    """
+    return DataError(message, found=quoted(wrong), **advice(wrong, known, plural), **parts)
+
+
 # More rows than this with the same problem make one finding.
 FEW = 3
 # How many findings the message of an error shows; the error carries all of them.

@@ -126,8 +126,8 @@ def exact_multipliers(rows: Array) -> list[Fraction]:
             least = min(abs(value) for value in values)
             return [abs(value) / least for value in values]
     raise RankingError(
-        "choices seem to contradict each other, but float64 could not tell which; round the numbers of "
-        "linear attributes"
+        "choices seem to contradict each other, but float64 arithmetic cannot decide which",
+        remedy="round the numbers of linear attributes",
     )
 
 

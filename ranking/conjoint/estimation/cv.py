@@ -56,7 +56,12 @@ def cell_edges(C_max: float, end: float) -> Array:
     edges = C_max * 10.0 ** (-np.arange(CELLS * DECADES, -1, -1) / CELLS)
     reached = edges[edges <= end * (1 + ROUNDED)]
     if len(reached) < 2:
-        raise DataError(f"a path ends at C = {end:g}, before C_max / 10^{DECADES}; raise time_limit")
+        raise DataError(
+            f"a path ends at C = {{found}}, before C_max / 10^{DECADES}",
+            argument="time_limit",
+            found=f"{end:g}",
+            remedy="raise {argument}",
+        )
     return np.asarray(reached)
 
 
@@ -64,7 +69,9 @@ def require_end(C_max: float) -> None:
     """Raise for paths without end."""
     if np.isinf(C_max):
         raise DataError(
-            "C_max must be finite for metric='root_likelihood', which is evaluated at single C; got inf"
+            argument="C_max",
+            expected="finite for the metric root_likelihood, which is evaluated at single C",
+            found="inf",
         )
 
 
@@ -155,7 +162,9 @@ class ConjointPathCV(PathSearch):
         require_study(study)
         self._require_arguments(study)
         if self.metric not in METRICS:
-            raise DataError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+            raise DataError(
+                argument="metric", expected=f"one of {', '.join(METRICS)}", found=repr(self.metric)
+            )
         if self.metric == "root_likelihood":
             require_end(self._base().C_max)
         size = _group_size(self.group_size)
@@ -260,5 +269,7 @@ def _group_size(size: Any) -> int | None:
     if size is None:
         return None
     if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
-        raise DataError(f"group_size must be a positive number of respondents, or None, got {size!r}")
+        raise DataError(
+            argument="group_size", expected="a positive number of respondents, or None", found=size
+        )
     return int(size)

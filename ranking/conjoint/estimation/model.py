@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.conjoint.data.messages import quoted
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.estimation.conflicts import Conflict, find_conflict, find_conflicts
 from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
@@ -101,7 +100,11 @@ class ConjointModel(BaseEstimator):
         check_is_fitted(self)
         require_study(study)
         if not study.columns.equals(self.space_.columns):
-            raise DataError("study must have the attributes and levels of the study that was fitted")
+            raise DataError(
+                "{argument} must have {expected}",
+                argument="study",
+                expected="the attributes and levels of the study that was fitted",
+            )
         return study_codes(study, self.respondents_, self._knows_strangers())
 
     def _knows_strangers(self) -> bool:
@@ -114,8 +117,12 @@ def study_codes(study: ConjointStudy, known: "pd.Index[Any]", with_strangers: bo
     codes = known.get_indexer(study.respondents)
     for place in np.flatnonzero(codes < 0)[: 0 if with_strangers else 1]:
         raise DataError(
-            f"respondent {quoted(study.respondents[place])} was not there when everyone was fitted alone; "
-            'fit with pooling="shrinkage" or "aggregate" to predict for strangers'
+            "respondent {respondent} is not in the training data; pooling 'individual' cannot predict new "
+            "respondents",
+            argument="pooling",
+            respondent=study.respondents[place],
+            remedy="fit with {setting}",
+            setting=("pooling", "shrinkage"),
         )
     return np.where(codes < 0, len(known), codes).astype(np.int64)
 
@@ -124,19 +131,24 @@ def require_study(study: Any) -> None:
     """Raise unless it is a study with a choice in it."""
     if not isinstance(study, ConjointStudy):
         raise DataError(
-            f"study must be a ConjointStudy, got {type(study).__name__}; see ConjointStudy.from_frame"
+            argument="study",
+            expected="a ConjointStudy",
+            found=type(study).__name__,
+            remedy="see ConjointStudy.from_frame",
         )
 
 
 def require_pooling(pooling: Any, shrinkage: Any) -> None:
     """Raise unless respondents are pooled in a way there is."""
     if pooling not in POOLINGS:
-        raise DataError(f"pooling must be one of {', '.join(POOLINGS)}, got {pooling!r}")
+        raise DataError(argument="pooling", expected=f"one of {', '.join(POOLINGS)}", found=repr(pooling))
     is_number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
     if pooling == "shrinkage" and not (is_number and 0 < shrinkage < 1):
         raise DataError(
-            f"shrinkage must lie between 0, everyone alone, and 1, all alike, got {shrinkage!r}; "
-            'for the ends use pooling="individual" or "aggregate"'
+            argument="shrinkage",
+            expected="between 0 (everyone alone) and 1 (all alike)",
+            found=shrinkage,
+            remedy="for the ends choose the pooling 'individual' or 'aggregate'",
         )
 
 
@@ -233,7 +245,10 @@ def programs_of(
     require_study(study)
     differences, conditions = study.differences(), order_rows(study, orders).rows
     if not len(differences):
-        raise DataError("study has no task to learn from: all are held out, or have one alternative only")
+        raise DataError(
+            "{argument} has no task to learn from: all are held out, or have one alternative only",
+            argument="study",
+        )
     if pooling == "aggregate":
         return [Program(choice_rows(differences), conditions)]
     n = len(study.respondents)
@@ -282,6 +297,9 @@ def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | 
         more = f" ({len(conflicts)} respondents in all)" if len(conflicts) > 1 else ""
         raise ContradictionError(
             f"no part-worths explain all choices: these contradict each other{more}; give a finite C\n"
-            f"{conflicts[0]}",
+            "{found}",
             conflicts,
+            argument="C",
+            found=str(conflicts[0]),
+            expected="finite",
         )

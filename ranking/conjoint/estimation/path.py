@@ -86,7 +86,9 @@ class ConjointPath(ConjointModel):
         """Trace the path for the tasks of a study that are not held out."""
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
         if self.C is not None and positive_number(self.C, "C") > C_max:
-            raise DataError(f"C must be at most C_max, {C_max:g}, got {self.C!r}; raise C_max")
+            raise DataError(
+                argument="C", expected=f"at most C_max, {C_max:g}", found=self.C, remedy="raise C_max"
+            )
         require_pooling(self.pooling, self.shrinkage)
         self.programs_ = programs_of(study, self.pooling, self.shrinkage, self.orders)
         self._learn_names(study)
@@ -96,7 +98,12 @@ class ConjointPath(ConjointModel):
             )
         )
         if not all(len(path.segments) for path in self.paths_):
-            raise DataError(f"a path has no piece after {self.time_limit} seconds; raise time_limit")
+            raise DataError(
+                "a path has no piece after {found} seconds",
+                argument="time_limit",
+                found=self.time_limit,
+                remedy="raise {argument}",
+            )
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
 
@@ -159,7 +166,7 @@ class ConjointPath(ConjointModel):
     def select(self, study: ConjointStudy, metric: str = "hit_rate") -> SelectionCurve:
         """Choose C by the hit rate in the tasks of a study at every C; `C_` becomes the best."""
         if metric != "hit_rate":
-            raise DataError(f"metric must be 'hit_rate', got {metric!r}")
+            raise DataError(argument="metric", expected="'hit_rate'", found=repr(metric))
         curve = add_up(self.hit_steps(study))
         self.C_ = curve.C_best
         return curve
@@ -178,7 +185,7 @@ class ConjointPath(ConjointModel):
             rows = study.design[np.isin(choices.task_of_row, tasks)]
             found.append(tally.steps(self._utility_lines(number, rows, owner, mine)))
         if not found:
-            raise DataError("study has no task to count hits in")
+            raise DataError("{argument} has no task to count hits in", argument="study")
         return found
 
     @property
@@ -233,7 +240,10 @@ class ConjointPath(ConjointModel):
         end = min(float(path.hi) for path in self.paths_)
         if value > end:
             raise DataError(
-                f"C must be at most {end:g}, where the paths end, got {C!r}; raise C_max or time_limit"
+                argument="C",
+                expected=f"at most {end:g}, where the paths end",
+                found=C,
+                remedy="raise C_max or time_limit",
             )
         return value
 

@@ -105,7 +105,9 @@ def bootstrap_of(part_worths: Any, study: HasSpace, weights: Any = None) -> Boot
     """Return a bootstrap of respondents with what it usually takes, or the one that is handed in."""
     if isinstance(part_worths, RespondentBootstrap | RefitBootstrap):
         if weights is not None:
-            raise DataError("weights are those of the bootstrap; leave them out")
+            raise DataError(
+                "the {argument} are those of the bootstrap", argument="weights", remedy="leave them out"
+            )
         read_part_worths(part_worths.part_worths, study)
         return part_worths
     return respondent_bootstrap(part_worths, study, weights)
@@ -176,7 +178,7 @@ def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
 def summary_of(estimate: "pd.Series[Any]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     """Return estimates with the standard errors and percentile intervals of draws, one column an estimate."""
     if not 0 < level < 1:
-        raise DataError(f"level must lie between 0 and 1, for example 0.95, got {level!r}")
+        raise DataError(argument="level", expected="between 0 and 1, for example 0.95", found=level)
     table = draws.to_numpy()
     error = lo = hi = np.full(len(estimate), np.nan)
     if len(table) > 1:
@@ -189,7 +191,7 @@ def summary_of(estimate: "pd.Series[Any]", draws: pd.DataFrame, level: float = L
 def require_draws(draws: Any) -> None:
     """Raise unless a number of draws is at least 2."""
     if not isinstance(draws, Integral) or isinstance(draws, bool) or draws < 2:
-        raise DataError(f"draws must be a whole number of at least 2, got {draws!r}")
+        raise DataError(argument="draws", expected="a whole number of at least 2", found=draws)
 
 
 def _refitted(fit: Fit, study: ConjointStudy, codes: Integers, space: Space) -> tuple[pd.DataFrame, Array]:

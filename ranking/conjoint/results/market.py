@@ -32,7 +32,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ranking.conjoint.data.attributes import NONE, Attribute
-from ranking.conjoint.data.messages import guess, listing, plain, quoted, text
+from ranking.conjoint.data.messages import listing, plain, quoted, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, Means, bootstrap_of, summary_of
 from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of
 from ranking.conjoint.results.predictions import first_choices, logit, read_scale
@@ -68,8 +68,8 @@ class Scenario:
     def require(self, product: str) -> None:
         """Raise unless a product is in the scenario."""
         if product not in self.products:
-            remedy = guess(product, self.products) or f"; there are {listing(list(self.products))}"
-            raise DataError(f"there is no product {quoted(product)}{remedy}")
+            message = "there is no product {found}"
+            raise unknown(message, product, self.products, "products", argument="product")
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a product; `read_scenario` reads it."""
@@ -100,11 +100,18 @@ def read_scenario(
         products = products.to_dict("index")
     if not isinstance(products, Mapping) or not products:
         raise DataError(
-            "products must map names of products to their levels, for example "
-            f"{{'ours': {{'price': 9}}}}, got {products!r:.60}"
+            "{argument} must map names of products to their levels, for example {expected}, got {found}",
+            argument="products",
+            expected="{'ours': {'price': 9}}",
+            found=f"{products!r:.60}",
         )
     if none and not space.has_none:
-        raise DataError("none=True, but the study had no none option, so nothing is known of it")
+        raise DataError(
+            "the study had no none option, so nothing is known about it",
+            argument="none",
+            found=none,
+            remedy="leave {argument} out",
+        )
     has_none = space.has_none if none is None else bool(none)
     named = {str(name): _profile(str(name), profile, space) for name, profile in products.items()}
     rows = [_row(name, profile, space, extrapolate) for name, profile in named.items()]
@@ -115,24 +122,43 @@ def read_scenario(
 
 def _require_unique(products: pd.DataFrame) -> None:
     for name in products.index[products.index.duplicated()][:1]:
-        raise DataError(f"products has {quoted(name)} twice; give every product its own name")
+        raise DataError(
+            'product "{row}" occurs twice',
+            argument="products",
+            row=name,
+            remedy="give every product its own name",
+        )
 
 
 def _profile(name: str, profile: Any, space: Space) -> dict[str, Any]:
     """Return the attributes of a product in the order of the study, all of them and no other."""
     if name == NONE:
-        raise DataError(f"a product cannot be called {NONE!r}, the none option is; it comes with none=True")
+        raise DataError(
+            "a product cannot be called {row}, the name of the none option",
+            argument="products",
+            row=name,
+            remedy="rename it; the none option takes part wherever the study has one",
+        )
+    place = {"argument": "products", "row": name}
     if not isinstance(profile, Mapping):
-        raise DataError(f"product {quoted(name)} must map attributes to levels, got {profile!r:.60}")
+        raise DataError(
+            'product "{row}" must be {expected}, got {found}',
+            expected="a mapping of attributes to levels",
+            found=f"{profile!r:.60}",
+            **place,
+        )
     for attribute in profile:
         if attribute not in space.attributes:
-            remedy = guess(attribute, space.attributes) or f"; there are {listing(list(space.attributes))}"
-            raise DataError(
-                f"product {quoted(name)}: {quoted(attribute)} is no attribute of the study{remedy}"
-            )
+            message = 'product "{row}": {found} is not an attribute of the study'
+            raise unknown(message, attribute, space.attributes, "attributes", column=attribute, **place)
     missing = [attribute for attribute in space.attributes if attribute not in profile]
     if missing:
-        raise DataError(f"product {quoted(name)} has no {listing(missing)}; say all attributes of a product")
+        raise DataError(
+            'product "{row}" has no {expected}',
+            expected=listing(missing),
+            remedy="give all attributes of every product",
+            **place,
+        )
     return {attribute: plain(profile[attribute]) for attribute in space.attributes}
 
 
@@ -140,7 +166,7 @@ def _row(name: str, profile: Mapping[str, Any], space: Space, extrapolate: bool)
     """Return the design of a product."""
     row = np.zeros(len(space.columns))
     for attribute in space.attributes.values():
-        place = f"product {quoted(name)}: {attribute.name}"
+        place = {"argument": "products", "row": name, "column": attribute.name}
         value, block = profile[attribute.name], space.block(attribute.name)
         if attribute.is_linear:
             lo, hi = (-np.inf, np.inf) if extrapolate else space.ranges[attribute.name]
@@ -150,20 +176,29 @@ def _row(name: str, profile: Mapping[str, Any], space: Space, extrapolate: bool)
     return row
 
 
-def _number(value: Any, lo: float, hi: float, place: str) -> float:
+def _number(value: Any, lo: float, hi: float, place: dict[str, str]) -> float:
     is_number = isinstance(value, str | Real) and not isinstance(value, bool)
     number = float(pd.to_numeric(value, errors="coerce")) if is_number else np.nan
     if not np.isfinite(number):
-        raise DataError(f"{place} must be a number, got {quoted(value)}")
+        raise DataError(
+            'product "{row}": attribute {column} must be {expected}, got {found}',
+            expected="a number",
+            found=quoted(value),
+            **place,
+        )
     if not lo <= number <= hi:
         raise DataError(
-            f"{place} is {number:g}, but {lo:g} to {hi:g} was shown; "
-            "read_scenario(..., extrapolate=True) goes beyond"
+            'product "{row}": attribute {column} is {found}, but {expected} was shown',
+            found=f"{number:g}",
+            expected=f"{lo:g} to {hi:g}",
+            remedy="read_scenario goes beyond with {setting}",
+            setting=("extrapolate", True),
+            **place,
         )
     return number
 
 
-def _mixture(attribute: Attribute, value: Any, place: str) -> Array:
+def _mixture(attribute: Attribute, value: Any, place: dict[str, str]) -> Array:
     """Return how much of every level a value is: one of them, or two if it is a number between them."""
     labels = attribute.labels
     texts = [text(label) for label in labels]
@@ -171,9 +206,12 @@ def _mixture(attribute: Attribute, value: Any, place: str) -> Array:
         return np.eye(len(labels))[texts.index(text(value))]
     is_number = isinstance(value, Real) and all(isinstance(label, Real) for label in labels)
     if not is_number or not min(labels) < value < max(labels):
-        between = f", say one or a number from {min(labels)} to {max(labels)}" if is_number else ""
-        remedy = guess(value, labels) or f"; its levels are {listing(labels)}{between}"
-        raise DataError(f"{place} has no level {quoted(value)}{remedy}")
+        between = f"; give one of them or a number from {min(labels)} to {max(labels)}" if is_number else ""
+        error = unknown(
+            'product "{row}": attribute {column} has no level {found}', value, labels, "levels", **place
+        )
+        error.remedy = f"{error.remedy}{between}"
+        raise error
     order = np.argsort(np.array(labels, dtype=float))
     mixed = [
         np.interp(float(value), np.array(labels, dtype=float)[order], unit[order])
@@ -209,10 +247,10 @@ class Noise:
                 continue
             is_number = isinstance(value, Real) and not isinstance(value, bool)
             if not is_number or not 0 <= float(value) < np.inf:
-                raise DataError(f"{name} must be a standard deviation of at least 0, got {value!r}")
+                raise DataError(argument=name, expected="a standard deviation of at least 0", found=value)
         is_whole = isinstance(self.draws, Integral) and not isinstance(self.draws, bool)
         if not is_whole or self.draws < 2 or self.draws & (self.draws - 1):
-            raise DataError(f"draws must be a power of two, for example 1024, got {self.draws!r}")
+            raise DataError(argument="draws", expected="a power of two, for example 1024", found=self.draws)
 
     def of(self, scenario: Scenario) -> Array:
         """Return the noise in the utility of every product, one row a draw."""
@@ -275,7 +313,8 @@ class Simulator:
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
-            raise DataError(f"rule must be one of {', '.join(get_args(Rule))}, got {self.rule!r}")
+            wanted = f"one of {', '.join(get_args(Rule))}"
+            raise DataError(argument="rule", expected=wanted, found=repr(self.rule))
         read_scale(self.scale)
         self.bootstrap  # noqa: B018 - bad part-worths or weights raise before any work
 
@@ -420,7 +459,12 @@ def price_curve(
     wanted = _prices(simulator, price) if prices is None else as_vector(list(prices), "prices")
     own = float(scenario.products[product][price])
     if own <= 0 or (wanted < 0).any():
-        raise DataError(f"prices must not be negative, nor that of product {quoted(product)} be 0")
+        raise DataError(
+            '{argument} must be {expected}, that of product "{row}" positive',
+            argument="prices",
+            expected="at least 0",
+            row=product,
+        )
     scenarios = [scenario, *(scenario.with_value(product, price, float(value)) for value in wanted)]
     means = own_shares(simulator, scenarios, product)
     shares = summary_of(means.estimate, means.draws, simulator.level).iloc[1:]

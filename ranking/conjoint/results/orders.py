@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
-from ranking.conjoint.data.messages import guess, listing, quoted, text
+from ranking.conjoint.data.messages import text, unknown
 from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of, weights_of
 from ranking.conjoint.results.predictions import TIED
 from ranking.core.validation import Array
@@ -48,14 +48,16 @@ def order_rows(study: HasSpace, orders: Orders | None) -> OrderRows:
     ['price: 12 at least 15', 'price: 9 at least 12']
     """
     if orders is not None and not isinstance(orders, Mapping):
-        raise DataError(f'orders must be a mapping such as {{"price": "falls"}}, got {orders!r:.80}')
+        raise DataError(
+            argument="orders", expected='a mapping such as {"price": "falls"}', found=f"{orders!r:.80}"
+        )
     space = space_of(study)
     rows: list[Array] = []
     neighbours: list[tuple[str, Any, Any]] = []
     for name, order in (orders or {}).items():
         if name not in space.attributes:
-            remedy = guess(name, space.attributes) or f"; there are {listing(list(space.attributes))}"
-            raise DataError(f"orders names {quoted(name)}, which is no attribute{remedy}")
+            message = "{argument} names {found}, which is not an attribute"
+            raise unknown(message, name, space.attributes, "attributes", argument="orders")
         attribute = space.attributes[name]
         for row in _rows(attribute, order):
             rows.append(np.zeros(len(space.columns), dtype=np.int64))
@@ -71,7 +73,11 @@ def _rows(attribute: Attribute, order: Any) -> list[Array]:
         return [units[better] - units[worse] for worse, better in pairwise(_places(attribute, order))]
     if order not in (RISES, FALLS):
         raise DataError(
-            f"orders[{attribute.name!r}] is of a linear attribute: say 'rises' or 'falls', got {order!r:.60}"
+            "the order of a linear attribute, {argument}, must be {expected}, got {found}",
+            argument=f"orders[{attribute.name!r}]",
+            column=attribute.name,
+            expected="'rises' or 'falls'",
+            found=f"{order!r:.60}",
         )
     return [units[0] if order == RISES else -units[0]]
 
@@ -81,18 +87,22 @@ def _places(attribute: Attribute, order: Any) -> list[int]:
     labels = [text(label) for label in attribute.labels]
     if isinstance(order, str) and order in (RISES, FALLS):
         return list(range(len(labels)))[:: 1 if order == RISES else -1]
+    place = {"argument": f"orders[{attribute.name!r}]", "column": attribute.name}
     if isinstance(order, str) or not isinstance(order, Iterable):
-        wanted = "'rises', 'falls' or levels from worst to best"
-        raise DataError(f"orders[{attribute.name!r}] must be {wanted}, got {order!r}")
+        wanted = "'rises', 'falls' or levels from the worst to the best"
+        raise DataError(expected=wanted, found=repr(order), **place)
     wished = list(order)
     for level in wished:
         if text(level) not in labels:
-            remedy = guess(level, attribute.labels) or f"; there are {listing(attribute.labels)}"
-            raise DataError(f"orders[{attribute.name!r}] names {quoted(level)}, which is no level{remedy}")
+            message = "{argument} names {found}, which is not a level"
+            raise unknown(message, level, attribute.labels, "levels", **place)
     places = [labels.index(text(level)) for level in wished]
     if len(places) < 2 or len(set(places)) < len(places):
         raise DataError(
-            f"orders[{attribute.name!r}] must name at least two levels, each once, got {wished!r}"
+            "{argument} must name {expected}, got {found}",
+            expected="at least two levels, each once",
+            found=wished,
+            **place,
         )
     return places
 
@@ -144,7 +154,11 @@ def _steps(space: Space, orders: Orders) -> OrderRows:
     """Return the neighbours to look at, at least one."""
     steps = order_rows(space, orders)
     if not len(steps):
-        raise DataError("orders must name at least one attribute, such as {'price': 'falls'}, got none")
+        raise DataError(
+            "{argument} must name {expected}, got none",
+            argument="orders",
+            expected="at least one attribute, such as {'price': 'falls'}",
+        )
     return steps
 
 

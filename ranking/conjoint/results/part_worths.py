@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import clone
 
 from ranking.conjoint.data.attributes import Attribute
-from ranking.conjoint.data.messages import listing, quoted
+from ranking.conjoint.data.messages import listing
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.core.validation import Array, Integers, as_vector
 from ranking.errors import DataError
@@ -39,8 +39,9 @@ def as_fit(fit: Any) -> Fit:
     """Return a function from studies to part-worths, from one, or from an estimator such as `ConjointSVM`."""
     if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
         raise DataError(
-            "fit must be an estimator, such as ConjointSVM(C=0.1), or a function from a study to its "
-            f"part-worths, got {fit!r:.60}"
+            argument="fit",
+            expected="an estimator, such as ConjointSVM(C=0.1), or a function from studies to part-worths",
+            found=f"{fit!r:.60}",
         )
     return Estimate(fit) if hasattr(fit, "fit") else fit
 
@@ -82,7 +83,9 @@ def space_of(study: Any) -> Space:
     if isinstance(study, Space):
         return study
     if not isinstance(study, ConjointStudy):
-        raise DataError(f"study must be a ConjointStudy, or its space, got {type(study).__name__}")
+        raise DataError(
+            argument="study", expected="a ConjointStudy, or its space", found=type(study).__name__
+        )
     profiles = study.sheet.profiles
     linear = [name for name, attribute in study.attributes.items() if attribute.is_linear]
     ranges = {name: (float(profiles[name].min()), float(profiles[name].max())) for name in linear}
@@ -100,33 +103,59 @@ def read_part_worths(part_worths: Any, study: HasSpace) -> pd.DataFrame:
     table = part_worths.to_frame().T if isinstance(part_worths, pd.Series) else part_worths
     if not isinstance(table, pd.DataFrame):
         raise DataError(
-            f"part_worths must be a DataFrame, a Series or a fitted model, got {type(part_worths).__name__}"
+            argument="part_worths",
+            expected="a DataFrame, a Series or a fitted model",
+            found=type(part_worths).__name__,
         )
     if not table.columns.equals(columns):
         _require_columns(table, columns)
         table = table[columns.tolist()]
         table.columns = columns
     if not len(table):
-        raise DataError("part_worths has no row; one row a respondent, or one for all, is needed")
+        raise DataError(
+            "{argument} has no row",
+            argument="part_worths",
+            expected="one row per respondent, or one for all",
+            remedy="give {expected}",
+        )
     if not table.index.is_unique:
         double = table.index[table.index.duplicated()][0]
-        raise DataError(f"part_worths has two rows for respondent {quoted(double)}; keep one")
+        raise DataError(
+            "{argument} has two rows for respondent {respondent}",
+            argument="part_worths",
+            respondent=double,
+            remedy="keep one",
+        )
     numbers = table.astype(float)
     for row, column in np.argwhere(~np.isfinite(numbers.to_numpy()))[:1]:
-        where = f"{' '.join(map(str, columns[column]))} of respondent {numbers.index[row]}"
-        raise DataError(f"part_worths must be finite, but {where} is {numbers.iat[row, column]}")
+        raise DataError(
+            "{argument} must be {expected}, but {column} of respondent {respondent} is {found}",
+            argument="part_worths",
+            expected="finite",
+            column=" ".join(map(str, columns[column])),
+            respondent=numbers.index[row],
+            found=str(numbers.iat[row, column]),
+        )
     return numbers
 
 
 def _require_columns(table: pd.DataFrame, columns: pd.MultiIndex) -> None:
     """Raise unless a table has the columns of the study, in any order."""
-    hint = "; pass part_worths.T" if table.index.isin(columns).any() else "; they are study.columns"
+    is_transposed = table.index.isin(columns).any()
+    remedy = "pass part_worths.T" if is_transposed else "the columns must be study.columns"
     missing = [label for label in columns.tolist() if label not in table.columns]
     if missing:
-        raise DataError(f"part_worths has no column {missing[0]!r}{hint}")
-    unknown = [label for label in table.columns.tolist() if label not in columns]
-    if unknown or len(table.columns) != len(columns):
-        raise DataError(f"part_worths has columns that the study has not, or twice: {listing(unknown)}{hint}")
+        raise DataError(
+            "{argument} has no column {column}", argument="part_worths", column=missing[0], remedy=remedy
+        )
+    others = [label for label in table.columns.tolist() if label not in columns]
+    if others or len(table.columns) != len(columns):
+        raise DataError(
+            "{argument} has columns that the study does not have, or has them twice: {found}",
+            argument="part_worths",
+            found=listing(others),
+            remedy=remedy,
+        )
 
 
 def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
@@ -137,8 +166,10 @@ def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
     asked = np.unique(study.choices.respondent)
     for code in asked[rows[asked] < 0][:1]:
         raise DataError(
-            f"part_worths has no row for respondent {quoted(study.respondents[code])}; "
-            "its index must hold the respondents, or it must have one row for all"
+            "{argument} has no row for respondent {respondent}",
+            argument="part_worths",
+            respondent=study.respondents[code],
+            remedy="its index must hold the respondents, or it must have one row for all",
         )
     return rows.astype(np.int64)
 
@@ -158,9 +189,16 @@ def weights_of(weights: Any, part_worths: pd.DataFrame, study: HasSpace) -> Arra
     if isinstance(weights, Mapping | pd.Series):
         by_name = pd.Series(weights)
         for name in index[~index.isin(by_name.index)][:1]:
-            raise DataError(f"weights has none for respondent {quoted(name)}; give one for every row")
+            raise DataError(
+                "{argument} has none for respondent {respondent}",
+                argument="weights",
+                respondent=name,
+                remedy="give one for every row",
+            )
         weights = by_name.loc[index].to_numpy()
     vector = as_vector(weights, "weights", len(index))
     if (vector < 0).any() or not vector.sum() > 0:
-        raise DataError("weights must not be negative, and not all zero")
+        raise DataError(
+            "{argument} must be {expected}", argument="weights", expected="at least 0, and not all zero"
+        )
     return vector

@@ -75,7 +75,7 @@ def scaled(U: Array, scale: float) -> Array:
 def read_scale(scale: float) -> float:
     """Return a scale: a number from 0 to infinity."""
     if not isinstance(scale, int | float | np.number) or isinstance(scale, bool) or not scale >= 0:
-        raise DataError(f"scale must be a number of at least 0, or inf, got {scale!r}")
+        raise DataError(argument="scale", expected="a number of at least 0, or inf", found=scale)
     return float(scale)
 
 
@@ -141,7 +141,7 @@ def agreement(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> "pd
 def task_utilities(part_worths: Any, study: ConjointStudy) -> tuple[Array, Array]:
     """Return utilities with one row a task, −inf where it has fewer alternatives, and their sizes."""
     if not len(study.choices):
-        raise DataError("study has no task to compare utilities in")
+        raise DataError("{argument} has no task to compare utilities in", argument="study")
     v = _worths_of_rows(part_worths, study)
     products = study.design * v
     is_there = _is_there(study.choices)
@@ -196,7 +196,8 @@ def common_shares(part_worths: Any, study: ConjointStudy, scale: float = 1.0) ->
         tables.append(pd.DataFrame({**labels, **shares}))
     if not tables:
         raise DataError(
-            "no task was seen alike by several respondents, so there are no shares to compare with"
+            "no task was shown alike to several respondents, so there are no shares to compare with",
+            argument="study",
         )
     return pd.concat(tables).set_index(["task", "alternative"])
 

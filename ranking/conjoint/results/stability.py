@@ -44,11 +44,22 @@ class PartWorthLines:
 
     def __post_init__(self) -> None:
         if not self.lines or not len(self.lines) == len(self.names) == len(self.weights):
-            raise DataError("tracks need lines, a name and a weight for each of at least one respondent")
-        if any(lines.start.shape[1] != len(self.space.columns) for lines in self.lines):
-            raise DataError(f"lines must have the {len(self.space.columns)} columns of the study")
+            raise DataError(
+                "there must be {argument}, a name and a weight for each of at least one respondent",
+                argument="lines",
+                found=f"{len(self.lines)} lines, {len(self.names)} names, {len(self.weights)} weights",
+            )
+        wanted = len(self.space.columns)
+        for lines in self.lines:
+            if lines.start.shape[1] != wanted:
+                raise DataError(
+                    "{argument} must have {expected}, got {found}",
+                    argument="lines",
+                    expected=f"the {wanted} columns of the study",
+                    found=lines.start.shape[1],
+                )
         if self.lo >= self.hi:
-            raise DataError("the lines of different respondents have no C in common")
+            raise DataError("the {argument} of different respondents have no C in common", argument="lines")
 
     @property
     def lo(self) -> float:
@@ -163,7 +174,8 @@ class Conclusions:
 
     def _step(self, C: float) -> int:
         if not self.edges[0] <= C <= self.edges[-1]:
-            raise DataError(f"C must lie between {self.edges[0]:g} and {self.edges[-1]:g}, got {C!r}")
+            wanted = f"between {self.edges[0]:g} and {self.edges[-1]:g}"
+            raise DataError(argument="C", expected=wanted, found=C)
         return min(int(np.searchsorted(self.edges, C, side="right")) - 1, len(self.verdicts) - 1)
 
 

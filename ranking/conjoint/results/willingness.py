@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.data.messages import guess, listing, quoted, text
+from ranking.conjoint.data.messages import listing, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
 from ranking.conjoint.results.part_worths import HasSpace, Space, space_of
 from ranking.core.validation import Array
@@ -67,7 +67,7 @@ def willingness_to_pay(
     level
     large   small      1.12 NaN NaN
     >>> worth.remark
-    'no intervals: all have the same part-worths, which tells no scatter; use refit_bootstrap'
+    'no intervals: all have the same part-worths, which shows no scatter; use refit_bootstrap'
     """
     space = space_of(study)
     slope_row = price_row(space, price)
@@ -90,16 +90,19 @@ def willingness_to_pay(
 def price_row(space: Space, price: str) -> Array:
     """Return the row whose product with part-worths is the worth of one unit of money."""
     if price not in space.attributes:
-        remedy = guess(price, space.attributes) or f"; there are {listing(list(space.attributes))}"
-        raise DataError(f"price must name an attribute, got {quoted(price)}{remedy}")
+        message = "{argument} must name an attribute, got {found}"
+        raise unknown(message, price, space.attributes, "attributes", argument="price")
     attribute, row = space.attributes[price], np.zeros(len(space.columns))
     if attribute.is_linear:
         row[space.block(price)] = 1 / attribute.unit
         return row
     if not all(isinstance(label, Real) for label in attribute.labels) or len(attribute.labels) < 2:
         raise DataError(
-            f"the levels of {quoted(price)} must be two or more numbers to count as money, "
-            f"got {listing(attribute.labels)}"
+            "the levels of {column} must be {expected} to count as money, got {found}",
+            argument="price",
+            column=price,
+            expected="two or more numbers",
+            found=listing(attribute.labels),
         )
     centred = np.array(attribute.labels, dtype=float) - np.mean(attribute.labels)
     row[space.block(price)] = centred / (centred @ centred)
@@ -112,7 +115,11 @@ def _level_rows(
     """Return (attribute, level, compared with) and the rows that give the difference of their worths."""
     for name in against:
         if name not in space.attributes or name == price or space.attributes[name].is_linear:
-            raise DataError(f"against names {quoted(name)}, which is no attribute by level besides the price")
+            raise DataError(
+                "{argument} names {column}, which is not an attribute by level other than the price",
+                argument="against",
+                column=name,
+            )
     labels: list[tuple[str, Any, Any]] = []
     rows: list[Array] = []
     units = np.eye(len(space.columns))
@@ -129,7 +136,7 @@ def _level_rows(
         labels += [(name, attribute.labels[place], attribute.labels[base]) for place in others]
         rows += [units[first + place] - units[first + base] for place in others]
     if not rows:
-        raise DataError("there is no attribute besides the price whose levels could be worth money")
+        raise DataError("there is no attribute other than the price", argument="study")
     return labels, np.array(rows)
 
 
@@ -137,21 +144,21 @@ def _base(labels: tuple[Any, ...], name: str, against: Mapping[str, Any]) -> int
     texts = [text(label) for label in labels]
     wanted = text(against.get(name, labels[0]))
     if wanted not in texts:
-        remedy = guess(wanted, labels) or f"; its levels are {listing(labels)}"
-        raise DataError(f"against[{name!r}]: {quoted(against[name])} is no level{remedy}")
+        message = "{argument}: {found} is not a level"
+        raise unknown(message, against[name], labels, "levels", argument=f"against[{name!r}]", column=name)
     return texts.index(wanted)
 
 
 def _remark(slope: float, wrong: float, level: float) -> str:
     """Return why amounts or intervals cannot be given, or nothing."""
     if slope >= 0:
-        return "no amounts: on average a higher price is not disliked, so money is no measure here"
+        return "no amounts: on average a higher price is not disliked, so money is not a measure here"
     if np.isnan(wrong):
-        return "no intervals: all have the same part-worths, which tells no scatter; use refit_bootstrap"
+        return "no intervals: all have the same part-worths, which shows no scatter; use refit_bootstrap"
     if wrong >= (1 - level) / 2:
         return (
             f"no intervals: in {wrong:.1%} of the draws a higher price is not disliked, so at level "
-            f"{level:g} the worth of money cannot be told from 0 and amounts are not bounded"
+            f"{level:g} the worth of money does not differ from 0 and amounts are not bounded"
         )
     return ""
 

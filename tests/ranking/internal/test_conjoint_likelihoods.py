@@ -68,5 +68,5 @@ class TestCells:
             cell_edges(1.0, 0.001)
 
     def test_a_path_without_end_is_told(self):
-        with pytest.raises(DataError, match="C_max must be finite for metric='root_likelihood'"):
+        with pytest.raises(DataError, match="C_max must be finite for the metric root_likelihood"):
             cell_edges(np.inf, np.inf)

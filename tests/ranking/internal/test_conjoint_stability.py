@@ -273,5 +273,5 @@ class TestTracks:
 
     def test_C_of_a_conclusion_must_be_on_the_path(self):
         found = first_choice_steps(bent_tracks(COFFEE, 1, 0), PACKS).winners()
-        with pytest.raises(DataError, match="C must lie between 0 and inf, got -1"):
+        with pytest.raises(DataError, match="C must be between 0 and inf, got -1"):
             found.at(-1)
