@@ -102,7 +102,7 @@ def demo(
     leave_if_stopped(path.stopped)
 
 
-@kit.command(app, Words({"interval": "--mu"}, {("arithmetic", "exact"): "--exact"}))
+@kit.command(app, Words({"interval": "--mu"}, {"arithmetic": lambda kind: f"--{kind}"}))
 def solve(
     file: Annotated[
         FilePath,

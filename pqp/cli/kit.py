@@ -53,16 +53,38 @@ class CommandError(Exception):
         self.details = details
 
 
+class FileError(Exception):
+    """An error of the library about a file, with the argument of the command that names the file."""
+
+    def __init__(self, argument: str, file: Path, error: ExplainedError) -> None:
+        super().__init__(argument, file, error)
+        self.argument = argument
+        self.file = file
+        self.error = error
+
+
+@contextmanager
+def about_file(argument: str, file: Path) -> Iterator[None]:
+    """Let errors say which argument names the file that they are about."""
+    try:
+        yield
+    except ExplainedError as error:
+        raise FileError(argument, file, error) from error
+    except OSError as error:
+        raise CommandError(f"{argument} {file}: {error.strerror or error}") from None
+
+
 @dataclass(frozen=True)
 class Words:
     """What a command calls things that the library calls otherwise.
 
-    `arguments` maps an argument to its option, and `settings` an argument with its value to the words that
-    set it. Options that are called like the argument need no entry.
+    `arguments` maps an argument to its option. `settings` maps an argument to a function that returns how to
+    set it to a value at the shell, None if that cannot be done. Options that are called like the argument
+    need no entry.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[tuple[str, object], str] = field(default_factory=dict)
+    settings: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
 
 
 class Command(TyperCommand):
@@ -81,35 +103,45 @@ class Command(TyperCommand):
         except InternalError:
             raise
         except ExplainedError as error:
-            raise self.explained(error, ctx.obj or Words()) from error
+            raise self.explained(error, self.rendered(error, ctx.obj)) from error
+        except FileError as about:
+            sentence = self.rendered(about.error, ctx.obj, {"path": about.argument})
+            place = f"{about.argument} {about.file}"
+            if not sentence.startswith(place):
+                # some sentences begin with the file
+                is_named = sentence.startswith(str(about.file))
+                sentence = f"{about.argument} {sentence}" if is_named else f"{place}: {sentence}"
+            raise self.explained(about.error, sentence) from about
 
-    def explained(self, error: ExplainedError, words: Words) -> CommandError:
-        """Return an error of the library in the words of this command."""
-        code = FAILED if isinstance(error, self.failures) else WRONG_INPUT
-        return CommandError(self.rendered(error, words), code)
+    def explained(self, error: ExplainedError, sentence: str) -> CommandError:
+        """Return how the command ends after an error, which a sentence describes."""
+        return CommandError(sentence, FAILED if isinstance(error, self.failures) else WRONG_INPUT)
 
-    def rendered(self, error: ExplainedError, words: Words) -> str:
-        """Return the sentence of an error with this command's options for arguments."""
-        options = {str(param.name): _spelled(param) for param in self.params} | dict(words.arguments)
+    def rendered(self, error: ExplainedError, words: Words, file: Mapping[str, str] | None = None) -> str:
+        """Return an error with this command's names for arguments and settings."""
+        spelled = {str(param.name): _spelled(param) for param in self.params}
+        options = {**spelled, **words.arguments, **(file or {})}
 
         def name(argument: str) -> str:
             base, bracket, index = argument.partition("[")
-            found = options.get(base) or options.get(base.lower())
-            return argument if found is None else found + bracket + index
+            option = options.get(base) or options.get(base.lower())
+            if option is None:
+                return argument
+            # orders['price'] is --order price, but levels[4] is the fifth entry of --levels
+            key = index.rstrip("]")
+            return f"{option} {key[1:-1]}" if key[:1] in ("'", '"') else option + bracket + index
 
         def setting(argument: str, value: object) -> str | None:
-            if (argument, value) in words.settings:
-                return words.settings[argument, value]
-            option = name(argument)
-            if option == argument:
+            if argument in words.settings:
+                return words.settings[argument](value)
+            if name(argument) == argument:
                 return None
-            return option if value is True else f"{option} {shlex.quote(str(value))}"
+            return name(argument) if value is True else f"{name(argument)} {shlex.quote(str(value))}"
 
         sentence = error.render(name, setting)
-        exact = words.settings.get(("arithmetic", "exact"))
-        if isinstance(error, NumericalTroubleError) and error.setting is None and exact:
-            return f"{sentence} (use {exact})"
-        return sentence
+        exact = setting("arithmetic", "exact")
+        needs_advice = isinstance(error, NumericalTroubleError) and error.setting is None and exact
+        return f"{sentence} (use {exact})" if needs_advice else sentence
 
 
 def command(

@@ -2,28 +2,28 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
+import pqp
 from pqp.cli import kit
-from pqp.cli.kit import PICTURES, leave_if_stopped, lined_up, progress_bar, require_output, say
+from pqp.cli.kit import PICTURES, Words, leave_if_stopped, lined_up, progress_bar, require_output, say
+from ranking.cli import conjoint as conjoint_commands
 from ranking.cli import options
-from ranking.cli.conjoint import conjoint, simulate
 from ranking.cli.demo import mixture_items
 from ranking.cli.inputs import (
     PAGES,
     Columns,
-    Command,
     number_or_word,
     open_items,
+    open_parts,
     open_preferences,
     open_scores,
     require_whole_path,
 )
 from ranking.cli.ordinal import ordinal
 from ranking.cli.output import announce, draw
-from ranking.core.graph import Reduction
+from ranking.errors import ConvergenceError, StudyError
 from ranking.io.tables import write_whole
 from ranking.measures.tables import metric_table
 from ranking.plot import plot_decisions, plot_preference_graph
@@ -37,9 +37,30 @@ CODES = (
 )
 
 
+# What the library calls otherwise than the commands about items.
+WORDS = Words({"cv": "--folds", "n_splits": "--folds", "random_state": "--seed", "labels": "--levels"})
+
+
+class Command(kit.Command):
+    """A command of `ranking`, which prints each problem of a study on a line of its own."""
+
+    failures = (*kit.Command.failures, ConvergenceError)
+
+    def explained(self, error: pqp.errors.ExplainedError, sentence: str) -> kit.CommandError:
+        """Return how the command ends after an error, which a sentence describes."""
+        if not isinstance(error, StudyError):
+            return super().explained(error, sentence)
+        heading, *problems = [line.removeprefix("- ") for line in sentence.splitlines()]
+        if len(problems) == 1:
+            place = heading.removesuffix(error.message)
+            return kit.CommandError(place + problems[0])
+        return kit.CommandError(heading, details=problems)
+
+
 app = kit.make_app()
-for function in (ordinal, conjoint, simulate):
-    kit.command(app, cls=Command)(function)
+kit.command(app, WORDS, Command)(ordinal)
+for function in (conjoint_commands.conjoint, conjoint_commands.simulate):
+    kit.command(app, conjoint_commands.WORDS, Command)(function)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,10 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @app.callback(invoke_without_command=True, epilog=CODES)
-def ranking(
-    context: typer.Context,
-    show_version: kit.Version = False,
-) -> None:
+def ranking(context: typer.Context, show_version: kit.Version = False) -> None:
     """Learn to rank from preferences, levels or choices, for every regularisation parameter C at once.
 
     \b
@@ -66,13 +84,13 @@ def ranking(
       ranking metrics test.svm scores.csv   how well scores order the items
 
     Files are LETOR text, `label qid:query feature:value ...` (.svm, .letor, .txt, .dat), or tables (.csv),
-    plain or gzip (.gz); conjoint studies are tables. `ranking COMMAND --help` tells more.
+    plain or gzip (.gz); conjoint studies are tables. `ranking COMMAND --help` explains a command.
     """
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-@kit.command(app, cls=Command)
+@kit.command(app, WORDS, Command)
 def ranksvm(
     train: options.Train,
     validate: options.Validate = None,
@@ -81,12 +99,12 @@ def ranksvm(
     scores: options.Scores = None,
     kernel: options.Kernel = "linear",
     gamma: options.Gamma = "scale",
-    degree: options.OfPoly = 3.0,
-    coef0: options.OfPoly = 1.0,
-    reduction: options.Pairs = "full",
+    degree: options.Degree = 3.0,
+    coef0: options.Coef0 = 1.0,
+    reduction: options.Reduction = "full",
     c_max: options.CMax = 1000.0,
     metric: options.Metric = "pairwise_accuracy",
-    choice: options.Rule = "best",
+    choice: options.Choice = "best",
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     label: options.Label = "y",
@@ -99,7 +117,7 @@ def ranksvm(
     """Learn a ranking support vector machine for every C, choose C, and measure it.
 
     Labels are compared within queries only. The whole path is traced once, exactly; the metric is a step
-    function of C and its best intervals are found without a grid.
+    function of C, and its best intervals are found without a grid.
 
     \b
     Examples:
@@ -111,10 +129,7 @@ def ranksvm(
     inputs = [file for file in (train, validate, test) if file is not None]
     require_output(report, PAGES, "--report", inputs)
     require_output(scores, (".csv",), "--scores", inputs)
-    columns = Columns(label, query, tuple(ignore or ()), features)
-    learnt = open_items(train, "TRAIN", columns)
-    validation = open_items(validate, "--validate", columns, learnt) if validate else None
-    tested = open_items(test, "--test", columns, learnt) if test else None
+    parts = open_parts(Columns(label, query, ignore, features), train, "TRAIN", validate, test)
     model = RankSVMPath(
         C_max=c_max,
         kernel=kernel,
@@ -127,57 +142,48 @@ def ranksvm(
         time_limit=time_limit,
     )
     with progress_bar() as watch:
-        study = conduct(model, learnt, validation, tested, Plan(metric, choice, folds, seed), watch)
+        study = conduct(model, *parts, Plan(metric, choice, folds, seed), watch)
     _deliver(study, report, scores)
 
 
-@kit.command(app, cls=Command)
+@kit.command(app, WORDS, Command)
 def graph(
-    train: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="Items, or a CSV of pairs, preferred and other.", show_default=False
-        ),
-    ],
-    reduction: Annotated[Reduction, typer.Option(help="The one to draw.")] = "tree",
-    plot: Annotated[Path | None, typer.Option(help="Draw the graph: .png, .pdf or .svg.")] = None,
+    file: options.ItemsOrPairs,
+    reduction: options.DrawnReduction = "tree",
+    plot: options.GraphPlot = None,
     label: options.Label = "y",
     query: options.Query = "qid",
     ignore: options.Ignore = None,
 ) -> None:
     """Count the pairs that each reduction of the preference graph leaves, and find contradictions.
 
-    full: every pair of a query with different labels; levels: of neighbouring labels; transitive: pairs
-    that do not follow from others; tree: all items of a level with one of the next, and one of it with all
-    of the next. A file with the columns `preferred` and `other` holds pairs of named items; these may
-    contradict one another.
+    \b
+    full        every pair of items in a query with different labels
+    levels      pairs of items with neighbouring labels
+    transitive  pairs that do not follow from others
+    tree        all items of a level with one item of the next level, and one item with all of the next
+
+    A file with the columns `preferred` and `other` holds pairs of named items, which may be contradictory.
 
     \b
     Examples:
       ranking graph train.svm
       ranking graph cars.csv --label mpg --ignore name --reduction tree --plot cars.png
     """
-    require_output(plot, PICTURES, "--plot", [train])
-    preferences = open_preferences(train, "FILE", Columns(label, query, tuple(ignore or ()), None))
+    require_output(plot, PICTURES, "--plot", [file])
+    preferences = open_preferences(file, "FILE", Columns(label, query, ignore))
     drawn = None if plot is None else plot_preference_graph(preferences.graph(reduction))
     say(lined_up(preferences.counts() | {"cycle": preferences.cycle() or "none"}))
     if drawn is not None and plot is not None:
         draw(drawn, plot)
 
 
-@kit.command(app, cls=Command)
+@kit.command(app, WORDS, Command)
 def metrics(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Items with labels.", show_default=False)],
-    scores: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SCORES",
-            help="Their scores: a CSV with a column `score`, or one number a line.",
-            show_default=False,
-        ),
-    ],
-    k: Annotated[int, typer.Option(min=1, help="Of NDCG@k.")] = 10,
-    threshold: Annotated[float, typer.Option(help="Items with higher labels are relevant.")] = 0.0,
+    file: options.ItemsFile,
+    scores: options.ScoresFile,
+    k: options.Cutoff = 10,
+    threshold: options.Threshold = 0.0,
     label: options.Label = "y",
     query: options.Query = "qid",
     ignore: options.Ignore = None,
@@ -189,7 +195,7 @@ def metrics(
       ranking ranksvm train.svm --test test.svm --scores scores.csv
       ranking metrics test.svm scores.csv --k 5
     """
-    items = open_items(file, "FILE", Columns(label, query, tuple(ignore or ()), None))
+    items = open_items(file, "FILE", Columns(label, query, ignore))
     values = open_scores(scores, "SCORES", items)
     table = metric_table(items.y, values, items.qid, k, threshold=threshold)
     say(table.drop(columns="definition").to_string(index=False, float_format=lambda x: f"{x:.6g}"))
@@ -197,24 +203,22 @@ def metrics(
     say(lined_up(dict(zip(table["metric"], table["definition"], strict=True))))
 
 
-@kit.command(app, cls=Command)
+@kit.command(app, WORDS, Command)
 def demo(
-    out: Annotated[Path, typer.Option(help="The report, .html; the picture has the same name.")] = Path(
-        "ranking-demo.html"
-    ),
-    items: Annotated[int, typer.Option(min=4, help="How many items to learn from; an even number.")] = 60,
-    seed: Annotated[int, typer.Option(min=0, help="Another number, other items.")] = 0,
+    out: options.DemoReport = Path("ranking-demo.html"),
+    items: options.DemoItems = 60,
+    seed: options.DemoSeed = 0,
 ) -> None:
     """Rank points of two overlapping mixtures of Gaussians with an rbf kernel, for every C.
 
-    Writes a report and a picture of the scores at four C.
+    Writes a report, and a picture of the scores at four values of C.
 
     \b
     Examples:
       ranking demo
       ranking demo --items 80 --seed 7 --out study.html
     """
-    require_output(out, PAGES, "--out", [])
+    require_output(out, PAGES, "--out")
     parts = mixture_items(items, seed)
     with progress_bar() as watch:
         study = conduct(RankSVMPath(kernel="rbf", gamma=1.0), *parts, watch=watch)

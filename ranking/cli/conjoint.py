@@ -1,33 +1,32 @@
-"""The command `ranking conjoint`: part-worths from a study of choices, as a report, a workbook and tables.
+"""The commands `ranking conjoint`, part-worths from a study, and `ranking simulate`, shares of products."""
 
-The command `ranking simulate`: shares of products, from a study or from part-worths estimated before.
-"""
-
+import shlex
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
 import typer
 
-from pqp.cli.kit import PICTURES, lined_up, progress_bar, require_output, say
-from ranking.cli import conjoint_options as options
-from ranking.cli.conjoint_options import Fitting, Reading, spread
+from pqp.cli.kit import PICTURES, CommandError, Words, lined_up, progress_bar, require_output, say
+from ranking.cli import options
 from ranking.cli.inputs import (
+    EMPTY,
     PAGES,
     open_part_worths,
     open_scenario,
     open_study,
     plan_of,
     price_of,
+    require_known,
 )
+from ranking.cli.options import Fitting, Reading
 from ranking.cli.output import announce, draw, estimates_text, one_decimal, percent
 from ranking.conjoint import Scenario, Simulator, price_curve, respondent_bootstrap
 from ranking.conjoint.data.example import FILE, PACKAGE
 from ranking.conjoint.results.bootstrap import Bootstrap
 from ranking.conjoint.results.market import Rule
-from ranking.errors import DataError
 from ranking.io.tables import write_all, write_whole
 from ranking.plots.conjoint import plot_price_curve, plot_shares
 from ranking.report.conjoint import survey_report_html, survey_summary
@@ -36,37 +35,91 @@ from ranking.studies.conjoint import Market, Parts, Survey, SurveyPlan, choose, 
 from ranking.studies.conjoint_tables import TITLES, survey_tables
 
 # The study that comes with the package, products to go with it, and what to do with them.
-COFFEE, PACKS = Path(FILE), Path("packs.csv")
+COFFEE = Path(FILE)
+PACKS = Path("packs.csv")
 PRODUCTS = (
     "product,brand,roast,size,price\n"
     "ours,Alba,dark,large,12\n"
     "theirs,Brio,medium,large,9\n"
     "cheap,Cima,light,small,9\n"
 )
-# Remarks on a study that the terminal shows.
-MOST_REMARKS = 5
 TRY = (
     "Now try: ranking conjoint coffee.csv --none empty --weight weight --holdout holdout "
     "--scenario packs.csv --report coffee.html"
 )
+# Remarks on a study that the terminal shows.
+MOST_REMARKS = 5
+# How far intervals of part-worths that were read from a file can be trusted.
+READ_BACK = (
+    "Note: part-worths from a file are not fitted again, so that intervals are much too short if respondents "
+    "were pooled; without --part-worths the model is fitted to every draw."
+)
 
 
-@spread(reading=Reading, fitting=Fitting)
+def _attributes_setting(attributes: Any) -> str | None:
+    """Return how to describe attributes at the shell: `{"price": "linear"}` is --linear price.
+
+    >>> _attributes_setting({"price": "linear"}), _attributes_setting(["price"])
+    ('--linear price', '--attributes price')
+    """
+    option = "--linear" if isinstance(attributes, dict) else "--attributes"
+    return f"{option} {shlex.quote(','.join(attributes))}"
+
+
+# What the library calls otherwise than these commands.
+WORDS = Words(
+    {"k": "--folds", "last": "--holdout", "orders": "--order", "n_jobs": "--jobs", "random_state": "--seed"},
+    {
+        "none": lambda value: f"--none {EMPTY if value is True else shlex.quote(str(value))}",
+        "sep": lambda mark: f"--sep {shlex.quote(mark).encode('unicode_escape').decode()}",
+        "attributes": _attributes_setting,
+    },
+)
+
+
 def conjoint(
-    study: options.StudyFile = None,
-    *,
-    report: options.Report = None,
-    reading: Reading,
+    context: typer.Context,
+    study: options.OptionalStudy = None,
+    report: options.StudyReport = None,
+    wide: options.Wide = Reading.wide,
+    respondent: options.Respondent = Reading.respondent,
+    task: options.Task = Reading.task,
+    alternative: options.Alternative = Reading.alternative,
+    chosen: options.Chosen = Reading.chosen,
+    attributes: options.AttributeColumns = Reading.attributes,
+    ignore: options.IgnoreColumn = Reading.ignore,
+    linear: options.Linear = Reading.linear,
+    levels: options.AttributeLevels = Reading.levels,
+    none: options.NoneOption = Reading.none,
+    none_choice: options.NoneChoice = Reading.none_choice,
+    weight: options.Weight = Reading.weight,
+    holdout: options.Holdout = Reading.holdout,
+    pattern: options.Pattern = Reading.pattern,
+    sep: options.Separator = Reading.sep,
+    decimal: options.Decimal = Reading.decimal,
+    encoding: options.Encoding = Reading.encoding,
     scenario: options.Scenario = None,
     product: options.Product = None,
-    rule: options.Shares = "share_of_preference",
-    fitting: Fitting,
+    rule: options.Rule = "share_of_preference",
+    pooling: options.Pooling = Fitting.pooling,
+    shrinkage: options.Shrinkage = Fitting.shrinkage,
+    order: options.Order = Fitting.order,
+    c_max: options.StudyCMax = Fitting.c_max,
+    metric: options.StudyMetric = Fitting.metric,
+    choice: options.Choice = Fitting.choice,
+    folds: options.StudyFolds = Fitting.folds,
+    group_size: options.GroupSize = Fitting.group_size,
+    refits: options.Refits = Fitting.refits,
+    jobs: options.Jobs = Fitting.jobs,
+    seed: options.Seed = Fitting.seed,
+    price_attribute: options.PriceAttribute = Fitting.price_attribute,
     example: options.Example = False,
 ) -> None:
-    """Estimate part-worths from a study of choices, and say what matters, how surely, and what would sell.
+    """Estimate part-worths from a study of choices: what matters, with which certainty, and what would sell.
 
-    Parameters are chosen and utilities calibrated by folds of the tasks that are not held out. Beside
-    --report out.html there are out.xlsx, one sheet a table, and the folder out-tables, the same as .csv.
+    The parameters C and γ and the scale of utilities are chosen by cross-validation on the tasks that are not
+    held out. --report out.html also writes out.xlsx, one sheet per table, and the folder out-tables with the
+    same tables as .csv.
 
     \b
     Examples:
@@ -80,16 +133,18 @@ def conjoint(
         _write_example(study)
         return
     if study is None:
-        raise DataError("STUDY is missing: name a .csv or .xlsx file; --example writes one to try")
-    require_outputs(report, [file for file in (study, scenario) if file is not None])
+        raise CommandError("STUDY is missing: name a .csv or .xlsx file; --example writes one to try")
+    _require_outputs(report, [file for file in (study, scenario) if file is not None])
     if product is not None and scenario is None:
-        raise DataError("--product needs --scenario, the products it is one of")
+        raise CommandError("--product needs --scenario, the file of products")
+    reading = options.collect(Reading, context)
     parts = open_study(study, reading)
-    plan, price = plan_of(fitting, parts.study), price_of(fitting.price_attribute, parts.study)
+    plan = plan_of(options.collect(Fitting, context), parts.study)
+    price = price_of(price_attribute, parts.study)
     market = None
     if scenario is not None:
         products = open_scenario(scenario, "--scenario", parts.study, reading)
-        market = Market(products, chosen_product(product, list(products.products), "--product"), rule)
+        market = Market(products, _chosen_product(product, products, "--product"), rule)
     with progress_bar() as watch:
         survey = conduct_survey(parts, plan, source=str(study), price=price, market=market, watch=watch)
         tables = survey_tables(survey)
@@ -98,28 +153,31 @@ def conjoint(
     announce("\n\n".join([lined_up(survey_summary(survey, tables)), *_texts(survey, tables)]), written)
 
 
-def require_outputs(report: Path | None, inputs: list[Path]) -> None:
-    """Raise before any work if the report or what stands beside it could not be written."""
+def _require_outputs(report: Path | None, inputs: list[Path]) -> None:
+    """Raise before any work if the report, its workbook or its tables could not be written."""
     if report is None:
         return
-    require_output(report, PAGES, "--report", inputs)
-    require_output(report.with_suffix(".xlsx"), (".xlsx",), "--report", inputs)
     workbook = report.with_suffix(".xlsx")
+    require_output(report, PAGES, "--report", inputs)
+    require_output(workbook, (".xlsx",), "--report", inputs)
     if workbook.exists() and not is_our_workbook(workbook):
-        raise DataError(
-            f"--report {report}: {workbook} is there, and not of an earlier report; move it, or rename one"
+        raise CommandError(
+            f"--report {report}: {workbook} exists and was not written by this command; move it or choose "
+            "another name"
         )
     folder = _folder(report)
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"--report {report}: tables go into the folder {folder}, but that is a file")
+        raise CommandError(f"--report {report}: the tables go into the folder {folder}, but that is a file")
     if folder.resolve() in [file.resolve().parent for file in inputs]:
-        raise DataError(f"--report {report}: tables go into the folder {folder}, where the data are")
+        raise CommandError(
+            f"--report {report}: the tables go into the folder {folder}, which holds the input"
+        )
 
 
-def chosen_product(wanted: str | None, names: list[str], option: str) -> str:
+def _chosen_product(wanted: str | None, scenario: Scenario, option: str) -> str:
     """Return the product that is varied, the first one if none is named."""
-    if wanted is not None and wanted not in names:
-        raise DataError(f"{option} names {wanted!r}, which is no product; there are {', '.join(names)}")
+    names = list(scenario.products)
+    require_known([] if wanted is None else [wanted], names, option, "a product")
     return names[0] if wanted is None else wanted
 
 
@@ -138,9 +196,9 @@ def _write(report: Path, page: str, tables: dict[str, pd.DataFrame]) -> list[Pat
 def _texts(survey: Survey, tables: dict[str, pd.DataFrame]) -> Iterator[str]:
     """Yield the tables one looks at first."""
     if survey.remarks:
-        told = [f"- {remark}" for remark in survey.remarks[:MOST_REMARKS]]
+        shown = [f"- {remark}" for remark in survey.remarks[:MOST_REMARKS]]
         more = len(survey.remarks) - MOST_REMARKS
-        yield "\n".join(["Look at this", *told, *([f"- and {more} more in the report"] if more > 0 else [])])
+        yield "\n".join(["Remarks", *shown, *([f"- and {more} more in the report"] if more > 0 else [])])
     forms = {"estimate": one_decimal}
     yield estimates_text(tables["importances"].set_index("attribute"), "Importances in per cent", forms)
     worths = tables["part_worths"].set_index(["attribute", "level"])
@@ -158,55 +216,60 @@ def _folder(report: Path) -> Path:
 def _write_example(study: Path | None) -> None:
     """Write the study that comes with the package, without replacing anything."""
     if study is not None:
-        raise DataError(f"--example writes {COFFEE} and {PACKS}; leave out STUDY, {study}")
+        raise CommandError(f"--example writes {COFFEE} and {PACKS}; leave out STUDY, {study}")
     for file in (COFFEE, PACKS):
         if file.exists():
-            raise DataError(f"--example would overwrite {file}; go to another folder, or move it")
+            raise CommandError(f"--example would overwrite {file}; move it, or go to another folder")
     coffee = (files(PACKAGE) / "data" / FILE).read_bytes()
     write_all({COFFEE: coffee, PACKS: PRODUCTS.encode()})
-    announce("A made-up study of coffee, and three packs to simulate.", (COFFEE, PACKS))
+    announce("An invented study of coffee, and three packs to simulate.", (COFFEE, PACKS))
     say(TRY)
 
 
-# What intervals of part-worths that were read back are worth.
-DRAWN = (
-    "Part-worths are drawn as they are, so that intervals are much too short if respondents were pooled; "
-    "without --part-worths the model is fitted to every draw anew."
-)
-Products = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PRODUCTS",
-        help="The market, .csv or .xlsx: names of products, then a column an attribute.",
-        show_default=False,
-    ),
-]
-Study = Annotated[
-    Path,
-    typer.Argument(
-        metavar="STUDY", help="Choices, .csv or .xlsx; see `ranking conjoint`.", show_default=False
-    ),
-]
-
-
-@spread(reading=Reading, fitting=Fitting)
 def simulate(
-    study: Study,
-    products: Products,
-    *,
-    rule: options.Shares = "share_of_preference",
+    context: typer.Context,
+    study: options.Study,
+    products: options.Products,
+    rule: options.Rule = "share_of_preference",
     part_worths: options.PartWorths = None,
     scale: options.Scale = None,
     price_curve: options.PriceCurve = None,
     out: options.SharesFile = None,
     plot: options.SharesPlot = None,
-    reading: Reading,
-    fitting: Fitting,
+    wide: options.Wide = Reading.wide,
+    respondent: options.Respondent = Reading.respondent,
+    task: options.Task = Reading.task,
+    alternative: options.Alternative = Reading.alternative,
+    chosen: options.Chosen = Reading.chosen,
+    attributes: options.AttributeColumns = Reading.attributes,
+    ignore: options.IgnoreColumn = Reading.ignore,
+    linear: options.Linear = Reading.linear,
+    levels: options.AttributeLevels = Reading.levels,
+    none: options.NoneOption = Reading.none,
+    none_choice: options.NoneChoice = Reading.none_choice,
+    weight: options.Weight = Reading.weight,
+    holdout: options.Holdout = Reading.holdout,
+    pattern: options.Pattern = Reading.pattern,
+    sep: options.Separator = Reading.sep,
+    decimal: options.Decimal = Reading.decimal,
+    encoding: options.Encoding = Reading.encoding,
+    pooling: options.Pooling = Fitting.pooling,
+    shrinkage: options.Shrinkage = Fitting.shrinkage,
+    order: options.Order = Fitting.order,
+    c_max: options.StudyCMax = Fitting.c_max,
+    metric: options.StudyMetric = Fitting.metric,
+    choice: options.Choice = Fitting.choice,
+    folds: options.StudyFolds = Fitting.folds,
+    group_size: options.GroupSize = Fitting.group_size,
+    refits: options.Refits = Fitting.refits,
+    jobs: options.Jobs = Fitting.jobs,
+    seed: options.Seed = Fitting.seed,
+    price_attribute: options.PriceAttribute = Fitting.price_attribute,
 ) -> None:
-    """Print the shares that products would have, with intervals.
+    """Print the shares that products would have in a market, with intervals.
 
-    Part-worths are those of `ranking conjoint`, read back, or of a model that is fitted first with the same
-    choice of parameters. With --price-curve the curve is what is written and drawn.
+    The part-worths are read from a report of `ranking conjoint`, or come from a model that is fitted first,
+    with its parameters chosen in the same way. With --price-curve, --out and --plot are about that curve.
 
     \b
     Examples:
@@ -218,17 +281,18 @@ def simulate(
     require_output(out, (".csv",), "--out", inputs)
     require_output(plot, PICTURES, "--plot", inputs)
     _require_scale(part_worths, scale, rule)
+    reading = options.collect(Reading, context)
     parts = open_study(study, reading)
     scenario = open_scenario(products, "PRODUCTS", parts.study, reading)
-    price = _price(price_curve, scenario, price_of(fitting.price_attribute, parts.study))
-    plan = plan_of(fitting, parts.study)
+    curve = _curve(price_curve, scenario, price_of(price_attribute, parts.study))
+    plan = plan_of(options.collect(Fitting, context), parts.study)
     if part_worths is not None:
         table = open_part_worths(part_worths, "--part-worths", parts.study)
         simulator = _simulator(respondent_bootstrap(table, parts.train), parts, rule, scale)
-        say(DRAWN)
+        say(READ_BACK)
     else:
         simulator = _fitted(parts, plan, rule)
-    _deliver(simulator, scenario, price, out, plot)
+    _deliver(simulator, scenario, curve, out, plot)
 
 
 def _fitted(parts: Parts, plan: SurveyPlan, rule: Rule) -> Simulator:
@@ -249,18 +313,19 @@ def _deliver(
     out: Path | None,
     plot: Path | None,
 ) -> None:
-    """Print shares, and the price curve if one is wanted; write and draw the last of them."""
+    """Print the shares, and the price curve if one is wanted; write and draw the last of them."""
     shares = simulator.shares(scenario)
-    texts = [
-        estimates_text(shares, f"Shares by {simulator.rule}, scale {simulator.scale:.4g}", {"share": percent})
-    ]
+    title = f"Shares by {simulator.rule}, scale {simulator.scale:.4g}"
+    texts = [estimates_text(shares, title, {"share": percent})]
     result: pd.DataFrame = shares
     drawing: Callable[[pd.DataFrame], Any] = plot_shares
     if curve is not None:
         product, price = curve
-        result, drawing = price_curve(simulator, scenario, product, price), plot_price_curve
+        result = price_curve(simulator, scenario, product, price)
+        drawing = plot_price_curve
         forms = {"share": percent, "revenue": one_decimal}
-        texts.append(estimates_text(result, f"{product} at every {price}, others as they are", forms))
+        texts.append(estimates_text(result, f"{product} at every {price}, others unchanged", forms))
+    # drawn before anything is written: if it fails, no file is left behind
     axes = drawing(result) if plot is not None else None
     if out is not None:
         write_whole(out, result.reset_index().to_csv(index=False).encode())
@@ -271,19 +336,19 @@ def _deliver(
 
 def _require_scale(part_worths: Path | None, scale: float | None, rule: Rule) -> None:
     if part_worths is None and scale is not None:
-        raise DataError("--scale is for --part-worths; a model that is fitted here is calibrated")
+        raise CommandError("--scale is for --part-worths; a model that is fitted here is calibrated")
     if part_worths is not None and scale is None and rule != "first_choice":
-        raise DataError(
-            f"--part-worths needs --scale for --rule {rule}: settings.csv beside it tells the scale of "
-            "utilities; or say --rule first_choice"
+        raise CommandError(
+            f"--part-worths needs --scale for --rule {rule}: settings.csv in the same folder has the "
+            "scale; or use --rule first_choice"
         )
 
 
-def _price(product: str | None, scenario: Scenario, price: str | None) -> tuple[str, str] | None:
+def _curve(product: str | None, scenario: Scenario, price: str | None) -> tuple[str, str] | None:
     """Return the product whose price curve is wanted, and the attribute that is its price."""
     if product is None:
         return None
-    chosen_product(product, list(scenario.products), "--price-curve")
+    _chosen_product(product, scenario, "--price-curve")
     if price is None:
-        raise DataError("--price-curve needs an attribute that is money; name it, --price-attribute")
+        raise CommandError("--price-curve needs an attribute that is money; name it with --price-attribute")
     return product, price

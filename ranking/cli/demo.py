@@ -7,7 +7,7 @@ from ranking.core.validation import Array
 from ranking.errors import DataError
 from ranking.io.tables import Items
 
-# Hastie et al. (2004): ten centres a class around these points, and the variance around each centre.
+# Hastie et al. (2004): ten centres per class around these points, and the variance around each centre.
 MIDDLES = ((1.0, 0.0), (0.0, 1.0))
 CENTRES, VARIANCE = 10, 0.2
 PARTS = ("training", "validation", "test")
@@ -20,7 +20,7 @@ def mixture_items(count: int = 60, seed: int = 0) -> tuple[Items, Items, Items]:
     [10, 10, 10]
     """
     if count < 4 or count % 2:
-        raise DataError(f"items must be an even number of at least 4, got {count}")
+        raise DataError(argument="items", expected="an even number of at least 4", found=count)
     chance = np.random.default_rng(seed)
     centres = [chance.normal(middle, 1.0, (CENTRES, 2)) for middle in MIDDLES]
     train, validation, test = (_items(centres, count, chance, part) for part in PARTS)

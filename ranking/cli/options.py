@@ -1,19 +1,24 @@
-"""The options of the command line: their types and what --help says of them."""
+"""The options of the commands: their types and what --help says about them."""
 
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+from typer import Option
 
-from ranking.core.graph import Reduction
-from ranking.ordinal.base import Scope
-from ranking.studies.ranksvm import Choice
+from ranking.conjoint.data.wide import PATTERN
+from ranking.conjoint.estimation.cv import Metric as ChoiceMetric
+from ranking.conjoint.estimation.model import Pooling as PoolingName
+from ranking.conjoint.results.market import Rule as RuleName
+from ranking.core.graph import Reduction as ReductionName
+from ranking.ordinal.base import Scope as ScopeName
+from ranking.studies.ranksvm import Choice as ChoiceName
 
 KernelName = Literal["linear", "rbf", "poly", "tanimoto", "minmax"]
 MetricName = Literal[
     "pairwise_accuracy", "ndcg", "mean_ndcg", "kendall_tau", "spearman", "mean_average_precision"
 ]
-
 LevelMetricName = Literal[
     "mean_absolute_error",
     "macro_mean_absolute_error",
@@ -23,55 +28,305 @@ LevelMetricName = Literal[
     "level_kendall_tau",
 ]
 
-Train = Annotated[
-    Path, typer.Argument(metavar="TRAIN", help="Items to learn from: LETOR text or CSV.", show_default=False)
+
+def _argument(metavar: str, sentence: str) -> Any:
+    return typer.Argument(metavar=metavar, help=sentence, show_default=False)
+
+
+# Files
+
+Train = Annotated[Path, _argument("TRAIN", "Items to learn from: LETOR text or CSV.")]
+Data = Annotated[Path, _argument("DATA", "Items to learn from: CSV or LETOR text.")]
+ItemsFile = Annotated[Path, _argument("FILE", "Items with labels: LETOR text or CSV.")]
+ItemsOrPairs = Annotated[
+    Path, _argument("FILE", "Items with labels, or a CSV file of pairs with the columns preferred and other.")
 ]
-Validate = Annotated[Path | None, typer.Option(help="Items to choose C by; else folds of TRAIN.")]
-Test = Annotated[Path | None, typer.Option(help="Items to measure the chosen model on.")]
-Report = Annotated[Path | None, typer.Option(help="Write a report, .html, pictures inside.")]
+ScoresFile = Annotated[
+    Path,
+    _argument("SCORES", "Their scores: a CSV file with a column `score`, or one number per line."),
+]
+OptionalStudy = Annotated[
+    Path | None,
+    _argument("STUDY", "Choices, .csv or .xlsx: one row per alternative, or with --wide one row per task."),
+]
+Study = Annotated[Path, _argument("STUDY", "Choices, .csv or .xlsx; see `ranking conjoint --help`.")]
+Products = Annotated[
+    Path,
+    _argument("PRODUCTS", "The market, .csv or .xlsx: a column of names, then one column per attribute."),
+]
+Validate = Annotated[
+    Path | None, Option(help="File of items to choose C by; without it, C is chosen by cross-validation.")
+]
+Test = Annotated[Path | None, Option(help="File of items to measure the chosen model on.")]
+Report = Annotated[Path | None, Option(help="Write a report to this .html file, with the pictures inside.")]
+StudyReport = Annotated[
+    Path | None,
+    Option(
+        help="Write a report to this .html file, with the pictures inside; next to it, under the same name, "
+        "a workbook, .xlsx, and a folder NAME-tables with every table as .csv."
+    ),
+]
 Scores = Annotated[
     Path | None,
-    typer.Option(help="Write scores and ranks of the test, else validation, else training items, .csv."),
-]
-Kernel = Annotated[KernelName, typer.Option(help="How items are compared.")]
-Gamma = Annotated[str, typer.Option(help="Of rbf and poly: a number, scale or auto.")]
-OfPoly = Annotated[float, typer.Option(help="Of poly.")]
-Pairs = Annotated[Reduction, typer.Option(help="Which pairs are used; see `ranking graph`.")]
-CMax = Annotated[float, typer.Option(help="Where the path ends; inf for all of it.")]
-Metric = Annotated[MetricName, typer.Option(help="What is maximised.")]
-Rule = Annotated[
-    Choice, typer.Option(help="The best C, or the most regularised within a standard error of it.")
-]
-Folds = Annotated[int, typer.Option(min=2, help="Of cross-validation, where there is no --validate.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the folds, and of random choices.")]
-Label = Annotated[str, typer.Option(help="The column of labels of a CSV file; higher is preferred.")]
-Query = Annotated[str, typer.Option(help="The column of queries of a CSV file; a file may lack qid.")]
-Ignore = Annotated[
-    list[str] | None, typer.Option(help="A column of a CSV file to leave out; may be repeated.")
-]
-Features = Annotated[
-    int | None, typer.Option(min=1, help="Features of LETOR files, where TRAIN lacks the last ones.")
-]
-MaxPieces = Annotated[int | None, typer.Option(min=1, help="Stop the path after so many pieces.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Stop the path after so many seconds.")]
-
-Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="Items to learn from: CSV or LETOR text.", show_default=False)
-]
-Target = Annotated[str, typer.Option(help="The column of levels of a CSV file.")]
-LevelOrder = Annotated[
-    str | None, typer.Option(help="All levels, lowest first, with commas; words need it, numbers do not.")
+    Option(
+        help="Write scores and ranks of the test items, else the validation items, else the training items "
+        "to this .csv file."
+    ),
 ]
 Predictions = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--predictions",
         "--scores",
-        help="Write scores and levels of the test, else validation, else training items, .csv.",
+        help="Write scores and predicted levels of the test items, else the validation items, else the "
+        "training items to this .csv file.",
     ),
 ]
-Scopes = Annotated[
-    Scope, typer.Option(help="Which thresholds items are compared with: those beside their level, or all.")
+GraphPlot = Annotated[
+    Path | None, Option(help="Draw the preference graph into this file: .png, .pdf or .svg.")
 ]
-Ordered = Annotated[bool, typer.Option(help="Whether thresholds are made to ascend.")]
-LevelMetric = Annotated[LevelMetricName, typer.Option(help="What C is chosen by; errors are minimised.")]
+SharesFile = Annotated[Path | None, Option(help="Write the shares, or the price curve, to this .csv file.")]
+SharesPlot = Annotated[
+    Path | None, Option(help="Draw the shares, or the price curve, into this file: .png, .pdf or .svg.")
+]
+DemoReport = Annotated[
+    Path, Option(help="Write the report to this .html file; the picture gets the same name and ends in .png.")
+]
+
+# Columns of CSV files of items
+
+Label = Annotated[str, Option(help="Column of a CSV file that holds the labels; a higher one is preferred.")]
+Target = Annotated[str, Option(help="Column of a CSV file that holds the levels.")]
+Levels = Annotated[
+    str | None,
+    Option(help="All levels, lowest first, separated by commas; needed if the levels are words."),
+]
+Query = Annotated[
+    str,
+    Option(help="Column of a CSV file that holds the queries; files without `qid` are one query."),
+]
+Ignore = Annotated[list[str] | None, Option(help="Column of a CSV file to leave out; may be repeated.")]
+Features = Annotated[
+    int | None,
+    Option(min=1, help="Number of features of LETOR files, if the last ones do not occur in TRAIN."),
+]
+
+# Models and the choice of C
+
+Kernel = Annotated[KernelName, Option(help="Kernel that compares two items.")]
+Gamma = Annotated[str, Option(help="Width of the rbf and poly kernels: a number, scale or auto.")]
+Degree = Annotated[float, Option(help="Degree of the polynomial kernel.")]
+Coef0 = Annotated[float, Option(help="Constant term of the polynomial kernel.")]
+Reduction = Annotated[ReductionName, Option(help="Which pairs are used; see `ranking graph --help`.")]
+DrawnReduction = Annotated[ReductionName, Option(help="Which reduction --plot draws.")]
+Scope = Annotated[
+    ScopeName,
+    Option(help="Which thresholds an item is compared with: those next to its level, or all."),
+]
+Ordered = Annotated[bool, Option(help="Whether the thresholds must be in ascending order.")]
+CMax = Annotated[float, Option(help="Largest C of the path; inf for the whole path.")]
+Metric = Annotated[MetricName, Option(help="Metric that C is chosen by; it is maximised.")]
+LevelMetric = Annotated[
+    LevelMetricName, Option(help="Metric that C is chosen by; errors are minimised, the others maximised.")
+]
+Choice = Annotated[
+    ChoiceName,
+    Option(help="Choose the best C, or the most regularised one within a standard error of the best."),
+]
+Folds = Annotated[
+    int, Option(min=2, help="Number of folds of the cross-validation, if --validate is not given.")
+]
+Seed = Annotated[int, Option(min=0, help="Seed of the folds and of all random draws.")]
+MaxPieces = Annotated[int | None, Option(min=1, help="Stop the path after this many pieces.")]
+TimeLimit = Annotated[float | None, Option(help="Stop the path after this many seconds.")]
+
+# Metrics and demonstration
+
+Cutoff = Annotated[int, Option(min=1, help="Length k of the top of the ranking that NDCG@k looks at.")]
+Threshold = Annotated[float, Option(help="Items with a label above this number count as relevant.")]
+DemoItems = Annotated[int, Option(min=4, help="Number of items to learn from; must be even.")]
+DemoSeed = Annotated[int, Option(min=0, help="Seed of the items; another number gives other items.")]
+
+# Conjoint studies: columns and files
+
+Wide = Annotated[bool, Option("--wide", help="The file has one row per task, with alternatives in columns.")]
+Respondent = Annotated[str, Option(help="Column that holds the respondents.")]
+Task = Annotated[str, Option(help="Column that holds the tasks.")]
+Alternative = Annotated[
+    str | None,
+    Option(help="Column that holds the alternatives; by default `alternative`, or rows are numbered."),
+]
+Chosen = Annotated[
+    str | None,
+    Option(
+        help="Column that holds the choices; by default `chosen`, 1 or 0, or with --wide `choice`, the name "
+        "of the chosen alternative."
+    ),
+]
+AttributeColumns = Annotated[
+    str | None,
+    Option(help="Columns that hold the attributes, separated by commas; by default all other columns."),
+]
+IgnoreColumn = Annotated[list[str] | None, Option(help="Column to leave out; may be repeated.")]
+Linear = Annotated[
+    str | None,
+    Option(
+        help="Attributes that enter as a number, separated by commas; the others get one part-worth per "
+        "level. price/10 measures the price in units of 10."
+    ),
+]
+AttributeLevels = Annotated[
+    list[str] | None,
+    Option(help="Levels of an attribute in order, size=small,large; may be repeated. By default sorted."),
+]
+NoneOption = Annotated[
+    str | None,
+    Option(
+        help="How to recognise the none option: `empty` if its attributes are empty, a column that marks it, "
+        "or the number that its attributes hold."
+    ),
+]
+NoneChoice = Annotated[
+    str | None, Option(help="With --wide: what the choice column holds if none was chosen.")
+]
+Weight = Annotated[str | None, Option(help="Column that holds the weights of the respondents.")]
+Holdout = Annotated[
+    str | None,
+    Option(
+        help="Tasks that are held out to measure predictions: a number, the last so many tasks of every "
+        "respondent, or a column that marks them."
+    ),
+]
+Pattern = Annotated[str, Option(help="With --wide: how the columns of the alternatives are named.")]
+Separator = Annotated[str, Option(help=r"Character that separates columns in CSV files, such as ; or \t.")]
+Decimal = Annotated[str, Option(help="Decimal point in CSV files: . or ,")]
+Encoding = Annotated[str, Option(help="Encoding of CSV files, for example latin-1.")]
+
+# Conjoint studies: estimation and simulation
+
+Pooling = Annotated[
+    PoolingName,
+    Option(help="One set of part-worths for all, one per respondent alone, or shrinkage in between."),
+]
+Shrinkage = Annotated[
+    str,
+    Option(
+        help="Values of γ to compare, separated by commas: near 0 every respondent is fitted alone, near 1 "
+        "all share the same part-worths."
+    ),
+]
+Order = Annotated[
+    list[str] | None,
+    Option(
+        help="An order that part-worths must keep: price=falls, quality=rises, or levels from the worst to "
+        "the best, size=small,large; may be repeated."
+    ),
+]
+StudyCMax = Annotated[float, Option(help="Largest C of the paths.")]
+StudyMetric = Annotated[
+    ChoiceMetric,
+    Option(help="Metric that C and γ are chosen by: the hit rate, or how probable the choices are."),
+]
+StudyFolds = Annotated[
+    int, Option(min=2, help="Number of folds of the tasks, by which C, γ and the scale are chosen.")
+]
+GroupSize = Annotated[
+    int,
+    Option(
+        min=0,
+        help="At most this many respondents are pooled while C and γ are chosen, because paths of large "
+        "pools are long; 0 for no limit.",
+    ),
+]
+Refits = Annotated[
+    int | None,
+    Option(
+        min=0,
+        help="Number of draws of respondents to which the model is fitted again, for the intervals; by "
+        "default 100, or none with --pooling individual. 0 is fast, but then intervals of pooled "
+        "respondents are much too short.",
+        show_default=False,
+    ),
+]
+Jobs = Annotated[int, Option(help="Number of processes; -1 for one per processor.")]
+PriceAttribute = Annotated[
+    str | None,
+    Option(
+        help="The attribute that is an amount of money; by default `price`, if there is one.",
+        show_default=False,
+    ),
+]
+Scenario = Annotated[
+    Path | None,
+    Option(help="File of products to simulate, .csv or .xlsx: a column of names, then one per attribute."),
+]
+Product = Annotated[
+    str | None, Option(help="The product to vary; by default the first one.", show_default=False)
+]
+Rule = Annotated[RuleName, Option(help="How simulated respondents choose among the products.")]
+Example = Annotated[
+    bool, Option("--example", help="Write a small study to try, coffee.csv and packs.csv, and exit.")
+]
+PartWorths = Annotated[
+    Path | None,
+    Option(
+        help="Read the part-worths from individual_part_worths.csv of `ranking conjoint`; without it, a "
+        "model is fitted first."
+    ),
+]
+Scale = Annotated[
+    float | None,
+    Option(min=0, help="Factor for the utilities of --part-worths; settings.csv of the report has it."),
+]
+PriceCurve = Annotated[
+    str | None, Option(help="A product: print its share and revenue at every price.", show_default=False)
+]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a study is read: which columns are what, and how the file is written."""
+
+    wide: Wide = False
+    respondent: Respondent = "respondent"
+    task: Task = "task"
+    alternative: Alternative = None
+    chosen: Chosen = None
+    attributes: AttributeColumns = None
+    ignore: IgnoreColumn = None
+    linear: Linear = None
+    levels: AttributeLevels = None
+    none: NoneOption = None
+    none_choice: NoneChoice = None
+    weight: Weight = None
+    holdout: Holdout = None
+    pattern: Pattern = PATTERN
+    sep: Separator = ","
+    decimal: Decimal = "."
+    encoding: Encoding = "utf-8-sig"
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How part-worths are estimated, and how their parameters are chosen."""
+
+    pooling: Pooling = "shrinkage"
+    shrinkage: Shrinkage = "0.1,0.3,0.5,0.8"
+    order: Order = None
+    c_max: StudyCMax = 0.5
+    metric: StudyMetric = "hit_rate"
+    choice: Choice = "best"
+    folds: StudyFolds = 3
+    group_size: GroupSize = 60
+    refits: Refits = None
+    jobs: Jobs = 1
+    seed: Seed = 0
+    price_attribute: PriceAttribute = None
+
+
+Record = TypeVar("Record", Reading, Fitting)
+
+
+def collect(record: type[Record], context: typer.Context) -> Record:
+    """Return the options of a command that belong to a record."""
+    return record(**{field.name: context.params[field.name] for field in fields(record)})

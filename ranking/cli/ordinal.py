@@ -9,11 +9,11 @@ from ranking.cli.inputs import (
     Columns,
     level_order,
     number_or_word,
-    open_objects,
+    open_parts,
     require_whole_path,
 )
 from ranking.cli.output import announce
-from ranking.io.tables import Items, write_all
+from ranking.io.tables import write_all
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.report.ordinal import confusion_text, level_report_html, level_summary, predictions_csv
 from ranking.studies.ordinal import LevelStudy, conduct_levels
@@ -23,20 +23,20 @@ from ranking.studies.ranksvm import Plan
 def ordinal(
     data: options.Data,
     target: options.Target = "y",
-    levels: options.LevelOrder = None,
+    levels: options.Levels = None,
     validate: options.Validate = None,
     test: options.Test = None,
     report: options.Report = None,
     predictions: options.Predictions = None,
     kernel: options.Kernel = "linear",
     gamma: options.Gamma = "scale",
-    degree: options.OfPoly = 3.0,
-    coef0: options.OfPoly = 1.0,
-    scope: options.Scopes = "adjacent",
+    degree: options.Degree = 3.0,
+    coef0: options.Coef0 = 1.0,
+    scope: options.Scope = "adjacent",
     ordered: options.Ordered = True,
     c_max: options.CMax = 1000.0,
     metric: options.LevelMetric = "mean_absolute_error",
-    choice: options.Rule = "best",
+    choice: options.Choice = "best",
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     ignore: options.Ignore = None,
@@ -46,8 +46,9 @@ def ordinal(
 ) -> None:
     """Learn levels that have an order, such as grades, for every C, choose C, and measure predictions.
 
-    A score is cut into levels by thresholds, which items keep a margin of 1 from. The whole path is traced
-    once, exactly; the metric is a step function of C and its best intervals are found without a grid.
+    Thresholds cut the score of an item into levels; items should keep a margin of 1 from the thresholds. The
+    whole path is traced once, exactly; the metric is a step function of C, and its best intervals are found
+    without a grid.
 
     \b
     Examples:
@@ -59,8 +60,7 @@ def ordinal(
     inputs = [file for file in (data, validate, test) if file is not None]
     require_output(report, PAGES, "--report", inputs)
     require_output(predictions, (".csv",), "--predictions", inputs)
-    columns = Columns(target, "", tuple(ignore or ()), features)
-    parts = _opened(columns, data, validate, test)
+    parts = open_parts(Columns(target, None, ignore, features), data, "DATA", validate, test)
     model = OrdinalSVMPath(
         C_max=c_max,
         kernel=kernel,
@@ -76,15 +76,6 @@ def ordinal(
     with progress_bar() as watch:
         study = conduct_levels(model, *parts, Plan(metric, choice, folds, seed), watch)
     _deliver(study, report, predictions)
-
-
-def _opened(
-    columns: Columns, data: Path, validate: Path | None, test: Path | None
-) -> tuple[Items, Items | None, Items | None]:
-    """Return the items to learn from, to choose by and to measure on."""
-    learnt = open_objects(data, "DATA", columns)
-    validation = open_objects(validate, "--validate", columns, learnt) if validate else None
-    return learnt, validation, open_objects(test, "--test", columns, learnt) if test else None
 
 
 def _deliver(study: LevelStudy, report: Path | None, predictions: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import string
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,14 +42,7 @@ def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> La
     >>> find_layout(pd.DataFrame(columns=["alt1_price", "alt2_price"]), PATTERN, ("price",)).alternatives
     (1, 2)
     """
-    fields = {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
-    if fields != FIELDS:
-        raise DataError(
-            "{argument} must hold {expected}, got {found}",
-            argument="pattern",
-            expected=f"{{alternative}} and {{attribute}}, like {PATTERN!r}",
-            found=repr(pattern),
-        )
+    _require_pattern(pattern)
     labels = in_order(label for column in frame.columns for label in _labels(str(column), pattern, names))
     layout = Layout(pattern, tuple(labels), names)
     if not labels:
@@ -70,6 +64,31 @@ def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> La
                 )
     found.raise_any()
     return layout
+
+
+def wide_attributes(columns: Iterable[str], pattern: str = PATTERN) -> list[str]:
+    """Return the attributes in the names of columns such as alt1_brand.
+
+    >>> wide_attributes(["task", "alt1_brand", "alt2_brand", "alt1_max_price"])
+    ['brand', 'max_price']
+    """
+    _require_pattern(pattern)
+    fields = {"{alternative}": "(?:.+?)", "{attribute}": "(?P<attribute>.+)"}
+    parts = re.split(r"(\{alternative\}|\{attribute\})", pattern)
+    wanted = re.compile("".join(fields.get(part, re.escape(part)) for part in parts))
+    matches = (wanted.fullmatch(column) for column in columns)
+    return list(dict.fromkeys(match["attribute"] for match in matches if match))
+
+
+def _require_pattern(pattern: str) -> None:
+    fields = {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
+    if fields != FIELDS:
+        raise DataError(
+            "{argument} must hold {expected}, got {found}",
+            argument="pattern",
+            expected=f"{{alternative}} and {{attribute}}, like {PATTERN!r}",
+            found=repr(pattern),
+        )
 
 
 def long_from_wide(
