@@ -25,7 +25,7 @@ from ranking.ordinal.programs import dual_program
 from ranking.ordinal.selection import LevelLines, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.piecewise import ScoreLines
+from ranking.selection.piecewise import PiecewiseLinear
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +284,7 @@ class OrdinalSVMPath(OrdinalModel):
                 setattr(model, name, getattr(self, name))
         return model._keep(self.training_, Answer(self.alpha_at(where)), where)
 
-    def score_lines(self, X: Any) -> Iterator[ScoreLines]:
+    def score_lines(self, X: Any) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
         return (lines.scores for lines in self.level_lines(X))
 

@@ -25,7 +25,8 @@ from ranking.core.validation import Array, Integers
 from ranking.ordinal.base import Hinges, Training
 from ranking.ordinal.programs import dual_program, threshold_matrix
 from ranking.ordinal.selection import LevelLines
-from ranking.ordinal.thresholds import Pieces, middle_lines
+from ranking.ordinal.thresholds import middle_lines
+from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces traced before objects outside are looked at.
 CHUNK = 64
@@ -273,7 +274,7 @@ class Reader:
             hi = np.minimum(images.hi, self.stretch.hi)
             coefficients, cuts = _settled(images), _settled(thresholds)
             scores = [np.asarray((rows @ part.T).T) for part in coefficients]
-            block = LevelLines(images.lo, hi, scores[0], scores[1], *cuts)
+            block = LevelLines(PiecewiseLinear(images.lo, hi, *scores), PiecewiseLinear(images.lo, hi, *cuts))
             middles = {k: self._middles(k, block, coefficients) for k in self._loose(pieces)}
             yield _with_middles(block, middles)
 
@@ -294,11 +295,12 @@ class Reader:
             held = _spread(held, sums < -AT_LIMIT * cap.sum(axis=1, keepdims=True))
         return np.flatnonzero(~held.all(axis=1)).tolist()
 
-    def _middles(self, k: int, block: LevelLines, coefficients: tuple[Array, Array]) -> Pieces:
+    def _middles(self, k: int, block: LevelLines, coefficients: tuple[Array, Array]) -> PiecewiseLinear:
         """Return the middles of the thresholds of a piece, for the scores of all items."""
         f = [self._item_scores(part[k]) for part in coefficients]
-        ends = (float(block.lo[k]), float(block.hi[k]))
-        inside = float(_inside(block.lo, block.hi)[k])
+        lo, hi = block.scores.lo, block.scores.hi
+        ends = (float(lo[k]), float(hi[k]))
+        inside = float(_inside(lo, hi)[k])
         return middle_lines(self.training.hinges, (f[0], f[1]), ends, inside, self.ordered)
 
     def _item_scores(self, b: Array) -> Array:
@@ -335,19 +337,18 @@ def _settled(images: Any) -> tuple[Array, Array]:
     return constant, slope
 
 
-def _with_middles(block: LevelLines, middles: dict[int, Pieces]) -> LevelLines:
+def _with_middles(block: LevelLines, middles: dict[int, PiecewiseLinear]) -> LevelLines:
     """Return the lines, thresholds of some pieces replaced by their middles, in parts if need be."""
     if not middles:
         return block
-    every = range(len(block.lo))
-    whole = [
-        middles.get(k) or Pieces(block.lo[[k]], block.threshold_constant[[k]], block.threshold_slope[[k]])
-        for k in every
-    ]
-    owner = np.repeat(every, [len(part.starts) for part in whole])
-    starts, constant, slope = (np.concatenate(parts) for parts in zip(*whole, strict=True))
-    ends = np.where(np.diff(owner, append=-1) == 0, np.roll(starts, -1), block.hi[owner])
-    return LevelLines(starts, ends, block.constant[owner], block.slope[owner], constant, slope)
+    every = range(len(block.hi))
+    parts = [middles.get(k) or block.thresholds.pieces(slice(k, k + 1)) for k in every]
+    owner = np.repeat(every, [len(part.lo) for part in parts])
+    lo, hi, constant, slope = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("lo", "hi", "constant", "slope")
+    )
+    scores = PiecewiseLinear(lo, hi, block.scores.constant[owner], block.scores.slope[owner])
+    return LevelLines(scores, PiecewiseLinear(lo, hi, constant, slope))
 
 
 def _inside(lo: Array, hi: Array) -> Array:

@@ -15,7 +15,7 @@ from ranking.core.validation import Array, Integers, numbers
 from ranking.errors import DataError
 from ranking.measures.levels import LEVEL_METRICS, table_errors
 from ranking.selection.curve import ENTRIES, SelectionCurve, Steps, step_curve
-from ranking.selection.piecewise import ScoreLines, crossings, places, with_exact_ties
+from ranking.selection.piecewise import PiecewiseLinear, crossings, steps_of
 from ranking.selection.uncertainty import earlier_changes
 
 # The name of a level metric, or a function of the numbers of true and of predicted levels that is maximised.
@@ -23,24 +23,25 @@ LevelMetricLike: TypeAlias = str | Callable[[Any, Any], float]
 
 
 class LevelLines(NamedTuple):
-    """Scores constant + C · slope of items, and thresholds likewise, on pieces `lo` to `hi`, one row each."""
+    """The scores of items and the thresholds as functions of C, on the same pieces."""
 
-    lo: Array
-    hi: Array
-    constant: Array
-    slope: Array
-    threshold_constant: Array
-    threshold_slope: Array
+    scores: PiecewiseLinear
+    thresholds: PiecewiseLinear
 
     @property
-    def scores(self) -> ScoreLines:
-        """The scores alone."""
-        return ScoreLines(self.lo, self.hi, self.constant, self.slope)
+    def hi(self) -> Array:
+        """Where the pieces end."""
+        return self.scores.hi
 
-    def together(self) -> ScoreLines:
-        """Return scores and thresholds as lines of one kind, the thresholds last."""
-        constant = np.hstack([self.constant, self.threshold_constant])
-        return ScoreLines(self.lo, self.hi, constant, np.hstack([self.slope, self.threshold_slope]))
+    def pieces(self, chosen: slice) -> "LevelLines":
+        """Return the same on some of the pieces."""
+        return LevelLines(self.scores.pieces(chosen), self.thresholds.pieces(chosen))
+
+    def together(self) -> PiecewiseLinear:
+        """Return scores and thresholds in one, the thresholds last."""
+        constant = np.hstack([self.scores.constant, self.thresholds.constant])
+        slope = np.hstack([self.scores.slope, self.thresholds.slope])
+        return PiecewiseLinear(self.scores.lo, self.scores.hi, constant, slope)
 
 
 class Moves(NamedTuple):
@@ -77,8 +78,9 @@ def level_curve(
 
     An item of level 1 exceeds the first threshold from C = 1 on:
 
-    >>> line = [np.array(part) for part in ([0.0], [4.0], [[0.0]], [[1.0]], [[1.0]], [[0.0]])]
-    >>> curve = level_curve([LevelLines(*line)], [1], 2, "accuracy")
+    >>> score = PiecewiseLinear.on_edges([0, 4], [[0.0]], [[1.0]])
+    >>> threshold = PiecewiseLinear.on_edges([0, 4], [[1.0]], [[0.0]])
+    >>> curve = level_curve([LevelLines(score, threshold)], [1], 2, "accuracy")
     >>> curve.edges.tolist(), curve.values.tolist()
     ([0.0, 1.0, 4.0], [0.0, 1.0])
     """
@@ -107,9 +109,8 @@ class LevelValidation:
         self._require_shapes(lines)
         measure = self._called if callable(self.metric) else self._counted
         size = max(1, ENTRIES // max(1, len(self.y) * (len(self.predicted) - 1)))
-        for begin in range(0, len(lines.lo), size):
-            part = LevelLines(*(array[begin : begin + size] for array in lines))
-            for steps in measure(self._moves(part)):
+        for begin in range(0, len(lines.hi), size):
+            for steps in measure(self._moves(lines.pieces(slice(begin, begin + size)))):
                 _require_finite(steps, self.metric)
                 yield steps
 
@@ -118,10 +119,10 @@ class LevelValidation:
         n, n_thresholds = len(self.y), len(self.predicted) - 1
         item, threshold = np.divmod(np.arange(n * n_thresholds), max(1, n_thresholds))
         # equal lines cross others at the very same C, so that no step is left between them
-        together = with_exact_ties(lines.together())
+        together = lines.together().with_exact_ties()
         ahead, flips, at = crossings(together, np.column_stack([item, n + threshold]))
-        exceeded = (ahead > 0).reshape(len(lines.lo), n, n_thresholds).sum(axis=2)
-        piece, start, is_move = places(together, flips.piece, at)
+        exceeded = (ahead > 0).reshape(len(lines.hi), n, n_thresholds).sum(axis=2)
+        piece, start, is_move = steps_of(together, flips.piece, at)
         who, change = item[flips.pair], -flips.change
         before = exceeded[flips.piece, who] + earlier_changes(flips.piece * n + who, change).astype(np.int64)
         after = before + change.astype(np.int64)
@@ -177,7 +178,7 @@ class LevelValidation:
         yield Steps(moves.start, np.array(values), np.full(len(values), np.nan))
 
     def _require_shapes(self, lines: LevelLines) -> None:
-        items, thresholds = lines.constant.shape[1], lines.threshold_constant.shape[1]
+        items, thresholds = lines.scores.slope.shape[1], lines.thresholds.slope.shape[1]
         if items != len(self.y):
             raise DataError(f"y_codes must hold one level for each of {items} items, got {len(self.y)}")
         if thresholds != len(self.predicted) - 1:

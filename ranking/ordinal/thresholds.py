@@ -9,12 +9,13 @@ must ascend but whose intervals do not allow it share one block, whose loss is t
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from ranking.core.validation import Array
 from ranking.ordinal.base import Hinges
+from ranking.selection.piecewise import PiecewiseLinear
 
 # Which line is the largest, and from where on.
 Envelope: TypeAlias = list[tuple[float, int]]
@@ -35,14 +36,6 @@ class Block:
     above: Array
     lo: float
     hi: float
-
-
-class Pieces(NamedTuple):
-    """Lines constant + C · slope, one a threshold, on the parts of a piece that begin at `starts`."""
-
-    starts: Array
-    constant: Array
-    slope: Array
 
 
 def middle_thresholds(hinges: Hinges, f: Array, ordered: bool) -> Array:
@@ -93,7 +86,7 @@ def _pooled(hinges: Hinges, b: Array, single: list[Block], end: Literal["lo", "h
 
 def middle_lines(
     hinges: Hinges, lines: tuple[Array, Array], ends: tuple[float, float], inside: float, ordered: bool
-) -> Pieces:
+) -> PiecewiseLinear:
     """Return the middle thresholds as lines on the parts of a piece on which scores are lines in C.
 
     `inside` is some C in the piece, at which it is decided which hinges are below and which above: that is
@@ -108,7 +101,7 @@ def middle_lines(
         above = [block.above for block in largest if k <= block.last and (ordered or block.first <= k)]
         tops = upper_envelope(b[0], b[1], np.concatenate(below), ends)
         sides.append((tops, upper_envelope(-b[0], -b[1], np.concatenate(above), ends)))
-    return _halves(b, sides)
+    return _halves(b, sides, ends[1])
 
 
 def upper_envelope(constant: Array, slope: Array, chosen: Array, ends: tuple[float, float]) -> Envelope:
@@ -149,7 +142,7 @@ def _owner(blocks: list[Block], k: int) -> Block:
     return next(block for block in blocks if block.first <= k <= block.last)
 
 
-def _halves(b: tuple[Array, Array], sides: list[tuple[Envelope, Envelope]]) -> Pieces:
+def _halves(b: tuple[Array, Array], sides: list[tuple[Envelope, Envelope]], stop: float) -> PiecewiseLinear:
     """Return the middles between envelopes, on parts that begin wherever one of them bends."""
     starts = np.unique([start for pair in sides for side in pair for start, _ in side])
     lines = np.zeros((2, len(starts), len(sides)))
@@ -158,4 +151,4 @@ def _halves(b: tuple[Array, Array], sides: list[tuple[Envelope, Envelope]]) -> P
             where = np.searchsorted([start for start, _ in side], starts, side="right") - 1
             owners = np.array([owner for _, owner in side])[where]
             lines[:, :, k] += np.array([part[owners] for part in b]) / 2
-    return Pieces(starts, *lines)
+    return PiecewiseLinear(starts, np.append(starts[1:], stop), *lines)

@@ -20,7 +20,7 @@ from ranking.errors import DataError
 from ranking.ranksvm.base import Ranker
 from ranking.ranksvm.model import RankSVM
 from ranking.selection.curve import Metric, SelectionCurve, validation_curve
-from ranking.selection.piecewise import ScoreLines
+from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces whose scores are looked at together: a few megabytes.
 BLOCK = 256
@@ -191,13 +191,13 @@ class RankSVMPath(Ranker):
             }
         )
 
-    def score_lines(self, X: Any) -> Iterator[ScoreLines]:
+    def score_lines(self, X: Any) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
         rows = self._rows(X)
         for begin in range(0, len(self.path_.segments), BLOCK):
             images = self.path_.images(self._basis, slice(begin, begin + BLOCK))
             constant, slope = (np.asarray((rows @ part.T).T) for part in (images.constant, images.slope))
-            yield ScoreLines(images.lo, images.hi, constant, slope)
+            yield PiecewiseLinear(images.lo, images.hi, constant, slope)
 
     def select(
         self, X: Any, y: Any, qid: Queries | None = None, metric: Metric = "pairwise_accuracy"

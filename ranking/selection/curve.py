@@ -18,7 +18,7 @@ from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, numbers, query_codes
 from ranking.errors import DataError
 from ranking.measures import tables as metrics
-from ranking.selection.piecewise import ScoreLines, crossings, places, running, with_exact_ties
+from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
 
 # The name of a metric of `ranking.measures.tables`, or a function of labels, scores and queries.
@@ -66,7 +66,7 @@ class Validation:
         self.weight = 1 / (counts[self.query] * len(found))
         self.groups = groups_of(self.pairs, self.query, len(self.y))
 
-    def steps(self, lines: ScoreLines) -> Iterator[Steps]:
+    def steps(self, lines: PiecewiseLinear) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
         if lines.constant.shape[1] != len(self.y):
             raise DataError(
@@ -74,28 +74,28 @@ class Validation:
             )
         size = max(1, ENTRIES // len(self.crossing))
         for begin in range(0, len(lines.lo), size):
-            part = ScoreLines(*(array[begin : begin + size] for array in lines))
+            part = lines.pieces(slice(begin, begin + size))
             yield self._accuracies(part) if self.metric == "pairwise_accuracy" else self._evaluated(part)
 
-    def _accuracies(self, lines: ScoreLines) -> Steps:
+    def _accuracies(self, lines: PiecewiseLinear) -> Steps:
         """Return the steps of the pairwise accuracy: at a crossing one pair flips."""
         left, flips, at = crossings(lines, self.crossing)
-        pieces, starts, is_flip = places(lines, flips.piece, at)
+        pieces, starts, is_flip = steps_of(lines, flips.piece, at)
         v, first = self.groups.start((1 - left) / 2)
         added = self.groups.changes(v, flips)
-        sums = Sums(*(running(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
+        sums = Sums(*(cumulated(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
         gained = -self.weight[flips.pair] * flips.change
-        values = running((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
+        values = cumulated((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
         return Steps(starts, values, self.groups.errors(sums))
 
-    def _evaluated(self, lines: ScoreLines) -> Steps:
+    def _evaluated(self, lines: PiecewiseLinear) -> Steps:
         """Return the steps of any metric, by its value at some C inside each."""
         _, flips, at = crossings(lines, self.crossing)
-        pieces, starts, _ = places(lines, flips.piece, at)
+        pieces, starts, _ = steps_of(lines, flips.piece, at)
         ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
         lengths = np.where(np.isinf(ends), starts + 1, ends - starts)
         inside = starts + INSIDE * lengths
-        tied = with_exact_ties(lines)
+        tied = lines.with_exact_ties()
         found = [
             self._value(tied.constant[p] + C * tied.slope[p], C) for p, C in zip(pieces, inside, strict=True)
         ]
@@ -249,7 +249,7 @@ def _width(interval: tuple[float, float]) -> float:
 
 
 def validation_curve(
-    lines: Iterable[ScoreLines], y: Any, qid: Any = None, metric: Metric = "pairwise_accuracy"
+    lines: Iterable[PiecewiseLinear], y: Any, qid: Any = None, metric: Metric = "pairwise_accuracy"
 ) -> SelectionCurve:
     """Return a metric of labels y at every C, from the scores of the items as lines in C.
 

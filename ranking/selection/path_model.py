@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ranking.core.validation import Array
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.piecewise import ScoreLines
+from ranking.selection.piecewise import PiecewiseLinear
 
 if TYPE_CHECKING:
     import pqp
@@ -57,5 +57,5 @@ class ScorePathModel(PathModel, Protocol):
     def coef_at(self, C: float) -> Array:
         """Return the weights of features of a linear model, or coefficients of kernel values, at one C."""
 
-    def score_lines(self, X: Any) -> Iterable[ScoreLines]:
+    def score_lines(self, X: Any) -> Iterable[PiecewiseLinear]:
         """Return the scores of rows as lines in C, some pieces at a time."""

@@ -11,7 +11,7 @@ from ranking.conjoint import example_study
 from ranking.conjoint.data.table import Choices
 from ranking.conjoint.estimation.programs import Program
 from ranking.conjoint.estimation.selection import Tally, add_up
-from ranking.selection.piecewise import ScoreLines
+from ranking.selection.piecewise import PiecewiseLinear
 
 TRAIN, HELD = example_study().split_holdout()
 FEW, FEW_HELD = (part.only(respondents=range(1, 6)) for part in (TRAIN, HELD))
@@ -147,7 +147,7 @@ class TestHits:
         chosen = [data.draw(st.integers(0, size - 1)) for size in sizes]
         whole = st.integers(-3, 3).map(float)
         cells = [data.draw(st.lists(whole, min_size=sum(sizes), max_size=sum(sizes))) for _ in range(4)]
-        lines = ScoreLines(
+        lines = PiecewiseLinear(
             np.array([0.0, 2.0]), np.array([2.0, 5.0]), np.array(cells[:2]), np.array(cells[2:])
         )
         choices, weight = choices_of(chosen, sizes), np.arange(1.0, len(sizes) + 1)
@@ -164,7 +164,7 @@ class TestHits:
         return best[chosen] / best.sum()
 
     def test_standard_errors_are_those_of_a_mean(self):
-        lines = ScoreLines(
+        lines = PiecewiseLinear(
             np.array([0.0]), np.array([1.0]), np.array([[1.0, 0, 1, 0, 0, 1]]), np.zeros((1, 6))
         )
         curve = add_up([Tally(choices_of([0, 0, 0], [2, 2, 2]), np.ones(3)).steps([lines])])
@@ -172,7 +172,7 @@ class TestHits:
         assert curve.errors[0] == pytest.approx(hits.std(ddof=1) / np.sqrt(3))
 
     def test_tasks_that_flip_at_one_point_leave_no_step_between(self):
-        lines = ScoreLines(
+        lines = PiecewiseLinear(
             np.array([0.0]), np.array([1.0]), np.array([[0.1, 0.3, 0.3, 0.1]]), np.array([[0.6, 0, 0, 0.6]])
         )
         curve = add_up([Tally(choices_of([0, 0], [2, 2]), np.ones(2)).steps([lines])])

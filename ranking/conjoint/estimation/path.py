@@ -26,7 +26,7 @@ from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.piecewise import ScoreLines
+from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces whose utilities are looked at together: a few megabytes.
 BLOCK = 128
@@ -195,14 +195,14 @@ class ConjointPath(ConjointModel):
 
     def _utility_lines(
         self, number: int, design: Array, owner: Integers, choices: Choices
-    ) -> Iterator[ScoreLines]:
+    ) -> Iterator[PiecewiseLinear]:
         """Yield the utilities of alternatives as lines in C, some pieces of a path at a time."""
         program, path = self.programs_[number], self.paths_[number]
         code = owner[choices.respondent[choices.task_of_row]]
         B = readout(program, path)
         for begin in range(0, len(path.segments), BLOCK):
             images = path.images(B, slice(begin, begin + BLOCK))
-            yield ScoreLines(
+            yield PiecewiseLinear(
                 images.lo,
                 images.hi,
                 _utilities(program, images.constant, design, code),

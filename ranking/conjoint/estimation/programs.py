@@ -46,7 +46,7 @@ from scipy.sparse import csr_array, diags_array, eye_array, vstack
 import pqp
 from ranking.conjoint.data.design import Differences
 from ranking.core.validation import Array, Integers, read_only
-from ranking.selection.piecewise import Lines
+from ranking.selection.piecewise import PiecewiseLinear
 
 # Numbers of a column that differ by less than this part of the largest differ by a rounded subtraction.
 NOISE = 1e-12
@@ -241,11 +241,13 @@ def z_at(program: Program, path: pqp.Path, C: float) -> Array:
     return np.asarray(readout(program, path) @ np.asarray(path.x(C), dtype=float))
 
 
-def worth_lines(program: Program, path: pqp.Path) -> list[Lines]:
+def worth_lines(program: Program, path: pqp.Path) -> list[PiecewiseLinear]:
     """Return the part-worths of every owner as lines in C, on the pieces of the path."""
     images = path.images(readout(program, path))
     is_long = images.hi > images.lo
-    lo, slope = images.lo[is_long], program.part_worths(images.slope[is_long])
-    start = program.part_worths(images.constant[is_long]) + lo[:, None, None] * slope
-    edges = np.append(lo, images.hi[-1])
-    return [Lines(edges, start[:, owner], slope[:, owner]) for owner in range(start.shape[1])]
+    edges = np.append(images.lo[is_long], images.hi[-1])
+    constant, slope = (program.part_worths(part[is_long]) for part in (images.constant, images.slope))
+    return [
+        PiecewiseLinear.on_edges(edges, constant[:, owner], slope[:, owner])
+        for owner in range(constant.shape[1])
+    ]

@@ -14,7 +14,7 @@ from ranking.conjoint.data.table import Choices
 from ranking.core.validation import Array
 from ranking.errors import DataError
 from ranking.selection.curve import ENTRIES, SelectionCurve
-from ranking.selection.piecewise import ScoreLines, crossings, places
+from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import earlier_changes
 
 # Crossings that are nearer to each other than this part of C are one: lines with whole coefficients meet.
@@ -43,7 +43,7 @@ class Tally:
         self.pairs = choices.pairs()
         self.task = choices.task_of_row[self.pairs[:, 0]]
 
-    def steps(self, lines: Iterable[ScoreLines]) -> HitSteps:
+    def steps(self, lines: Iterable[PiecewiseLinear]) -> HitSteps:
         """Return the steps on all pieces, from the lines of the alternatives, in their order."""
         parts, end = [], 0.0
         for block in lines:
@@ -55,13 +55,13 @@ class Tally:
         w = self.weight
         return HitSteps(starts, sums, end, float(w.sum()), float(w @ w), len(w))
 
-    def _parts(self, lines: ScoreLines) -> Iterator[tuple[Array, Array]]:
+    def _parts(self, lines: PiecewiseLinear) -> Iterator[tuple[Array, Array]]:
         """Yield starts and sums, some pieces at a time."""
         size = max(1, ENTRIES // max(1, len(self.pairs)))
         for begin in range(0, len(lines.lo), size):
-            yield self._counted(ScoreLines(*(array[begin : begin + size] for array in lines)))
+            yield self._counted(lines.pieces(slice(begin, begin + size)))
 
-    def _counted(self, lines: ScoreLines) -> tuple[Array, Array]:
+    def _counted(self, lines: PiecewiseLinear) -> tuple[Array, Array]:
         ahead, flips, at = crossings(lines, self.pairs)
         n = len(self.choices)
         better, level = (self._by_task(part) for part in (ahead < 0, ahead == 0))
@@ -76,11 +76,8 @@ class Tally:
         h = share[piece, task]
         w = self.weight[task]
         added = change[matters, None] * np.column_stack([w * h, w * w * h, w * w * h * h])
-        where, starts, is_flip = places(lines, piece, at)
-        increments = np.zeros((len(where), 3))
-        increments[is_flip] = added
-        total = np.cumsum(increments, axis=0)
-        return starts, first[where] + total - total[~is_flip][where]
+        pieces, starts, is_flip = steps_of(lines, piece, at)
+        return starts, cumulated(first, added, pieces, is_flip)
 
     def _by_task(self, marks: Array) -> Array:
         """Return for every piece and task how many of its pairs are marked."""

@@ -24,7 +24,14 @@ from ranking.conjoint.results.predictions import TIED, first_choices
 from ranking.conjoint.results.scaling import importances
 from ranking.core.validation import Array, as_vector
 from ranking.errors import DataError
-from ranking.selection.piecewise import Lines, all_pairs, distinct_edges, inside_of, read_edges, sampled_lines
+from ranking.selection.piecewise import (
+    PiecewiseLinear,
+    all_pairs,
+    distinct_edges,
+    inside_of,
+    read_edges,
+    sampled_lines,
+)
 
 # C at which curves are evaluated, if there are more pieces.
 MOST_POINTS = 400
@@ -32,12 +39,12 @@ MOST_POINTS = 400
 
 @dataclass(frozen=True, eq=False)
 class PartWorthLines:
-    """Part-worths as lines in C, one `Lines` a respondent, or one for all; with names and weights.
+    """Part-worths as functions of C, one `PiecewiseLinear` per respondent or one for all, with weights.
 
     Made by `part_worth_lines`, or from lines that are known: their columns are those of the space.
     """
 
-    lines: tuple[Lines, ...]
+    lines: tuple[PiecewiseLinear, ...]
     space: Space
     names: "pd.Index[Any]"
     weights: Array
@@ -51,12 +58,12 @@ class PartWorthLines:
             )
         wanted = len(self.space.columns)
         for lines in self.lines:
-            if lines.start.shape[1] != wanted:
+            if lines.slope.shape[1] != wanted:
                 raise DataError(
                     "{argument} must have {expected}, got {found}",
                     argument="lines",
                     expected=f"the {wanted} columns of the study",
-                    found=lines.start.shape[1],
+                    found=lines.slope.shape[1],
                 )
         if self.lo >= self.hi:
             raise DataError("the {argument} of different respondents have no C in common", argument="lines")
@@ -78,7 +85,7 @@ class PartWorthLines:
         return all(
             np.array_equal(getattr(first, name), getattr(lines, name))
             for lines in others
-            for name in ("edges", "start", "slope")
+            for name in ("edges", "constant", "slope")
         )
 
     @property
@@ -130,8 +137,8 @@ def part_worth_lines(
         return read_part_worths(part_worths_at(C), space).to_numpy().ravel()
 
     whole = sampled_lines(flat, edges)
-    start, slope = (array.reshape(-1, n, m) for array in (whole.start, whole.slope))
-    lines = tuple(Lines(whole.edges, start[:, r], slope[:, r]) for r in range(n))
+    constant, slope = (array.reshape(-1, n, m) for array in (whole.constant, whole.slope))
+    lines = tuple(PiecewiseLinear(whole.lo, whole.hi, constant[:, r], slope[:, r]) for r in range(n))
     return PartWorthLines(lines, space, first.index, weights_of(weights, first, study))
 
 
@@ -238,7 +245,7 @@ def importance_orders(tracks: PartWorthLines) -> Conclusions:
         table = tracks.along(lambda v: importances(v, tracks.space))
         return sampled_conclusions(tracks, table, lambda row: order_of(row, names))
     ranges = _range_lines(tracks.lines[0], tracks.space)
-    ranges = ranges.crossed(all_pairs(range(len(names))))
+    ranges = ranges.split_at_crossings(all_pairs(range(len(names))))
     found = [order_of(row[0], names) for row in map(ranges.at, ranges.inside)]
     return concluded(ranges.edges, found, True)
 
@@ -283,27 +290,27 @@ def order_of(values: Array, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(" = ".join(names[k] for k in np.sort(group)) for group in groups)
 
 
-def _choices_of(lines: Lines, scenario: Scenario) -> tuple[Array, Array]:
+def _choices_of(lines: PiecewiseLinear, scenario: Scenario) -> tuple[Array, Array]:
     """Return the first choice of one respondent as a step function: edges, and a row of shares a piece."""
     X = scenario.design
     pairs = all_pairs(range(len(X)))
-    edges = lines.times(X.T).crossed(pairs).edges
+    edges = lines.times(X.T).split_at_crossings(pairs).edges
     v = lines.at(inside_of(edges))
     return _merged(edges, first_choices(v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)))
 
 
-def _range_lines(lines: Lines, space: Space) -> Lines:
+def _range_lines(lines: PiecewiseLinear, space: Space) -> PiecewiseLinear:
     """Return the ranges of attributes as lines, on pieces that end where the best or worst level changes."""
     columns, blocks = _ends(space)
-    finer = lines.times(columns).crossed([pair for block in blocks for pair in all_pairs(block)])
+    finer = lines.times(columns).split_at_crossings([pair for block in blocks for pair in all_pairs(block)])
     inside = finer.at(finer.inside)
     rows = np.arange(len(inside))
-    starts, slopes = [], []
+    constants, slopes = [], []
     for block in blocks:
         best, worst = (np.array(block)[pick(inside[:, block], axis=1)] for pick in (np.argmax, np.argmin))
-        starts.append(finer.start[rows, best] - finer.start[rows, worst])
+        constants.append(finer.constant[rows, best] - finer.constant[rows, worst])
         slopes.append(finer.slope[rows, best] - finer.slope[rows, worst])
-    return Lines(finer.edges, np.array(starts).T, np.array(slopes).T)
+    return PiecewiseLinear(finer.lo, finer.hi, np.array(constants).T, np.array(slopes).T)
 
 
 def _ends(space: Space) -> tuple[Array, list[list[int]]]:

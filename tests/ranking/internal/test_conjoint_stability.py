@@ -1,4 +1,4 @@
-"""conjoint.lines, tracks, stability: what is said of an interval of C holds at every C in it."""
+"""Stability over C: what is said of an interval of C holds at every C in it."""
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,23 @@ from ranking.conjoint import (
 )
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import best_of, order_of, sampled_conclusions
-from ranking.selection.piecewise import Lines, all_pairs, inside_of, sampled_lines
+from ranking.selection.piecewise import PiecewiseLinear, all_pairs, inside_of, sampled_lines
 from tests.ranking.market import COFFEE, PACKS, mixed_study, worths
 
 MIXED = mixed_study()
 MIXED_PACKS = {f"{brand}{price}": {"brand": brand, "price": price} for brand in "ABC" for price in (5, 30)}
 TRAIN = COFFEE.only(respondents=range(1, 13)).split_holdout()[0]
+
+
+def from_starts(edges, start, slope):
+    """Functions with given values where pieces begin."""
+    lo = np.array(edges[:-1], dtype=float)[:, None]
+    return PiecewiseLinear.on_edges(edges, start - lo * np.array(slope), slope)
+
+
+def starts(lines):
+    """Values where pieces begin."""
+    return lines.constant + lines.lo[:, None] * lines.slope
 
 
 def bent_lines(pieces, columns, seed, end=np.inf):
@@ -36,7 +47,7 @@ def bent_lines(pieces, columns, seed, end=np.inf):
     knots = chance.integers(-3, 4, size=(pieces + 1, columns)).astype(float)
     knots[0] = 0
     slope = np.vstack([np.diff(knots, axis=0)[: pieces - 1], np.zeros(columns)])
-    return Lines(np.append(np.arange(float(pieces)), end), knots[:pieces], slope)
+    return from_starts(np.append(np.arange(float(pieces)), end), knots[:pieces], slope)
 
 
 def bent_tracks(study, respondents, seed, pieces=4):
@@ -55,17 +66,17 @@ class TestLines:
     @given(seed=st.integers(0, 99))
     def test_finer_pieces_are_the_same_lines(self, seed):
         lines = bent_lines(4, 3, seed)
-        finer = lines.crossed(all_pairs(range(3)))
+        finer = lines.split_at_crossings(all_pairs(range(3)))
         C = some_C(lines.edges, seed)
         assert_allclose(finer.at(C), lines.at(C), atol=1e-12)
         assert set(lines.edges) <= set(finer.edges)
 
     @given(seed=st.integers(0, 99))
     def test_no_two_lines_cross_inside_a_finer_piece(self, seed):
-        lines = bent_lines(4, 3, seed).crossed(all_pairs(range(3)))
+        lines = bent_lines(4, 3, seed).split_at_crossings(all_pairs(range(3)))
         ends = np.where(np.isinf(lines.edges[1:]), lines.edges[:-1] + 1, lines.edges[1:])
         for i, j in all_pairs(range(3)):
-            left = lines.start[:, i] - lines.start[:, j]
+            left = starts(lines)[:, i] - starts(lines)[:, j]
             right = left + (ends - lines.edges[:-1]) * (lines.slope[:, i] - lines.slope[:, j])
             assert (left * right >= -1e-12).all()
 
@@ -76,30 +87,31 @@ class TestLines:
     def test_lines_are_found_from_values(self):
         lines = bent_lines(5, 3, 1)
         found = sampled_lines(lambda C: lines.at(C)[0], lines.edges)
-        assert_allclose(found.start, lines.start, atol=1e-9)
+        assert_allclose(starts(found), starts(lines), atol=1e-9)
         assert_allclose(found.slope, lines.slope, atol=1e-9)
 
     def test_a_missing_breakpoint_is_noticed(self):
-        lines = Lines([0, 1, 2], [[0.0], [1.0]], [[1.0], [-1.0]])
+        lines = from_starts([0, 1, 2], [[0.0], [1.0]], [[1.0], [-1.0]])
         with pytest.raises(DataError, match="bend between the breakpoints 0 and 2; pass all"):
             sampled_lines(lambda C: lines.at(C)[0], [0, 2])
 
     def test_a_jump_is_none_inside_pieces(self):
-        lines = Lines([0, 1, 2], [[0.0], [5.0]], [[1.0], [0.0]])
-        assert_allclose(sampled_lines(lambda C: lines.at(C)[0], [0, 1, 2]).start, lines.start, atol=1e-12)
+        lines = from_starts([0, 1, 2], [[0.0], [5.0]], [[1.0], [0.0]])
+        found = sampled_lines(lambda C: lines.at(C)[0], [0, 1, 2])
+        assert_allclose(starts(found), starts(lines), atol=1e-12)
 
     def test_lines_that_start_together_but_for_round_off_do_not_cross(self):
         """At C = 0 all part-worths are 0, or 1e-19 after a subtraction: no conclusion hangs on that."""
-        lines = Lines([0, 1], [[1e-19, -1e-19]], [[1.0, 2.0]])
-        assert lines.crossed([(0, 1)]).edges.tolist() == [0, 1]
+        lines = from_starts([0, 1], [[1e-19, -1e-19]], [[1.0, 2.0]])
+        assert lines.split_at_crossings([(0, 1)]).edges.tolist() == [0, 1]
 
     def test_lines_without_end_cross_far_out_or_not_at_all(self):
-        lines = Lines([1, np.inf], [[1.0, 0.0, 1e-15]], [[0.0, 1e-3, 1e-20]])
-        assert_allclose(lines.crossed(all_pairs(range(3))).edges, [1, 1001, np.inf])
+        lines = from_starts([1, np.inf], [[1.0, 0.0, 1e-15]], [[0.0, 1e-3, 1e-20]])
+        assert_allclose(lines.split_at_crossings(all_pairs(range(3))).edges, [1, 1001, np.inf])
 
     def test_a_cut_never_replaces_a_breakpoint(self):
-        lines = Lines([0, 1, 2], [[0.0], [1.0]], [[1.0], [5.0]])
-        cut = lines.cut(np.array([1 - 1e-12, 1.5, 1.5 + 1e-12, 2 - 1e-12]))
+        lines = from_starts([0, 1, 2], [[0.0], [1.0]], [[1.0], [5.0]])
+        cut = lines.split(np.array([1 - 1e-12, 1.5, 1.5 + 1e-12, 2 - 1e-12]))
         assert cut.edges.tolist() == [0, 1, 1.5, 2]
         assert_allclose(cut.at([0.9, 1.2, 1.9]), lines.at([0.9, 1.2, 1.9]))
 
@@ -117,17 +129,17 @@ class TestLines:
         ("edges", "start", "message"),
         [
             ([1, 0], [[1.0]], "ascending"),
-            ([0, 1, 2], [[1.0]], "2 pieces need as many rows"),
+            ([0, 1, 2], [[1.0]], "one row for each of 2 pieces"),
             ([0], np.empty((0, 1)), "at least two ascending"),
         ],
     )
-    def test_wrong_lines_are_told(self, edges, start, message):
+    def test_wrong_lines_are_refused(self, edges, start, message):
         with pytest.raises(DataError, match=message):
-            Lines(edges, start, start)
+            PiecewiseLinear.on_edges(edges, start, start)
 
     def test_C_must_be_on_the_path(self):
         with pytest.raises(DataError, match="C must lie between 0 and 1"):
-            Lines([0, 1], [[0.0]], [[1.0]]).at(2)
+            from_starts([0, 1], [[0.0]], [[1.0]]).at(2)
 
     def test_a_point_inside_every_piece(self):
         edges = np.array([0, 1, 3, np.inf])
@@ -267,7 +279,7 @@ class TestTracks:
             PartWorthLines((bent_lines(3, 2, 0),), space_of(COFFEE), pd.Index([1]), np.ones(1))
         with pytest.raises(DataError, match="a name and a weight for each"):
             PartWorthLines((), space_of(COFFEE), pd.Index([]), np.ones(0))
-        apart = (bent_lines(2, 12, 0, end=2.0), Lines([5, 6], np.zeros((1, 12)), np.zeros((1, 12))))
+        apart = (bent_lines(2, 12, 0, end=2.0), from_starts([5, 6], np.zeros((1, 12)), np.zeros((1, 12))))
         with pytest.raises(DataError, match="no C in common"):
             PartWorthLines(apart, space_of(COFFEE), pd.Index([1, 2]), np.ones(2))
 

@@ -81,10 +81,10 @@ def test_lines_of_thresholds_are_the_middles_as_long_as_no_hinge_changes_sides(d
     # so short a piece that scores which differ do not meet on it
     ends, inside = (0.0, 0.1), 0.05
     pieces = middle_lines(hinges, (constant, slope), ends, inside, ordered)
-    assert pieces.starts[0] == ends[0]
-    assert (np.diff(pieces.starts) > 0).all()
+    assert pieces.lo[0] == ends[0]
+    assert (np.diff(pieces.lo) > 0).all()
     for C in (0.013, 0.05, 0.097):
-        k = int(np.searchsorted(pieces.starts, C, side="right")) - 1
+        k = int(np.searchsorted(pieces.lo, C, side="right")) - 1
         p, f = pieces.constant[k] + C * pieces.slope[k], constant + C * slope
         assert loss(hinges, f, p) == pytest.approx(least_loss(hinges, f, ordered), abs=1e-8)
 

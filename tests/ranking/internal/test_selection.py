@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.selection.curve import ScoreLines, SelectionCurve, average_curves, middle, validation_curve
+from ranking.selection.curve import SelectionCurve, average_curves, middle, validation_curve
+from ranking.selection.piecewise import PiecewiseLinear
 from tests.walking import FEW
 
 FAR = 50.0
@@ -29,7 +30,7 @@ def paths(draw):
     hi[-1] = draw(st.sampled_from([hi[-1], np.inf]))
     y = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n).filter(lambda labels: len(set(labels)) > 1))
     qid = draw(st.sampled_from([None, [k % 2 for k in range(n)]]))
-    return ScoreLines(edges[:-1], hi, constant, slope), y, qid
+    return PiecewiseLinear(edges[:-1], hi, constant, slope), y, qid
 
 
 def has_pair(y, qid):
@@ -46,7 +47,7 @@ def scores_at(lines, C):
 def places(lines):
     """The middles between all crossings of any two lines and all ends, and beyond the last of them."""
     found = {*lines.lo, *lines.hi[np.isfinite(lines.hi)]}
-    for lo, hi, a, b in zip(*lines, strict=True):
+    for lo, hi, a, b in zip(lines.lo, lines.hi, lines.constant, lines.slope, strict=True):
         d0, d1 = np.subtract.outer(a, a), np.subtract.outer(b, b)
         roots = -d0[d1 != 0] / d1[d1 != 0]
         found |= {root for root in roots if lo < root < hi}
@@ -103,7 +104,7 @@ class TestCurve:
         lines, y, qid = data
         if not has_pair(y, qid):
             return
-        single = [ScoreLines(*(part[k : k + 1] for part in lines)) for k in range(len(lines.lo))]
+        single = [lines.pieces(slice(k, k + 1)) for k in range(len(lines.lo))]
         one, many = validation_curve([lines], y, qid), validation_curve(single, y, qid)
         assert_allclose(one.edges, many.edges)
         assert_allclose(one.values, many.values)
@@ -112,7 +113,7 @@ class TestCurve:
         random, n, edges = np.random.default_rng(0), 20, np.arange(21.0)
         knots = random.normal(size=(21, n))
         slope = np.diff(knots, axis=0)
-        lines = ScoreLines(edges[:-1], edges[1:], knots[:-1] - edges[:-1, None] * slope, slope)
+        lines = PiecewiseLinear(edges[:-1], edges[1:], knots[:-1] - edges[:-1, None] * slope, slope)
         at_once = validation_curve([lines], np.arange(n))
         monkeypatch.setattr("ranking.selection.curve.ENTRIES", 3 * n * (n - 1) // 2)
         in_parts = validation_curve([lines], np.arange(n))
@@ -123,19 +124,19 @@ class TestCurve:
             assert in_parts.at(C) == pytest.approx(wanted, abs=1e-12)
 
     def test_lines_of_equal_rows_stay_tied_through_round_off(self):
-        lines = ScoreLines(*map(np.array, ([0.0], [1.0], [[0.0, 1e-17, 0.0]], [[0.3, 0.1 + 0.2, -1.0]])))
+        lines = PiecewiseLinear(*map(np.array, ([0.0], [1.0], [[0.0, 1e-17, 0.0]], [[0.3, 0.1 + 0.2, -1.0]])))
         for metric, value in (("pairwise_accuracy", 0.75), ("kendall_tau", 0.5)):
             curve = validation_curve([lines], [1, 0, 0], metric=metric)
             assert curve.edges.tolist() == [0, 1]
             assert curve.values == pytest.approx([value])
 
     def test_round_off_at_the_beginning_is_no_crossing(self):
-        lines = ScoreLines(*map(np.array, ([0.0], [1.0], [[-1e-17, 0.0]], [[1.0, 0.0]])))
+        lines = PiecewiseLinear(*map(np.array, ([0.0], [1.0], [[-1e-17, 0.0]], [[1.0, 0.0]])))
         curve = validation_curve([lines], [1, 0])
         assert (curve.edges.tolist(), curve.values.tolist()) == ([0, 1], [1])
 
     def test_a_function_is_given_labels_scores_and_queries(self):
-        lines = ScoreLines(*map(np.array, ([0.0], [2.0], [[0.0, 1.0]], [[1.0, 0.0]])))
+        lines = PiecewiseLinear(*map(np.array, ([0.0], [2.0], [[0.0, 1.0]], [[1.0, 0.0]])))
         curve = validation_curve([lines], [1, 0], ["a", "a"], lambda y, s, qid: float(s[0] > s[1]) * len(qid))
         assert (curve.edges.tolist(), curve.values.tolist()) == ([0, 1, 2], [0, 2])
 
@@ -156,7 +157,7 @@ class TestCurve:
         ],
     )
     def test_what_cannot_be_validated_is_named(self, arguments, message):
-        lines = [ScoreLines(*map(np.array, ([0.0], [1.0], [[0.0, 0.0]], [[1.0, 0.0]])))]
+        lines = [PiecewiseLinear(*map(np.array, ([0.0], [1.0], [[0.0, 0.0]], [[1.0, 0.0]])))]
         with pytest.raises(DataError, match=message):
             validation_curve(**({"lines": lines} | arguments))
 
