@@ -21,7 +21,7 @@ ATTRIBUTES = {
     "train": {"price": "linear", "time": "linear", "change": "levels", "comfort": [0, 1, 2]},
     "yogurt": {"price": "linear", "feat": "levels", "brand": "levels"},
 }
-# Respondents, tasks, alternatives a task, rows.
+# Respondents, tasks, alternatives per task, rows.
 SIZES = {
     "electricity": (361, 4308, 4, 17232),
     "immigration": (1396, 6980, 2, 13960),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import pqp
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study
-from ranking.conjoint.data.table import Choices
+from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.estimation.programs import Program
 from ranking.conjoint.estimation.selection import Tally, add_up
 from ranking.selection.piecewise import PiecewiseLinear

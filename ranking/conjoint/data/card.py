@@ -1,16 +1,12 @@
-r"""Straight-lining: respondents who nearly always take the same position, and how likely that is by chance.
+r"""The study card: what one looks at before any model, as tables and as a page of text.
 
-Balance: how often levels and positions were shown and chosen, and how much alternatives overlap.
-
-Confounding: attributes that the tasks shown do not tell apart, whatever is chosen.
+How often levels and positions were shown and chosen, how much alternatives overlap, who nearly always takes
+the same position, which attributes are confounded, and remarks on what is unusual.
 
 Let D hold the differences of alternatives of the same task. Part-worths v and v + z have the same utilities
-in every task, but for a constant, if D z = 0. Always so are the z that add one number to all levels of an
-attribute (and to the none option). An attribute is told apart from the others if on it every z is like that.
-
-Remarks: what a look at a study should not miss before any model.
-
-The study card: what one looks at before any model, as tables and as a page of text.
+in every task, up to a constant, if D z = 0. This is always so for the z that add one number to all levels of
+an attribute (and to the none option). An attribute is confounded with others if some z with D z = 0 is not
+like that on its levels: its part-worths are then not identified, whatever is chosen.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,33 +18,33 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE
+from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.design import columns_of, design_of
 from ranking.conjoint.data.messages import counted, in_order, quoted
-from ranking.conjoint.data.table import Sheet
 from ranking.core.validation import Array
 from ranking.errors import DataError
 
 
-def straight_liners(sheet: Sheet, share: float) -> pd.DataFrame:
+def straight_liners(table: ChoiceTable, share: float) -> pd.DataFrame:
     """Return the respondents who chose one alternative in at least this share of their tasks, and more often
     than all others together, by the name of the alternative.
 
     `probability` is that of a respondent who chooses at random taking any one alternative at least as often.
     """
-    choices = sheet.choices
-    table = pd.DataFrame(
-        {"respondent": choices.respondent, "alternative": sheet.alternative[choices.chosen_rows]}
+    choices = table.choices
+    taken = pd.DataFrame(
+        {"respondent": choices.respondent, "alternative": table.alternative[choices.chosen_rows]}
     )
-    counts = table.value_counts().rename("times").reset_index()
+    counts = taken.value_counts().rename("times").reset_index()
     most = counts.sort_values("times", ascending=False, kind="stable").drop_duplicates("respondent")
-    tasks = np.bincount(choices.respondent, minlength=len(sheet.respondents))[most["respondent"]]
+    tasks = np.bincount(choices.respondent, minlength=len(table.respondents))[most["respondent"]]
     is_straight = ((most["times"] >= share * tasks) & (2 * most["times"] > tasks)).to_numpy()
     found = most.assign(tasks=tasks)[is_straight].sort_values("respondent", kind="stable")
     found["probability"] = [
-        _by_chance(sheet, code, times)
+        _by_chance(table, code, times)
         for code, times in zip(found["respondent"], found["times"], strict=True)
     ]
-    names = sheet.respondents[found["respondent"].to_numpy(dtype=np.int64)]
+    names = table.respondents[found["respondent"].to_numpy(dtype=np.int64)]
     return found.assign(respondent=names).set_index("respondent")
 
 
@@ -64,11 +60,11 @@ def tail(probabilities: Array, times: int) -> float:
     return float(coefficients[times:].sum())
 
 
-def _by_chance(sheet: Sheet, code: int, times: int) -> float:
+def _by_chance(table: ChoiceTable, code: int, times: int) -> float:
     """Return the sum of the tails of all alternatives: exact, for two cannot both have more than half."""
-    choices = sheet.choices
+    choices = table.choices
     tasks = np.flatnonzero(choices.respondent == code)
-    offers = [list(sheet.alternative[list(choices.rows(t))]) for t in tasks.tolist()]
+    offers = [list(table.alternative[list(choices.rows(t))]) for t in tasks.tolist()]
     names = {name for offer in offers for name in offer}
     chances = (
         np.array([1 / len(offer) for offer in offers if name in offer]) for name in sorted(names, key=str)
@@ -76,18 +72,18 @@ def _by_chance(sheet: Sheet, code: int, times: int) -> float:
     return min(1.0, sum(tail(chance, times) for chance in chances))
 
 
-def level_balance(sheet: Sheet) -> pd.DataFrame:
+def level_balance(table: ChoiceTable) -> pd.DataFrame:
     """Return for every level, and the none option, how often it was shown and chosen.
 
     `share` is that among all alternatives shown with the attribute, `chosen_share` that of the times it was
     shown. Linear attributes are in `number_summary`.
     """
-    linear = [name for name, attribute in sheet.attributes.items() if attribute.is_linear]
-    columns = columns_of(sheet)
+    linear = [name for name, attribute in table.attributes.items() if attribute.is_linear]
+    columns = columns_of(table)
     by_level = ~columns.get_level_values("attribute").isin(linear)
-    design = design_of(sheet)[:, by_level] != 0
-    shown, chosen = design.sum(axis=0), design[sheet.choices.chosen_rows].sum(axis=0)
-    products = int((~sheet.is_none).sum())
+    design = design_of(table)[:, by_level] != 0
+    shown, chosen = design.sum(axis=0), design[table.choices.chosen_rows].sum(axis=0)
+    products = int((~table.is_none).sum())
     kept = columns[by_level]
     whole = np.where(kept.get_level_values("attribute") == NONE, len(design), products)
     return pd.DataFrame(
@@ -101,33 +97,33 @@ def level_balance(sheet: Sheet) -> pd.DataFrame:
     )
 
 
-def number_summary(sheet: Sheet) -> pd.DataFrame:
+def number_summary(table: ChoiceTable) -> pd.DataFrame:
     """Return for every linear attribute how many values it has, their range, and their means."""
-    names = [name for name, attribute in sheet.attributes.items() if attribute.is_linear]
-    values = sheet.profiles[names].astype(float)
-    chosen = values.iloc[sheet.choices.chosen_rows]
-    table = {
+    names = [name for name, attribute in table.attributes.items() if attribute.is_linear]
+    values = table.profiles[names].astype(float)
+    chosen = values.iloc[table.choices.chosen_rows]
+    columns = {
         "values": values.nunique(),
         "least": values.min(),
         "mean": values.mean(),
         "greatest": values.max(),
         "mean_chosen": chosen.mean(),
     }
-    return pd.DataFrame(table, index=pd.Index(names, name="attribute"))
+    return pd.DataFrame(columns, index=pd.Index(names, name="attribute"))
 
 
-def overlap(sheet: Sheet) -> pd.DataFrame:
+def overlap(table: ChoiceTable) -> pd.DataFrame:
     """Return for every attribute the share of tasks in which alternatives have the same level.
 
     `some`: a level, or number, occurs more than once; `all`: all alternatives but the none option have the
-    same one, so that the task says nothing about the attribute. Tasks with one alternative beside the none
-    option have no overlap.
+    same one, so that the task says nothing about the attribute. Tasks with one alternative other than the
+    none option have no overlap.
     """
-    task, used = sheet.choices.task_of_row, ~sheet.is_none
-    sizes = np.bincount(task[used], minlength=len(sheet.choices))
+    task, used = table.choices.task_of_row, ~table.is_none
+    sizes = np.bincount(task[used], minlength=len(table.choices))
     shares = {}
-    for name in sheet.attributes:
-        cells = pd.DataFrame({"task": task[used], "cell": pd.factorize(sheet.profiles[name][used])[0]})
+    for name in table.attributes:
+        cells = pd.DataFrame({"task": task[used], "cell": pd.factorize(table.profiles[name][used])[0]})
         different = (
             cells.groupby("task")["cell"].nunique().reindex(range(len(sizes)), fill_value=0).to_numpy()
         )
@@ -135,24 +131,24 @@ def overlap(sheet: Sheet) -> pd.DataFrame:
     return pd.DataFrame.from_dict(shares, orient="index", columns=["some", "all"]).rename_axis("attribute")
 
 
-def positions(sheet: Sheet) -> pd.DataFrame:
+def positions(table: ChoiceTable) -> pd.DataFrame:
     """Return for every alternative, by name, how often it was shown and chosen, and would be by chance."""
-    choices = sheet.choices
-    names = in_order(sheet.alternative)
-    codes = pd.Index(names).get_indexer(pd.Index(sheet.alternative.tolist()))
+    choices = table.choices
+    names = in_order(table.alternative)
+    codes = pd.Index(names).get_indexer(pd.Index(table.alternative.tolist()))
     shown, chosen = (np.bincount(x, minlength=len(names)) for x in (codes, codes[choices.chosen_rows]))
     expected = np.bincount(codes, weights=1 / choices.size[choices.task_of_row], minlength=len(names))
     columns = {"shown": shown, "chosen": chosen, "by_chance": expected, "chosen_share": _ratio(chosen, shown)}
     return pd.DataFrame(columns, index=pd.Index(names, name="alternative"))
 
 
-def duplicates(sheet: Sheet) -> pd.DataFrame:
+def duplicates(table: ChoiceTable) -> pd.DataFrame:
     """Return the tasks in which two alternatives have the same levels and numbers throughout."""
-    task = sheet.choices.task_of_row
-    cells = sheet.profiles.astype(object).assign(**{"": task})[~sheet.is_none]
-    again = np.unique(task[~sheet.is_none][cells.duplicated().to_numpy()])
-    names = sheet.respondents[sheet.choices.respondent[again]]
-    return pd.DataFrame({"respondent": names, "task": sheet.choices.task[again]})
+    task = table.choices.task_of_row
+    cells = table.profiles.astype(object).assign(**{"": task})[~table.is_none]
+    again = np.unique(task[~table.is_none][cells.duplicated().to_numpy()])
+    names = table.respondents[table.choices.respondent[again]]
+    return pd.DataFrame({"respondent": names, "task": table.choices.task[again]})
 
 
 def _ratio(part: Array, whole: Array) -> Array:
@@ -160,42 +156,47 @@ def _ratio(part: Array, whole: Array) -> Array:
     return np.divide(part, whole, out=np.full(len(part), np.nan), where=np.asarray(whole) > 0)
 
 
-# Eigenvalues below this are round-off, columns having length 1; and entries of z, the largest being 1.
-ZERO, STILL = 1e-9, 1e-6
+# With columns of length 1, an eigenvalue of DᵀD below this is rounding error: its vector solves D z = 0.
+ZERO = 1e-9
+# With a largest entry of 1, smaller differences between the entries of z are rounding error.
+STILL = 1e-6
 
 
-def confounded(sheet: Sheet) -> list[str]:
+def confounded(table: ChoiceTable) -> list[str]:
     """Return the attributes whose levels, as they were shown together, could have other part-worths as well.
 
     Attributes that never differ within a task, and levels that were never shown, are not looked at.
 
     >>> from ranking.conjoint import example_study
-    >>> confounded(example_study().sheet)
+    >>> confounded(example_study().table)
     []
     """
-    D, owner = _differences(sheet)
+    D, owner = _differences(table)
     free = _kernel(D)
     return [
         name
-        for name, attribute in sheet.attributes.items()
+        for name, attribute in table.attributes.items()
         if _is_moved(free[owner == name], attribute.is_linear)
     ]
 
 
-def _differences(sheet: Sheet) -> tuple[Array, Array]:
-    """Return the differences from the first alternative of every task, without idle columns, and whose."""
-    design = np.asarray(design_of(sheet), dtype=float)
-    first = sheet.choices.first[sheet.choices.task_of_row]
-    D, owner = design - design[first], columns_of(sheet).get_level_values(0).to_numpy()
-    differing = {name for name in sheet.attributes if D[:, owner == name].any()}
+def _differences(table: ChoiceTable) -> tuple[Array, Array]:
+    """Return the differences from the first alternative of every task, and the attribute of each column.
+
+    Columns that never differ within a task are left out.
+    """
+    design = np.asarray(design_of(table), dtype=float)
+    first = table.choices.first[table.choices.task_of_row]
+    D, owner = design - design[first], columns_of(table).get_level_values(0).to_numpy()
+    differing = {name for name in table.attributes if D[:, owner == name].any()}
     kept = design.any(axis=0) & np.array(
-        [name in differing or name not in sheet.attributes for name in owner]
+        [name in differing or name not in table.attributes for name in owner]
     )
     return D[:, kept], owner[kept]
 
 
 def _kernel(D: Array) -> Array:
-    """Return a basis of all z with D z = 0, one a column."""
+    """Return a basis of all z with D z = 0, one per column."""
     lengths = np.linalg.norm(D, axis=0)
     scale = np.where(lengths > 0, lengths, 1.0)
     values, vectors = np.linalg.eigh((D / scale).T @ (D / scale))
@@ -204,7 +205,7 @@ def _kernel(D: Array) -> Array:
 
 
 def _is_moved(part: Array, is_linear: bool) -> bool:
-    """Tell whether some z is not one number on all levels of an attribute, or not 0 on a linear one."""
+    """Return whether some z is not one number on all levels of an attribute, or not 0 on a linear one."""
     moved = part if is_linear or not len(part) else part - part.mean(axis=0)
     return bool((np.abs(moved) > STILL).any())
 
@@ -219,38 +220,38 @@ UNLIKELY = 0.01
 NARROW, WIDE = 0.1, 100.0
 
 
-def remarks(sheet: Sheet, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield remarks, the gravest first."""
-    yield from _about_attributes(sheet, tables["overlap"])
-    yield from _about_numbers(sheet, tables["numbers"])
-    yield from _about_levels(sheet, tables["levels"])
-    yield from _about_choices(sheet, tables)
+def remarks(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+    """Yield remarks, the most serious first."""
+    yield from _about_attributes(table, tables["overlap"])
+    yield from _about_numbers(table, tables["numbers"])
+    yield from _about_levels(table, tables["levels"])
+    yield from _about_choices(table, tables)
 
 
-def _about_attributes(sheet: Sheet, overlap: pd.DataFrame) -> Iterator[str]:
+def _about_attributes(table: ChoiceTable, overlap: pd.DataFrame) -> Iterator[str]:
     for name, share in overlap["all"].items():
         if share == 1:
             yield f"{name} is the same for all alternatives of every task: its part-worths are not identified"
-    *others, last = confounded(sheet) or [""]
+    *others, last = confounded(table) or [""]
     if last:
         names = f"{', '.join(others)} and {last}" if others else f"the levels of {last}"
         yield (
             f"{names} are confounded in this design; their part-worths are not identified: do not "
             "rely on their importances, nor on the willingness to pay for them"
         )
-    if not sheet.has_none and _has_zeros(sheet):
+    if not table.has_none and _has_zeros(table):
         yield "one alternative of every task has 0 in all attributes: if it is the none option, set none to 0"
 
 
-def _has_zeros(sheet: Sheet) -> bool:
-    """Tell whether every task has one alternative whose attributes are all 0."""
-    is_zero = (sheet.profiles.astype(str).isin(["0", "0.0"])).all(axis=1).to_numpy()
-    return bool((np.bincount(sheet.choices.task_of_row, is_zero) == 1).all())
+def _has_zeros(table: ChoiceTable) -> bool:
+    """Return whether every task has one alternative whose attributes are all 0."""
+    is_zero = (table.profiles.astype(str).isin(["0", "0.0"])).all(axis=1).to_numpy()
+    return bool((np.bincount(table.choices.task_of_row, is_zero) == 1).all())
 
 
-def _about_numbers(sheet: Sheet, numbers: pd.DataFrame) -> Iterator[str]:
+def _about_numbers(table: ChoiceTable, numbers: pd.DataFrame) -> Iterator[str]:
     for name, row in numbers.iterrows():
-        unit = sheet.attributes[str(name)].unit
+        unit = table.attributes[str(name)].unit
         reach = row["greatest"] - row["least"]
         width = reach / unit
         if width and not NARROW <= width <= WIDE:
@@ -260,8 +261,8 @@ def _about_numbers(sheet: Sheet, numbers: pd.DataFrame) -> Iterator[str]:
             )
 
 
-def _about_levels(sheet: Sheet, levels: pd.DataFrame) -> Iterator[str]:
-    for name, attribute in sheet.attributes.items():
+def _about_levels(table: ChoiceTable, levels: pd.DataFrame) -> Iterator[str]:
+    for name, attribute in table.attributes.items():
         if attribute.is_linear:
             continue
         mine = levels.loc[[name]]
@@ -282,14 +283,14 @@ def _about_level(name: str, level: Any, row: "pd.Series[Any]") -> str:
     return f"{name}: level {quoted(level)} was shown only {times}; is it meant?"
 
 
-def _about_choices(sheet: Sheet, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
+def _about_choices(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
     if straight:
-        who = f"{straight} of {counted(len(sheet.respondents), 'respondent')}"
+        who = f"{straight} of {counted(len(table.respondents), 'respondent')}"
         yield f"{who} chose the same alternative more often than chance explains: do they belong?"
     if double:
         yield f"{counted(double, 'task')} with two equal alternatives: choosing between them says nothing"
-    idle = len(sheet.respondents) - len(np.unique(sheet.choices.respondent))
+    idle = len(table.respondents) - len(np.unique(table.choices.respondent))
     if idle:
         yield f"{counted(idle, 'respondent')} without tasks"
 
@@ -337,39 +338,39 @@ class StudyCard:
         return "\n\n".join(part for part in parts if part)
 
 
-def study_card(sheet: Sheet, straight: float = NEARLY_ALL) -> StudyCard:
+def study_card(table: ChoiceTable, straight: float = NEARLY_ALL) -> StudyCard:
     """Return the card of a study; `straight` is the share of tasks that makes a straight-liner."""
     if not 0.5 <= straight <= 1:
         raise DataError(argument="straight", expected="a share of tasks between 0.5 and 1", found=straight)
     tables = {
-        "levels": level_balance(sheet),
-        "numbers": number_summary(sheet),
-        "overlap": overlap(sheet),
-        "positions": positions(sheet),
-        "straight_liners": straight_liners(sheet, straight),
-        "duplicates": duplicates(sheet),
+        "levels": level_balance(table),
+        "numbers": number_summary(table),
+        "overlap": overlap(table),
+        "positions": positions(table),
+        "straight_liners": straight_liners(table, straight),
+        "duplicates": duplicates(table),
     }
-    return StudyCard(counts=_counts(sheet), **tables, remarks=tuple(remarks(sheet, tables)))
+    return StudyCard(counts=_counts(table), **tables, remarks=tuple(remarks(table, tables)))
 
 
-def _counts(sheet: Sheet) -> "pd.Series[Any]":
-    choices = sheet.choices
-    tasks = np.bincount(choices.respondent, minlength=len(sheet.respondents))
-    levels = [len(a.labels) for a in sheet.attributes.values() if not a.is_linear]
+def _counts(table: ChoiceTable) -> "pd.Series[Any]":
+    choices = table.choices
+    tasks = np.bincount(choices.respondent, minlength=len(table.respondents))
+    levels = [len(a.labels) for a in table.attributes.values() if not a.is_linear]
     counts = {
-        "respondents": len(sheet.respondents),
+        "respondents": len(table.respondents),
         "tasks": len(choices),
-        "holdout tasks": int(sheet.is_holdout.sum()),
-        "alternatives": len(sheet.alternative),
-        "tasks a respondent, least": int(tasks.min()),
-        "tasks a respondent, most": int(tasks.max()),
-        "alternatives a task, least": int(choices.size.min()),
-        "alternatives a task, most": int(choices.size.max()),
-        "attributes": len(sheet.attributes),
+        "holdout tasks": int(table.is_holdout.sum()),
+        "alternatives": len(table.alternative),
+        "tasks per respondent, least": int(tasks.min()),
+        "tasks per respondent, most": int(tasks.max()),
+        "alternatives per task, least": int(choices.size.min()),
+        "alternatives per task, most": int(choices.size.max()),
+        "attributes": len(table.attributes),
         "levels": sum(levels),
-        "linear attributes": len(sheet.attributes) - len(levels),
-        "none options": int(sheet.is_none.sum()),
-        "choices of none": int(sheet.is_none[choices.chosen_rows].sum()),
+        "linear attributes": len(table.attributes) - len(levels),
+        "none options": int(table.is_none.sum()),
+        "choices of none": int(table.is_none[choices.chosen_rows].sum()),
     }
     return pd.Series(counts, name="count")
 

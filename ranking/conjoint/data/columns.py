@@ -1,11 +1,6 @@
-"""Roles: which column of a table names the respondent, which the task, and so on.
+"""Which column of a table plays which role, columns of yes and no, and whose row each row is."""
 
-Marks: columns that say yes or no, for what was chosen, for the none option, for holdout tasks.
-
-Keys: whose row it is, of which task, and which alternative.
-"""
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,23 +12,31 @@ from ranking.conjoint.data.messages import Place, Problems, guess, is_empty, lis
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 
+Booleans: TypeAlias = NDArray[np.bool_]
+# A column of yes and no, True if its attributes are empty, or the value that all its attributes hold.
+NoneOption: TypeAlias = str | bool | float | None
+# A column, or the weights by respondent.
+Weighting: TypeAlias = "str | Mapping[Hashable, float] | pd.Series[float] | None"
+
 # What the column of alternatives is called where there is none.
 ALTERNATIVE = "alternative"
-# What tables are separated by, beside commas.
+# What tables are separated by, other than commas.
 SEPARATORS = (";", "\t", "|")
+# What a column of yes and no may hold, in any case.
+YES = frozenset({"1", "true", "yes", "y", "x"})
+NO = frozenset({"0", "false", "no", "n"})
 
 
 @dataclass(frozen=True, eq=False)
-class Roles:
-    """What columns mean. `none` is a column of marks, True for empty rows, or a value rows are filled with;
-    `weight` is a column or the weights by respondent."""
+class ColumnRoles:
+    """The column of every role; `none` and `weight` may be values instead, see `NoneOption`, `Weighting`."""
 
     respondent: str
     task: str
     chosen: str
     alternative: str | None = None
-    none: Any = None
-    weight: Any = None
+    none: NoneOption = None
+    weight: Weighting = None
     holdout: str | None = None
 
     @property
@@ -43,46 +46,34 @@ class Roles:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns by role, without those that are not there."""
-        named = {
-            "respondent": self.respondent,
-            "task": self.task,
-            "chosen": self.chosen,
-            "alternative": self.alternative,
-            "none": self.none if isinstance(self.none, str) else None,
-            "weight": self.weight if isinstance(self.weight, str) else None,
-            "holdout": self.holdout,
-        }
-        return {role: column for role, column in named.items() if column is not None}
+        """The columns by role, without roles that have none."""
+        return {role: column for role, column in vars(self).items() if isinstance(column, str)}
 
 
-def require_columns(frame: Any, columns: Mapping[str, str], attributes: Iterable[str]) -> None:
-    """Raise one error that tells every column that is not in a table, and every one with two roles.
+def require_columns(frame: object, columns: Mapping[str, str], attributes: Iterable[str]) -> None:
+    """Raise one error about all columns that are missing, play two roles or hold containers.
 
     >>> require_columns(pd.DataFrame({"who": [1], "cost": [2]}), {"respondent": "who"}, ["cost"])
     """
-    require_table(frame)
+    frame = require_table(frame)
     known = list(frame.columns)
     found = Problems()
     uses: dict[str, str] = {}
-    wanted = [*columns.items(), *(("attributes", name) for name in attributes)]
-    for role, column in wanted:
+    for role, column in [*columns.items(), *(("attributes", name) for name in attributes)]:
+        place = {"argument": role, "column": column}
         if column not in known:
-            _add_missing(role, column, known, found)
+            found.add(
+                "there is no column {column} ({argument}); the columns are {found}",
+                **place,
+                found=listing(known),
+                **_remedy_of_missing(column, known),
+            )
         elif column in uses:
-            found.add(
-                f"column {{column}} is both {uses[column]} and {role}",
-                column=column,
-                argument=role,
-                remedy="name two columns",
-            )
+            message = f"column {{column}} is both {uses[column]} and {role}"
+            found.add(message, **place, remedy="name two columns")
         elif not all(map(pd.api.types.is_hashable, frame[column])):
-            found.add(
-                "column {column} holds lists or other containers; each cell must be {expected}",
-                column=column,
-                argument=role,
-                expected="a word or a number",
-            )
+            message = "column {column} holds lists or other containers; each cell must be {expected}"
+            found.add(message, **place, expected="a word or a number")
         uses.setdefault(column, role)
     if ALTERNATIVE in known and ALTERNATIVE not in uses and "alternative" not in columns:
         found.add(
@@ -95,8 +86,8 @@ def require_columns(frame: Any, columns: Mapping[str, str], attributes: Iterable
     found.raise_any()
 
 
-def require_table(frame: Any) -> None:
-    """Raise unless a table has rows, and columns with different names."""
+def require_table(frame: object) -> pd.DataFrame:
+    """Return a table that has rows, and columns with different names, or raise."""
     if not isinstance(frame, pd.DataFrame):
         raise DataError(argument="frame", expected="a pandas DataFrame", found=type(frame).__name__)
     if not len(frame):
@@ -104,46 +95,32 @@ def require_table(frame: Any) -> None:
     double = frame.columns[frame.columns.duplicated()]
     if len(double):
         raise DataError("the column {column} occurs twice", column=double[0], remedy="rename one")
+    return frame
 
 
-def _add_missing(role: str, column: Any, known: list[Any], found: Problems) -> None:
-    """Add that a column is missing; a single column with other separators in its name gives the reason."""
-    remedy: dict[str, Any] = {}
+def _remedy_of_missing(column: str, known: list[Any]) -> dict[str, Any]:
+    """Return what to do about a missing column: another separator if there is only one, or the like name."""
     for separator in SEPARATORS:
         if len(known) == 1 and separator in str(known[0]):
-            remedy = {
-                "remedy": f"is the file separated by {separator!r}? then pass {{setting}}",
-                "setting": ("sep", separator),
-            }
-    if not remedy and (close := guess(column, known)):
-        remedy = {"expected": close, "remedy": "did you mean {expected}?"}
-    found.add(
-        "there is no column {column} ({argument}); the columns are {found}",
-        argument=role,
-        column=column,
-        found=listing(known),
-        **remedy,
-    )
+            remedy = f"is the file separated by {separator!r}? then pass {{setting}}"
+            return {"remedy": remedy, "setting": ("sep", separator)}
+    close = guess(column, known)
+    return {} if close is None else {"expected": close, "remedy": "did you mean {expected}?"}
 
 
-Booleans: TypeAlias = NDArray[np.bool_]
-
-YES = frozenset({"1", "true", "yes", "y", "x"})
-NO = frozenset({"0", "false", "no", "n"})
-
-
-def read_marks(column: "pd.Series[Any]", role: str, place: Place, found: Problems) -> Booleans:
+def read_flags(column: "pd.Series[Any]", role: str, place: Place, found: Problems) -> Booleans:
     """Return which cells of a column say yes: 1, true, yes or x; 0, false and no say no.
 
-    A column may hold its marks alone and be empty elsewhere; where it says no in some cells, an empty one is
-    a problem.
+    A column may say yes and be empty elsewhere. But where it says no in some cells, an empty one is a
+    problem: it could be either.
 
-    >>> read_marks(pd.Series(["x", None]), "chosen", lambda row: {"row": row + 1}, Problems()).tolist()
+    >>> read_flags(pd.Series(["x", None]), "chosen", lambda row: {"row": row + 1}, Problems()).tolist()
     [True, False]
     """
     words = pd.Series([text(cell).strip().casefold() for cell in column], dtype=object)
     empty = is_empty(column)
     yes, no = (words.isin(accepted).to_numpy(dtype=bool) & ~empty for accepted in (YES, NO))
+    parts = {"argument": role, "column": column.name, "expected": "1 or 0"}
     wrong = np.flatnonzero(~(yes | no | empty)).tolist()
     found.add_rows(
         wrong,
@@ -152,9 +129,7 @@ def read_marks(column: "pd.Series[Any]", role: str, place: Place, found: Problem
         f"column {{column}} ({{argument}}) is not {{expected}} in {len(wrong)} rows, the first is {{found}} "
         "({place}); is it the right column?",
         cells=column,
-        argument=role,
-        column=column.name,
-        expected="1 or 0",
+        **parts,
     )
     gaps = np.flatnonzero(empty & no.any()).tolist()
     found.add_rows(
@@ -162,18 +137,18 @@ def read_marks(column: "pd.Series[Any]", role: str, place: Place, found: Problem
         place,
         "{place}: column {column} ({argument}) is empty",
         f"column {{column}} ({{argument}}) is empty in {len(gaps)} rows, the first is {{place}}",
-        argument=role,
-        column=column.name,
-        expected="1 or 0",
         remedy="write {expected}",
+        **parts,
     )
     return np.asarray(yes)
 
 
 @dataclass(frozen=True, eq=False)
-class Keys:
-    """Respondent, task and alternative of every row as labels, and the number of the task over all
-    respondents, -1 for rows that name no respondent or no task."""
+class RowIds:
+    """The respondent, task and alternative of every row.
+
+    `group` is the number of the task over all respondents, -1 for rows without a respondent or a task.
+    """
 
     respondent: Array
     task: Array
@@ -201,23 +176,19 @@ def labels_of(column: "pd.Series[Any]") -> Array:
     """Return the cells of a column as labels, None where they are empty."""
     empty = is_empty(column)
     cells = [None if nothing else plain(cell) for cell, nothing in zip(column, empty, strict=True)]
+    # the extra None keeps numpy from making a matrix of cells that are tuples
     return np.array([*cells, None], dtype=object)[:-1]
 
 
-def read_keys(frame: pd.DataFrame, roles: Roles, found: Problems) -> Keys:
-    """Return who and what every row is about, noting rows that do not say."""
+def read_row_ids(frame: pd.DataFrame, roles: ColumnRoles, found: Problems) -> RowIds:
+    """Return the respondent, task and alternative of every row; rows without the first two are problems."""
     respondent, task = labels_of(frame[roles.respondent]), labels_of(frame[roles.task])
     alternative = None if roles.alternative is None else labels_of(frame[roles.alternative])
-    nobody, nothing = is_empty(respondent), is_empty(task)
-    for row in np.flatnonzero(nobody).tolist():
-        found.add(
-            "row {row}: column {column} ({argument}) is empty",
-            argument="respondent",
-            column=roles.respondent,
-            row=row + 1,
-        )
-    idle = set(respondent[~nobody]) - set(respondent[~nobody & ~nothing])
-    for row in np.flatnonzero(nothing & ~nobody).tolist():
+    no_respondent, no_task = is_empty(respondent), is_empty(task)
+    for row in np.flatnonzero(no_respondent).tolist():
+        add_empty_id("respondent", roles.respondent, row, found)
+    idle = set(respondent[~no_respondent]) - set(respondent[~no_respondent & ~no_task])
+    for row in np.flatnonzero(no_task & ~no_respondent).tolist():
         who = "respondent {respondent}" + " has no task" * (respondent[row] in idle)
         found.add(
             f"{who}: column {{column}} ({{argument}}) is empty in row {{row}}",
@@ -227,6 +198,12 @@ def read_keys(frame: pd.DataFrame, roles: Roles, found: Problems) -> Keys:
             row=row + 1,
         )
     group = np.full(len(frame), -1)
-    known = ~nobody & ~nothing
+    known = ~no_respondent & ~no_task
     group[known] = pd.factorize(pd.MultiIndex.from_arrays([respondent[known], task[known]]))[0]
-    return Keys(respondent, task, alternative, group)
+    return RowIds(respondent, task, alternative, group)
+
+
+def add_empty_id(role: str, column: str, row: int, found: Problems) -> None:
+    """Add that a row does not name its respondent or task."""
+    message = "row {row}: column {column} ({argument}) is empty"
+    found.add(message, argument=role, column=column, row=row + 1)

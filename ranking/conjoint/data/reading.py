@@ -1,6 +1,6 @@
 """Weights: how much every respondent counts.
 
-Reading: long data, one row an alternative, checked as a whole and sorted into a sheet.
+Reading: long data, one row an alternative, checked as a whole and sorted into a table.
 """
 
 import zlib
@@ -15,20 +15,20 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute, Attributes, read_attributes
+from ranking.conjoint.data.choice_table import Choices, ChoiceTable
 from ranking.conjoint.data.columns import (
     ALTERNATIVE,
     Booleans,
-    Keys,
-    Roles,
+    ColumnRoles,
+    RowIds,
     labels_of,
-    read_keys,
+    read_row_ids,
     require_columns,
 )
 from ranking.conjoint.data.messages import Problems, in_order, plain, quoted
-from ranking.conjoint.data.table import Choices, Sheet
 from ranking.conjoint.data.validation import (
     check_alternatives,
-    read_cells,
+    read_attribute,
     read_chosen,
     read_holdout,
     read_none,
@@ -36,15 +36,124 @@ from ranking.conjoint.data.validation import (
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 
+WEIGHT = "weight"
+WORKBOOKS, OTHER_WORKBOOKS = (".xlsx", ".xlsm"), (".xls", ".xlsb", ".ods", ".numbers")
+# Options of pandas: only empty cells are missing; the header as it is written; what only text files have.
+ONLY_EMPTY: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
+HEADER: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "na_values": None}
+OF_TEXT = ("sep", "decimal", "encoding")
 
-def read_weights(
-    frame: pd.DataFrame, roles: Roles, keys: Keys, respondents: list[Any], found: Problems
+
+def read_long(
+    frame: pd.DataFrame, roles: ColumnRoles, attributes: Attributes, found: Problems | None = None
+) -> ChoiceTable:
+    """Return the table of choices of long data; `found` holds problems that were found before."""
+    found = Problems() if found is None else found
+    wanted = read_attributes(attributes)
+    require_columns(frame, roles.columns, wanted)
+    frame = frame.reset_index(drop=True)
+    ids = read_row_ids(frame, roles, found)
+    chosen = read_chosen(frame, roles, ids, found)
+    check_alternatives(frame, ids, found)
+    is_none = read_none(frame, roles, list(wanted), ids, found)
+    known, profiles = _profiles(frame, wanted, is_none, ids, found)
+    is_holdout = read_holdout(frame, roles, ids, found)
+    respondents = in_order(name for name in ids.respondent if name is not None)
+    weights = _read_weights(frame, roles, ids, respondents, found)
+    found.raise_any()
+    order = _sorted_rows(ids)
+    choices = _choices(ids, chosen, respondents, order)
+    used = {*roles.columns.values(), *wanted}
+    extras = frame[[name for name in frame.columns if name not in used]]
+    return ChoiceTable(
+        known,
+        _roles_written(roles, extras),
+        profiles.iloc[order].reset_index(drop=True),
+        extras.iloc[order].reset_index(drop=True),
+        _alternatives(ids, choices, order),
+        is_none[order],
+        choices,
+        is_holdout[order][choices.first],
+        pd.Index(respondents, name=roles.respondent),
+        weights,
+    )
+
+
+def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
+    """Return a CSV file, or the first sheet of an Excel workbook, as a table.
+
+    Only empty cells are missing: "None" or "NA" may be levels. Options go to `pandas.read_csv`, for example
+    `sep=";"`, `decimal=","` or `encoding="latin-1"`; for a workbook these three are ignored.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in OTHER_WORKBOOKS:
+        raise DataError(
+            "{argument} {found} is a workbook of a kind that is not read",
+            argument="path",
+            found=str(path),
+            remedy="save it as .xlsx or as CSV",
+        )
+    header, table = _read_workbook(path, options) if suffix in WORKBOOKS else _read_text(path, options)
+    names = [name for row in header.head(1).to_numpy().tolist() for name in row]
+    for k, name in enumerate(names):
+        if name and name in names[:k]:
+            raise DataError(
+                "{argument} {found}: the column {column} occurs twice",
+                argument="path",
+                found=str(path),
+                column=name,
+                remedy="rename one",
+            )
+    return table
+
+
+def _read_text(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the header of a CSV file, as it is written, and its table."""
+    given = {**ONLY_EMPTY, "encoding": "utf-8-sig", **options}
+    try:
+        return pd.read_csv(path, **{**given, **HEADER}), pd.read_csv(path, **given)
+    except UnicodeError:
+        raise DataError(
+            "{argument} {found} is not {expected} text",
+            argument="path",
+            found=str(path),
+            expected=str(given["encoding"]).removesuffix("-sig").upper(),
+            remedy="pass its encoding, often {setting}",
+            setting=("encoding", "latin-1"),
+        ) from None
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
+        raise DataError(
+            "{argument} {found} is not {expected}",
+            argument="path",
+            found=str(path),
+            expected=f"a CSV file ({error})",
+        ) from None
+
+
+def _read_workbook(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the header of the first sheet of a workbook, and its table."""
+    kept = {name: value for name, value in options.items() if name not in OF_TEXT}
+    given = {**ONLY_EMPTY, "engine": "openpyxl", **kept}
+    try:
+        return pd.read_excel(path, **{**given, **HEADER}), pd.read_excel(path, **given)
+    except (BadZipFile, KeyError, ValueError) as error:
+        raise DataError(
+            "{argument} {found} is not {expected}",
+            argument="path",
+            found=str(path),
+            expected=f"a workbook ({error})",
+            remedy="save it again, or as CSV",
+        ) from None
+
+
+def _read_weights(
+    frame: pd.DataFrame, roles: ColumnRoles, ids: RowIds, respondents: list[Any], found: Problems
 ) -> Array:
-    """Return the weight of every respondent, 1 if nothing is said."""
+    """Return the weight of every respondent, 1 if none are given."""
     if roles.weight is None:
         return np.ones(len(respondents))
     if isinstance(roles.weight, str):
-        given: Any = _weights_in(frame[roles.weight], keys, found)
+        given: Any = _weights_in(frame[roles.weight], ids, found)
     elif isinstance(roles.weight, Mapping | pd.Series):
         given = roles.weight
     else:
@@ -60,14 +169,14 @@ def read_weights(
     return np.array([_weight(by_name, name, found) for name in respondents])
 
 
-def _weights_in(column: "pd.Series[Any]", keys: Keys, found: Problems) -> dict[Any, Any]:
-    """Return the weights of a column by respondent, noting respondents with several."""
+def _weights_in(column: "pd.Series[Any]", ids: RowIds, found: Problems) -> dict[Any, Any]:
+    """Return the weights of a column by respondent; respondents with several are problems."""
     weights: dict[Any, Any] = {}
-    told: set[Any] = set()
-    for name, value in zip(keys.respondent, labels_of(column), strict=True):
-        if name is None or name in told or weights.setdefault(name, value) == value:
+    reported: set[Any] = set()
+    for name, value in zip(ids.respondent, labels_of(column), strict=True):
+        if name is None or name in reported or weights.setdefault(name, value) == value:
             continue
-        told.add(name)
+        reported.add(name)
         found.add(
             "respondent {respondent} has different weights, {found}",
             argument="weight",
@@ -100,150 +209,40 @@ def _weight(by_name: dict[Any, Any], name: Any, found: Problems) -> float:
     return float(number)
 
 
-WEIGHT = "weight"
-WORKBOOKS, OTHER_WORKBOOKS = (".xlsx", ".xlsm"), (".xls", ".xlsb", ".ods", ".numbers")
-# What pandas is told: which cells are missing, how to see a header as it is written, what only text has.
-ONLY_EMPTY: dict[str, Any] = {"keep_default_na": False, "na_values": [""]}
-HEADER: dict[str, Any] = {"header": None, "nrows": 1, "dtype": str, "na_values": None}
-OF_TEXT = ("sep", "decimal", "encoding")
-
-
-def read_long(
-    frame: pd.DataFrame, roles: Roles, attributes: Attributes, found: Problems | None = None
-) -> Sheet:
-    """Return the sheet of long data; `found` holds problems that were seen before."""
-    found = Problems() if found is None else found
-    wanted = read_attributes(attributes)
-    require_columns(frame, roles.columns, wanted)
-    frame = frame.reset_index(drop=True)
-    keys = read_keys(frame, roles, found)
-    chosen = read_chosen(frame, roles, keys, found)
-    check_alternatives(frame, keys, found)
-    is_none = read_none(frame, roles, list(wanted), keys, found)
-    settled, profiles = _profiles(frame, wanted, is_none, keys, found)
-    is_holdout = read_holdout(frame, roles, keys, found)
-    respondents = in_order(name for name in keys.respondent if name is not None)
-    weights = read_weights(frame, roles, keys, respondents, found)
-    found.raise_any()
-    order = _sorted_rows(keys)
-    choices = _choices(keys, chosen, respondents, order)
-    used = {*roles.columns.values(), *wanted}
-    extras = frame[[name for name in frame.columns if name not in used]]
-    return Sheet(
-        settled,
-        _settled_roles(roles, extras),
-        profiles.iloc[order].reset_index(drop=True),
-        extras.iloc[order].reset_index(drop=True),
-        _alternatives(keys, choices, order),
-        is_none[order],
-        choices,
-        is_holdout[order][choices.first],
-        pd.Index(respondents, name=roles.respondent),
-        weights,
-    )
-
-
-def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
-    """Return a CSV file, or the first sheet of an Excel workbook, as a table.
-
-    Only empty cells are missing: "None" or "NA" may be levels. Options go to `pandas.read_csv`, for example
-    `sep=";"`, `decimal=","` or `encoding="latin-1"`; of a workbook these three mean nothing.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix in OTHER_WORKBOOKS:
-        raise DataError(
-            "{argument} {found} is a workbook of a kind that is not read",
-            argument="path",
-            found=str(path),
-            remedy="save it as .xlsx or as CSV",
-        )
-    header, table = _sheet(path, options) if suffix in WORKBOOKS else _text(path, options)
-    names = [name for row in header.head(1).to_numpy().tolist() for name in row]
-    for k, name in enumerate(names):
-        if name and name in names[:k]:
-            raise DataError(
-                "{argument} {found}: the column {column} occurs twice",
-                argument="path",
-                found=str(path),
-                column=name,
-                remedy="rename one",
-            )
-    return table
-
-
-def _text(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the header of a CSV file, as it is written, and its table."""
-    given = {**ONLY_EMPTY, "encoding": "utf-8-sig", **options}
-    try:
-        return pd.read_csv(path, **{**given, **HEADER}), pd.read_csv(path, **given)
-    except UnicodeError:
-        raise DataError(
-            "{argument} {found} is not {expected} text",
-            argument="path",
-            found=str(path),
-            expected=str(given["encoding"]).removesuffix("-sig").upper(),
-            remedy="pass its encoding, often {setting}",
-            setting=("encoding", "latin-1"),
-        ) from None
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
-        raise DataError(
-            "{argument} {found} is not {expected}",
-            argument="path",
-            found=str(path),
-            expected=f"a CSV file ({error})",
-        ) from None
-
-
-def _sheet(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the header of the first sheet of a workbook, and its table."""
-    kept = {name: value for name, value in options.items() if name not in OF_TEXT}
-    given = {**ONLY_EMPTY, "engine": "openpyxl", **kept}
-    try:
-        return pd.read_excel(path, **{**given, **HEADER}), pd.read_excel(path, **given)
-    except (BadZipFile, KeyError, ValueError) as error:
-        raise DataError(
-            "{argument} {found} is not {expected}",
-            argument="path",
-            found=str(path),
-            expected=f"a workbook ({error})",
-            remedy="save it again, or as CSV",
-        ) from None
-
-
 def _profiles(
-    frame: pd.DataFrame, wanted: dict[str, Attribute], is_none: Booleans, keys: Keys, found: Problems
+    frame: pd.DataFrame, wanted: dict[str, Attribute], is_none: Booleans, ids: RowIds, found: Problems
 ) -> tuple[dict[str, Attribute], pd.DataFrame]:
     """Return the attributes with their levels, and their columns."""
-    settled: dict[str, Attribute] = {}
+    known: dict[str, Attribute] = {}
     columns: dict[str, Any] = {}
     for name, attribute in wanted.items():
-        settled[name], columns[name] = read_cells(attribute, frame[name], is_none, keys.place, found)
-    return settled, pd.DataFrame(columns)
+        known[name], columns[name] = read_attribute(attribute, frame[name], is_none, ids.place, found)
+    return known, pd.DataFrame(columns)
 
 
-def _sorted_rows(keys: Keys) -> Integers:
+def _sorted_rows(ids: RowIds) -> Integers:
     """Return the rows by respondent, task and alternative; rows without a name stay in their order."""
-    columns = [keys.respondent, keys.task, *([] if keys.alternative is None else [keys.alternative])]
+    columns = [ids.respondent, ids.task, *([] if ids.alternative is None else [ids.alternative])]
     return np.lexsort([_ranks(column) for column in reversed(columns)])
 
 
 def _ranks(column: Array) -> Integers:
-    places = {label: rank for rank, label in enumerate(in_order(column))}
-    return np.array([places[label] for label in column], dtype=np.int64)
+    ranks = {label: rank for rank, label in enumerate(in_order(column))}
+    return np.array([ranks[label] for label in column], dtype=np.int64)
 
 
-def _choices(keys: Keys, chosen: Booleans, respondents: list[Any], order: Integers) -> Choices:
-    group = keys.group[order]
+def _choices(ids: RowIds, chosen: Booleans, respondents: list[Any], order: Integers) -> Choices:
+    group = ids.group[order]
     first = np.flatnonzero(np.diff(group, prepend=-1))
     size = np.diff(first, append=len(group))
-    codes = pd.Index(respondents).get_indexer(pd.Index(keys.respondent[order][first].tolist()))
-    task = as_labels(keys.task[order][first])
+    codes = pd.Index(respondents).get_indexer(pd.Index(ids.respondent[order][first].tolist()))
+    task = as_labels(ids.task[order][first])
     return Choices(codes.astype(np.int64), task, size, np.flatnonzero(chosen[order]) - first)
 
 
-def _alternatives(keys: Keys, choices: Choices, order: Integers) -> Array:
-    if keys.alternative is not None:
-        return as_labels(keys.alternative[order])
+def _alternatives(ids: RowIds, choices: Choices, order: Integers) -> Array:
+    if ids.alternative is not None:
+        return as_labels(ids.alternative[order])
     task = choices.task_of_row
     return np.arange(len(task)) - choices.first[task] + 1
 
@@ -253,8 +252,8 @@ def as_labels(values: Array) -> Array:
     return np.asarray(pd.Index(values.tolist()))
 
 
-def _settled_roles(roles: Roles, extras: pd.DataFrame) -> Roles:
-    """Return roles as the sheet writes them: every role with a column of its own."""
+def _roles_written(roles: ColumnRoles, extras: pd.DataFrame) -> ColumnRoles:
+    """Return the roles in the data that `to_frame` returns: every role has a column of its own."""
     weight = roles.weight
     if weight is not None and not isinstance(weight, str):
         taken = WEIGHT in extras or WEIGHT in roles.columns.values()

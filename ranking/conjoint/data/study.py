@@ -1,6 +1,6 @@
-r"""Conjoint studies: choice tasks as the data of part-worth models."""
+"""ConjointStudy: the choice tasks of a survey, read, validated, split, and coded for part-worth models."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -11,21 +11,13 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute, Attributes, read_attributes
 from ranking.conjoint.data.card import NEARLY_ALL, StudyCard, study_card
-from ranking.conjoint.data.columns import Roles, require_table
-from ranking.conjoint.data.design import (
-    By,
-    Differences,
-    columns_of,
-    design_of,
-    differences_of,
-    fold_tasks,
-    holdout_tasks,
-    respondent_codes,
-)
+from ranking.conjoint.data.choice_table import Choices, ChoiceTable
+from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting, require_table
+from ranking.conjoint.data.design import Differences, columns_of, design_of, differences_of
 from ranking.conjoint.data.messages import Problems
 from ranking.conjoint.data.reading import read_long, read_table
-from ranking.conjoint.data.table import Choices, Sheet
-from ranking.conjoint.data.wide import PATTERN, find_layout, long_from_wide, wide_from_sheet
+from ranking.conjoint.data.splits import By, Seed, fold_tasks, holdout_tasks, respondent_codes
+from ranking.conjoint.data.wide import PATTERN, find_layout, long_from_wide, wide_from_table
 from ranking.core.validation import Array, Integers
 
 
@@ -50,7 +42,7 @@ class ConjointStudy:
     1             1   -1        6
     """
 
-    sheet: Sheet
+    table: ChoiceTable
 
     @classmethod
     def from_frame(
@@ -62,11 +54,11 @@ class ConjointStudy:
         chosen: str,
         attributes: Attributes,
         alternative: str | None = None,
-        none: Any = None,
-        weight: Any = None,
+        none: NoneOption = None,
+        weight: Weighting = None,
         holdout: str | None = None,
     ) -> "ConjointStudy":
-        """Return the study of long data, one row an alternative.
+        """Return the study of long data, one row per alternative.
 
         Parameters
         ----------
@@ -79,8 +71,8 @@ class ConjointStudy:
             Columns, all by level; or a mapping of columns to "levels", "linear", a list of levels in order,
             or an `Attribute`.
         none
-            How the none option is told: the name of a column that marks it; True if its attributes are all
-            empty; any other value if its attributes all hold that, such as 0.
+            How the none option is recognised: the name of a column that marks it; True if its attributes are
+            all empty; any other value if its attributes all hold that, such as 0.
         weight
             The column with the weight of the respondent, or weights by respondent; 1 if not given.
         holdout
@@ -89,9 +81,9 @@ class ConjointStudy:
         Raises
         ------
         StudyError
-            With all problems of the data in `problems`, in words.
+            With all problems of the data in `problems`, one error each.
         """
-        roles = Roles(respondent, task, chosen, alternative, none, weight, holdout)
+        roles = ColumnRoles(respondent, task, chosen, alternative, none, weight, holdout)
         return cls(read_long(frame, roles, attributes))
 
     @classmethod
@@ -104,8 +96,8 @@ class ConjointStudy:
         chosen: str,
         attributes: Attributes,
         alternative: str | None = None,
-        none: Any = None,
-        weight: Any = None,
+        none: NoneOption = None,
+        weight: Weighting = None,
         holdout: str | None = None,
         **options: Any,
     ) -> "ConjointStudy":
@@ -115,7 +107,7 @@ class ConjointStudy:
         Only empty cells are missing: "None" and "NA" may be levels. Of a workbook, .xlsx, the first sheet is
         read.
         """
-        roles = Roles(respondent, task, chosen, alternative, none, weight, holdout)
+        roles = ColumnRoles(respondent, task, chosen, alternative, none, weight, holdout)
         return cls(read_long(read_table(path, **options), roles, attributes))
 
     @classmethod
@@ -128,12 +120,12 @@ class ConjointStudy:
         choice: str,
         attributes: Attributes,
         pattern: str = PATTERN,
-        none: Any = None,
-        none_choice: Any = None,
-        weight: Any = None,
+        none: NoneOption = None,
+        none_choice: str | float | None = None,
+        weight: Weighting = None,
         holdout: str | None = None,
     ) -> "ConjointStudy":
-        """Return the study of wide data, one row a task: columns like alt1_brand, alt1_price, ..., choice.
+        """Return the study of wide data, one row per task: columns like alt1_brand, alt1_price, ..., choice.
 
         `choice` names the chosen alternative as the columns do, here 1, 2, .... An alternative whose columns
         are all empty was not shown; with `none=True` it is the none option. `none="none"` marks the none
@@ -142,7 +134,7 @@ class ConjointStudy:
         """
         require_table(frame)
         wanted, found = read_attributes(attributes), Problems()
-        roles = Roles(respondent, task, choice, None, none, weight, holdout)
+        roles = ColumnRoles(respondent, task, choice, None, none, weight, holdout)
         marks = (none,) if isinstance(none, str) else ()
         layout = find_layout(frame, pattern, (*wanted, *marks))
         long, roles = long_from_wide(frame, layout, roles, none_choice, found)
@@ -158,9 +150,9 @@ class ConjointStudy:
         choice: str,
         attributes: Attributes,
         pattern: str = PATTERN,
-        none: Any = None,
-        none_choice: Any = None,
-        weight: Any = None,
+        none: NoneOption = None,
+        none_choice: str | float | None = None,
+        weight: Weighting = None,
         holdout: str | None = None,
         **options: Any,
     ) -> "ConjointStudy":
@@ -179,42 +171,42 @@ class ConjointStudy:
         )
 
     def __repr__(self) -> str:
-        return f"ConjointStudy({self.sheet.summary})"
+        return f"ConjointStudy({self.table.summary})"
 
     @property
     def attributes(self) -> dict[str, Attribute]:
         """The attributes by name, in the order of the columns."""
-        return dict(self.sheet.attributes)
+        return dict(self.table.attributes)
 
     def levels(self) -> dict[str, tuple[Any, ...]]:
         """Return the levels of the attributes by level."""
-        entries = self.sheet.attributes.items()
+        entries = self.table.attributes.items()
         return {name: entry.labels for name, entry in entries if not entry.is_linear}
 
     @property
     def has_none(self) -> bool:
         """Whether there is a none option, the last column of the design."""
-        return self.sheet.has_none
+        return self.table.has_none
 
     @property
     def respondents(self) -> "pd.Index[Any]":
         """The respondents by name; their place here is their code."""
-        return self.sheet.respondents
+        return self.table.respondents
 
     @property
     def weights(self) -> "pd.Series[Any]":
         """The weight of every respondent, as given, 1 if none are."""
-        return pd.Series(self.sheet.weights, index=self.respondents, name="weight")
+        return pd.Series(self.table.weights, index=self.respondents, name="weight")
 
     @property
     def choices(self) -> Choices:
         """Who chose what in every task, by row of the design."""
-        return self.sheet.choices
+        return self.table.choices
 
     @property
     def tasks(self) -> pd.DataFrame:
-        """One row a task: respondent, task, number of alternatives, name of the chosen one, holdout."""
-        return self.sheet.task_frame()
+        """One row per task: respondent, task, number of alternatives, name of the chosen one, holdout."""
+        return self.table.task_frame()
 
     @property
     def n_alternatives(self) -> Integers:
@@ -224,73 +216,73 @@ class ConjointStudy:
     @cached_property
     def columns(self) -> pd.MultiIndex:
         """The names of the columns of the design: attribute and level, "per unit" of linear attributes."""
-        return columns_of(self.sheet)
+        return columns_of(self.table)
 
     @cached_property
     def design(self) -> Array:
-        """The characteristic vectors of the alternatives, one a row; see `ranking.conjoint.data.design`."""
-        return design_of(self.sheet)
+        """The characteristic vectors of the alternatives, one per row; see `ranking.conjoint.data.design`."""
+        return design_of(self.table)
 
     def differences(self, holdout: bool | None = False) -> Differences:
         """Return the row chosen − other for every task and other alternative of it.
 
         Of the tasks to learn from; with `holdout=True` of the tasks held out, with None of all.
         """
-        is_held = self.sheet.is_holdout
+        is_held = self.table.is_holdout
         wanted = np.ones(len(is_held), dtype=bool) if holdout is None else is_held == holdout
-        return differences_of(self.sheet, self.design, self.columns, np.flatnonzero(wanted))
+        return differences_of(self.table, self.design, self.columns, np.flatnonzero(wanted))
 
-    def only(self, *, respondents: Iterable[Any]) -> "ConjointStudy":
-        """Return the study of some respondents, who are numbered anew; levels stay as they are."""
-        return ConjointStudy(self.sheet.with_respondents(respondent_codes(self.sheet, respondents)))
+    def only(self, *, respondents: Iterable[Hashable]) -> "ConjointStudy":
+        """Return the study of some respondents, who are numbered again from 0; levels stay as they are."""
+        return ConjointStudy(self.table.with_respondents(respondent_codes(self.table, respondents)))
 
     def split_holdout(
-        self, *, last: int | None = None, tasks: Iterable[Any] | None = None, column: str | None = None
+        self, *, last: int | None = None, tasks: Iterable[Hashable] | None = None, column: str | None = None
     ) -> tuple["ConjointStudy", "ConjointStudy"]:
         """Return the study to learn from and the one held out.
 
         Held out are the `last` tasks of every respondent, the `tasks` with the given names, those that a
-        `column` marks, or, if nothing is said, those that were marked as the data were read. Both studies
-        have all respondents, with the same codes, and no marks.
+        `column` marks, or, by default, those that were marked when the data were read. Both studies have
+        all respondents, with the same codes, and no task that is held out.
         """
-        return self._cut(np.flatnonzero(holdout_tasks(self.sheet, last, tasks, column)))
+        return self._cut(np.flatnonzero(holdout_tasks(self.table, last, tasks, column)))
 
     def folds(
-        self, k: int = 5, random_state: Any = None, by: By = "task"
+        self, k: int = 5, random_state: Seed = None, by: By = "task"
     ) -> Iterator[tuple["ConjointStudy", "ConjointStudy"]]:
         """Yield k times a study to learn from and one to judge by, which has every task once over all k.
 
         Tasks are never divided. By "task", those of every respondent are spread over the folds; by
         "respondent", respondents are. Tasks marked as held out take part: split them off first.
         """
-        for held in fold_tasks(self.sheet, k, random_state, by):
+        for held in fold_tasks(self.table, k, random_state, by):
             yield self._cut(held)
 
     def card(self, straight: float = NEARLY_ALL) -> StudyCard:
         """Return tables to look at before any model; `print` shows them."""
-        return study_card(self.sheet, straight)
+        return study_card(self.table, straight)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return long data, one row an alternative; `from_frame` reads them, see `arguments`."""
-        return self.sheet.to_frame()
+        """Return long data, one row per alternative; `from_frame` reads them, see `arguments`."""
+        return self.table.to_frame()
 
     def to_wide(self, pattern: str = PATTERN) -> pd.DataFrame:
-        """Return wide data, one row a task; `from_wide` reads them, none="none" if there is a none option.
+        """Return wide data, one row per task; `from_wide` reads them, none="none" if there is a none option.
 
         Columns without a role are left out.
         """
-        return wide_from_sheet(self.sheet, pattern)
+        return wide_from_table(self.table, pattern)
 
     @property
     def arguments(self) -> dict[str, Any]:
         """What `from_frame` needs to read `to_frame()`, levels included."""
-        roles = self.sheet.roles
+        roles = self.table.roles
         named: dict[str, Any] = {**roles.columns, "attributes": self.attributes}
         return named if isinstance(roles.none, str) or not self.has_none else {**named, "none": True}
 
     def _cut(self, held: Integers) -> tuple["ConjointStudy", "ConjointStudy"]:
         """Return the study without some tasks, and the study of these."""
         rest = np.setdiff1d(np.arange(len(self.choices)), held)
-        return ConjointStudy(self.sheet.with_tasks(rest).unmarked()), ConjointStudy(
-            self.sheet.with_tasks(held).unmarked()
+        return ConjointStudy(self.table.with_tasks(rest).without_holdout()), ConjointStudy(
+            self.table.with_tasks(held).without_holdout()
         )

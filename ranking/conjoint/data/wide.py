@@ -1,4 +1,4 @@
-"""Wide data: one row a task, its alternatives side by side in columns like alt1_brand, alt1_price."""
+"""Wide data: one row per task, its alternatives in columns like alt1_brand; from and to long data."""
 
 import re
 import string
@@ -10,9 +10,16 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE
-from ranking.conjoint.data.columns import ALTERNATIVE, Roles, labels_of, require_columns, require_table
+from ranking.conjoint.data.choice_table import ChoiceTable
+from ranking.conjoint.data.columns import (
+    ALTERNATIVE,
+    ColumnRoles,
+    add_empty_id,
+    labels_of,
+    require_columns,
+    require_table,
+)
 from ranking.conjoint.data.messages import Problems, in_order, is_empty, listing, plain, quoted, text
-from ranking.conjoint.data.table import Sheet
 from ranking.errors import DataError
 
 PATTERN = "alt{alternative}_{attribute}"
@@ -92,8 +99,8 @@ def _require_pattern(pattern: str) -> None:
 
 
 def long_from_wide(
-    frame: pd.DataFrame, layout: Layout, roles: Roles, none_choice: Any, found: Problems
-) -> tuple[pd.DataFrame, Roles]:
+    frame: pd.DataFrame, layout: Layout, roles: ColumnRoles, none_choice: Any, found: Problems
+) -> tuple[pd.DataFrame, ColumnRoles]:
     """Return long data and their roles; an alternative whose cells are all empty was not shown.
 
     With `roles.none` True such an alternative is the none option. With `none_choice` the none option has no
@@ -113,34 +120,34 @@ def long_from_wide(
     # rows without any cell have no dtype to offer
     long = pd.concat([part.astype(object) for part in parts if len(part)])
     long = long.sort_index(kind="stable").rename_axis("wide row").reset_index()
-    _mark_choices(long, roles, found)
+    _flag_choices(long, roles, found)
     return long.drop(columns="wide row"), replace(roles, alternative=ALTERNATIVE)
 
 
-def wide_from_sheet(sheet: Sheet, pattern: str = PATTERN) -> pd.DataFrame:
+def wide_from_table(table: ChoiceTable, pattern: str = PATTERN) -> pd.DataFrame:
     """Return wide data, the choice by the name of the alternative; columns without a role are left out.
 
     If there is a none option, every alternative has a column that marks it.
     """
-    names = (*sheet.attributes, *([NONE] if sheet.has_none else []))
-    layout = Layout(pattern, tuple(in_order(sheet.alternative)), names)
-    choices, roles = sheet.choices, sheet.roles
-    cells = sheet.profiles.astype(object)
-    if sheet.has_none:
-        cells = cells.assign(**{NONE: sheet.is_none.astype(np.int64)}).astype(object)
+    names = (*table.attributes, *([NONE] if table.has_none else []))
+    layout = Layout(pattern, tuple(in_order(table.alternative)), names)
+    choices, roles = table.choices, table.roles
+    cells = table.profiles.astype(object)
+    if table.has_none:
+        cells = cells.assign(**{NONE: table.is_none.astype(np.int64)}).astype(object)
     columns: dict[str, Any] = {
-        roles.respondent: sheet.respondents[choices.respondent],
+        roles.respondent: table.respondents[choices.respondent],
         roles.task: choices.task,
     }
     for label in layout.alternatives:
-        rows = np.flatnonzero(np.array([other == label for other in sheet.alternative.tolist()]))
+        rows = np.flatnonzero(np.array([other == label for other in table.alternative.tolist()]))
         placed = cells.iloc[rows].set_axis(choices.task_of_row[rows]).reindex(range(len(choices)))
         columns.update({column: placed[name] for column, name in layout.block(label).items()})
-    columns[roles.chosen] = sheet.alternative[choices.chosen_rows]
+    columns[roles.chosen] = table.alternative[choices.chosen_rows]
     if isinstance(roles.weight, str):
-        columns[roles.weight] = sheet.weights[choices.respondent]
+        columns[roles.weight] = table.weights[choices.respondent]
     if roles.holdout is not None:
-        columns[roles.holdout] = sheet.is_holdout.astype(np.int64)
+        columns[roles.holdout] = table.is_holdout.astype(np.int64)
     return pd.DataFrame(columns)
 
 
@@ -159,8 +166,8 @@ def _labels(column: str, pattern: str, names: tuple[str, ...]) -> list[Any]:
     return []
 
 
-def _require_rows(base: pd.DataFrame, roles: Roles, made: tuple[str, ...]) -> None:
-    """Raise one error about columns, rows without a name and rows that are there twice."""
+def _require_rows(base: pd.DataFrame, roles: ColumnRoles, made: tuple[str, ...]) -> None:
+    """Raise one error about columns, rows without respondent or task, and rows that occur twice."""
     require_table(base)
     outer = {role: name for role, name in roles.columns.items() if role != "none"}
     require_columns(base.rename(columns={ALTERNATIVE: f"{ALTERNATIVE} "}), outer, [])
@@ -175,9 +182,7 @@ def _require_rows(base: pd.DataFrame, roles: Roles, made: tuple[str, ...]) -> No
     respondent, task = labels_of(base[roles.respondent]), labels_of(base[roles.task])
     for role, column, cells in (("respondent", roles.respondent, respondent), ("task", roles.task, task)):
         for row in np.flatnonzero(is_empty(cells)).tolist():
-            found.add(
-                "row {row}: column {column} ({argument}) is empty", argument=role, column=column, row=row + 1
-            )
+            add_empty_id(role, column, row, found)
     for row in np.flatnonzero(pd.MultiIndex.from_arrays([respondent, task]).duplicated()).tolist():
         found.add(
             "respondent {respondent}, task {task} occurs again in row {row}",
@@ -201,7 +206,7 @@ def _is_absent(part: pd.DataFrame, layout: Layout) -> Any:
     return np.logical_and.reduce([is_empty(part[name]) for name in layout.names])
 
 
-def _with_none_column(roles: Roles, base: pd.DataFrame) -> Roles:
+def _with_none_column(roles: ColumnRoles, base: pd.DataFrame) -> ColumnRoles:
     if roles.none is not None:
         raise DataError(
             "{argument} is for a none option without columns",
@@ -219,16 +224,16 @@ def _with_none_column(roles: Roles, base: pd.DataFrame) -> Roles:
     return replace(roles, none=NONE)
 
 
-def _mark_choices(long: pd.DataFrame, roles: Roles, found: Problems) -> None:
-    """Replace the choice, the name of an alternative, by marks; note choices that name none of the task.
+def _flag_choices(long: pd.DataFrame, roles: ColumnRoles, found: Problems) -> None:
+    """Replace the choice, the name of an alternative, by 1 in its row and 0 in the others.
 
-    Without a none option, each of these may stand for it.
+    Choices that name no alternative of the task are problems. Without a none option, each may stand for it.
     """
     choice, names = long[roles.chosen], long[ALTERNATIVE]
     empty = is_empty(choice)
     pairs = zip(choice, names, strict=True)
-    marked = np.array([text(cell).strip() == text(name) for cell, name in pairs]) & ~empty
-    hits = pd.Series(marked).groupby(long["wide row"]).transform("any").to_numpy()
+    chosen = np.array([text(cell).strip() == text(name) for cell, name in pairs]) & ~empty
+    hits = pd.Series(chosen).groupby(long["wide row"]).transform("any").to_numpy()
     first = ~long["wide row"].duplicated().to_numpy()
     for row in np.flatnonzero(~hits & ~empty & first).tolist():
         cell = plain(choice.iloc[row])
@@ -242,6 +247,6 @@ def _mark_choices(long: pd.DataFrame, roles: Roles, found: Problems) -> None:
             remedy=None if roles.has_none else "if none was taken, pass {setting}",
             setting=None if roles.has_none else ("none_choice", cell),
         )
-        # said already: a mark anywhere keeps it from being said again
-        marked[row] = True
-    long[roles.chosen] = marked.astype(np.int64)
+        # reported already: a choice anywhere in the task keeps it from being reported again as missing
+        chosen[row] = True
+    long[roles.chosen] = chosen.astype(np.int64)

@@ -146,14 +146,14 @@ def _told(
     study: ConjointStudy, differences: Differences, which: Integers, multipliers: list[Fraction]
 ) -> pd.DataFrame:
     """Return choices by name."""
-    sheet, task = study.sheet, differences.task[which]
+    table, task = study.table, differences.task[which]
     chosen, other = differences.pairs[which].T
     return pd.DataFrame(
         {
-            "respondent": sheet.respondents[differences.respondent[which]],
-            "task": sheet.choices.task[task],
-            "chosen": sheet.alternative[chosen],
-            "other": sheet.alternative[other],
+            "respondent": table.respondents[differences.respondent[which]],
+            "task": table.choices.task[task],
+            "chosen": table.alternative[chosen],
+            "other": table.alternative[other],
             "multiplier": multipliers[: len(which)],
         }
     )

@@ -19,7 +19,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.conjoint.data.design import By
+from ranking.conjoint.data.splits import By
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.estimation.model import ConjointSVM, require_study
 from ranking.conjoint.estimation.path import ConjointPath
@@ -168,7 +168,7 @@ class ConjointPathCV(PathSearch):
         if self.metric == "root_likelihood":
             require_end(self._base().C_max)
         size = _group_size(self.group_size)
-        if study.sheet.is_holdout.any():
+        if study.table.is_holdout.any():
             study, _ = study.split_holdout()
         folds: Any = list(study.folds(self.cv, self.random_state, self.by))
         groups = respondent_groups(len(study.respondents), size, self.random_state)

@@ -9,8 +9,8 @@ from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
+from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.data.table import Choices
 from ranking.conjoint.estimation.model import (
     ConjointModel,
     ConjointSVM,
@@ -181,7 +181,7 @@ class ConjointPath(ConjointModel):
         for number in np.unique(code).tolist():
             tasks = np.flatnonzero(code == number)
             mine = choices.take(tasks)
-            tally = Tally(mine, study.sheet.weights[mine.respondent])
+            tally = Tally(mine, study.table.weights[mine.respondent])
             rows = study.design[np.isin(choices.task_of_row, tasks)]
             found.append(tally.steps(self._utility_lines(number, rows, owner, mine)))
         if not found:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ranking.conjoint.data.table import Choices
+from ranking.conjoint.data.choice_table import Choices
 from ranking.core.validation import Array
 from ranking.errors import DataError
 from ranking.selection.curve import ENTRIES, SelectionCurve

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.data.table import Choices
 from ranking.conjoint.results.part_worths import (
     Fit,
     HasSpace,
@@ -144,7 +144,7 @@ def refit_bootstrap(
     """
     require_draws(draws)
     estimate = as_fit(fit)
-    train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
+    train = study.split_holdout()[0] if study.table.is_holdout.any() else study
     space, n = space_of(train), len(train.respondents)
     codes = np.random.default_rng(random_state).integers(n, size=(draws, n))
     samples = Parallel(n_jobs=n_jobs)(delayed(_refitted)(estimate, train, row, space) for row in codes)
@@ -154,7 +154,7 @@ def refit_bootstrap(
 
 def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
     """Return the study of respondents given by code, who may be there several times, named 0, 1, ...."""
-    sheet, choices = study.sheet, study.choices
+    table, choices = study.table, study.choices
     mine = [np.flatnonzero(choices.respondent == code) for code in range(len(study.respondents))]
     tasks = np.concatenate([mine[code] for code in codes])
     rows = np.concatenate([np.asarray(choices.rows(t)) for t in tasks])
@@ -162,15 +162,15 @@ def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
     drawn = Choices(who, choices.task[tasks], choices.size[tasks], choices.chosen[tasks])
     return ConjointStudy(
         replace(
-            sheet,
-            profiles=sheet.profiles.iloc[rows].reset_index(drop=True),
-            extras=sheet.extras.iloc[rows].reset_index(drop=True),
-            alternative=sheet.alternative[rows],
-            is_none=sheet.is_none[rows],
+            table,
+            profiles=table.profiles.iloc[rows].reset_index(drop=True),
+            extras=table.extras.iloc[rows].reset_index(drop=True),
+            alternative=table.alternative[rows],
+            is_none=table.is_none[rows],
             choices=drawn,
-            is_holdout=sheet.is_holdout[tasks],
+            is_holdout=table.is_holdout[tasks],
             respondents=pd.RangeIndex(len(codes), name=study.respondents.name),
-            weights=sheet.weights[codes],
+            weights=table.weights[codes],
         )
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import brentq
 
-from ranking.conjoint.data.design import By
+from ranking.conjoint.data.splits import By
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.part_worths import Fit, as_fit
 from ranking.conjoint.results.predictions import TIED, log_logit, logit, task_utilities, task_weights
@@ -75,7 +75,7 @@ def calibrate(
     marked as held out take no part. Folds are those of `study.folds`.
     """
     estimate = as_fit(fit)
-    train = study.split_holdout()[0] if study.sheet.is_holdout.any() else study
+    train = study.split_holdout()[0] if study.table.is_holdout.any() else study
     folds = list(train.folds(k, random_state, by))
     parts = Parallel(n_jobs=n_jobs)(delayed(_left_out)(estimate, rest, held) for rest, held in folds)
     return fit_scale(*joined(parts))

@@ -86,7 +86,7 @@ def space_of(study: Any) -> Space:
         raise DataError(
             argument="study", expected="a ConjointStudy, or its space", found=type(study).__name__
         )
-    profiles = study.sheet.profiles
+    profiles = study.table.profiles
     linear = [name for name, attribute in study.attributes.items() if attribute.is_linear]
     ranges = {name: (float(profiles[name].min()), float(profiles[name].max())) for name in linear}
     return Space(study.attributes, ranges, study.columns, study.has_none)

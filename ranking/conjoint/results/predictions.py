@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp, softmax
 
+from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.data.table import Choices
 from ranking.conjoint.results.part_worths import read_part_worths, rows_of
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
@@ -191,7 +191,7 @@ def common_shares(part_worths: Any, study: ConjointStudy, scale: float = 1.0) ->
         taken = np.eye(k)[choices.chosen[tasks]]
         columns = {"observed": taken, **{name: table[tasks, :k] for name, table in rules.items()}}
         shares = {name: np.average(table, axis=0, weights=weights[tasks]) for name, table in columns.items()}
-        names = study.sheet.alternative[list(choices.rows(tasks[0]))]
+        names = study.table.alternative[list(choices.rows(tasks[0]))]
         labels = {"task": choices.task[tasks[0]], "alternative": names, "respondents": len(tasks)}
         tables.append(pd.DataFrame({**labels, **shares}))
     if not tables:

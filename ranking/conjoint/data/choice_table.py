@@ -1,6 +1,7 @@
-r"""Choices: which alternatives every task offered, and which of them was taken.
+"""The table of choices of a study, validated and sorted by respondent, task and alternative.
 
-The sheet: the checked data of a study, sorted by respondent, task and alternative.
+`Choices` says which alternatives every task offered and which of them was taken. `ChoiceTable` adds what the
+alternatives are, who the respondents are, and which tasks are held out.
 """
 
 from dataclasses import dataclass, replace
@@ -10,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
-from ranking.conjoint.data.columns import Booleans, Roles
+from ranking.conjoint.data.columns import Booleans, ColumnRoles
 from ranking.conjoint.data.messages import counted
 from ranking.core.validation import Array, Integers, read_only
 
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """One entry a task: the code of its respondent, its label, the rows of its alternatives, the choice.
+    """One entry per task: the code of its respondent, its name, the rows of its alternatives, the choice.
 
     The alternatives of task t are the rows `first[t], ..., first[t] + size[t] - 1`, and the one in position
     `chosen[t]`, counted from 0, was taken.
@@ -70,19 +71,23 @@ class Choices:
         return Choices(self.respondent[tasks], self.task[tasks], self.size[tasks], self.chosen[tasks])
 
     def to_frame(self, respondents: Any = None) -> pd.DataFrame:
-        """Return one row a task; respondents by name if their names are given."""
+        """Return one row per task; respondents by name if their names are given."""
         names = self.respondent if respondents is None else pd.Index(respondents)[self.respondent]
         columns = {"task": self.task, "first": self.first, "size": self.size, "chosen": self.chosen}
         return pd.DataFrame({"respondent": names, **columns})
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
-    """Rows are alternatives. `profiles` has a column an attribute, a categorical of levels or numbers, empty
-    for the none option; `extras` holds the columns without a role."""
+class ChoiceTable:
+    """The data of a study, one row per alternative.
+
+    `profiles` has one column per attribute, a categorical of levels or numbers, empty for the none option;
+    `extras` holds the columns without a role. `is_holdout` has one entry per task, `weights` one per
+    respondent, `alternative` and `is_none` one per row.
+    """
 
     attributes: dict[str, Attribute]
-    roles: Roles
+    roles: ColumnRoles
     profiles: pd.DataFrame
     extras: pd.DataFrame
     alternative: Array
@@ -101,8 +106,8 @@ class Sheet:
         """Whether there is a none option."""
         return self.roles.has_none
 
-    def with_tasks(self, tasks: Integers) -> "Sheet":
-        """Return the sheet of some tasks; respondents keep their codes, even those left without tasks."""
+    def with_tasks(self, tasks: Integers) -> "ChoiceTable":
+        """Return the table of some tasks; respondents keep their codes, even those left without tasks."""
         rows = np.flatnonzero(np.isin(self.choices.task_of_row, tasks))
         return replace(
             self,
@@ -114,8 +119,8 @@ class Sheet:
             is_holdout=self.is_holdout[tasks],
         )
 
-    def with_respondents(self, codes: Integers) -> "Sheet":
-        """Return the sheet of some respondents, given by ascending codes, which are numbered anew."""
+    def with_respondents(self, codes: Integers) -> "ChoiceTable":
+        """Return the table of some respondents, given by ascending codes, which are numbered again from 0."""
         tasks = np.flatnonzero(np.isin(self.choices.respondent, codes))
         part = self.with_tasks(tasks)
         renumbered = replace(part.choices, respondent=np.searchsorted(codes, part.choices.respondent))
@@ -126,8 +131,8 @@ class Sheet:
             weights=self.weights[codes],
         )
 
-    def unmarked(self) -> "Sheet":
-        """Return the sheet without its marks of holdout tasks."""
+    def without_holdout(self) -> "ChoiceTable":
+        """Return the table in which no task is held out."""
         return replace(self, is_holdout=np.zeros(len(self.choices), dtype=bool))
 
     def place(self, t: int) -> dict[str, Any]:
@@ -136,7 +141,7 @@ class Sheet:
 
     @property
     def summary(self) -> str:
-        """What the study is made of, in one line."""
+        """The sizes and attributes of the study, in one line."""
         sizes = {
             "respondent": len(self.respondents),
             "task": len(self.choices),
@@ -151,7 +156,7 @@ class Sheet:
         return f"{counts}; {', '.join([*kinds, *none])}"
 
     def task_frame(self) -> pd.DataFrame:
-        """Return one row a task, under fixed names."""
+        """Return one row per task, under fixed names."""
         choices = self.choices
         columns = {
             "respondent": self.respondents[choices.respondent],
@@ -163,7 +168,7 @@ class Sheet:
         return pd.DataFrame(columns)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return long data, one row an alternative, under the names they came with."""
+        """Return long data, one row per alternative, under the names they came with."""
         roles, choices = self.roles, self.choices
         task = choices.task_of_row
         chosen = np.zeros(len(task), dtype=np.int64)
