@@ -171,4 +171,18 @@ class InternalError(PQPError):
 
 
 class FileFormatError(PQPError, ValueError):
-    """A file is not what it should be: the message names the file, the key and the remedy."""
+    """A file is not what it should be.
+
+    `file` is its name, `argument` the key at fault: "segments[1].x0".
+    """
+
+    file: str | None = None
+
+    def render(
+        self,
+        name: Callable[[str], str] = str,
+        setting: Callable[[str, object], str | None] = python_setting,
+    ) -> str:
+        """Return the error as a sentence that begins with the name of the file."""
+        sentence = super().render(name, setting)
+        return sentence if self.file is None else f"{self.file}: {sentence}"

@@ -1,12 +1,16 @@
-"""Restoring: the segments of a path from their documents, dense or as changes.
+"""Files: problems and paths read back from what `pqp.io.document` wrote, or from what people write by hand.
 
-Files: problems and paths read back from what `documents` wrote, or from what people write by hand.
+Every object of a document has a table of its keys and their readers, so the tables below are the format; it
+is described for people in docs/file-format.md.
 """
 
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path as FilePath
@@ -15,282 +19,186 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pqp.errors import FileFormatError, ProblemError
-from pqp.io.document import ARRAYS, KINDS, MOVING, VERSION, Document, problem_document, unpack, write_document
+from pqp.io.document import KINDS, MOVING, VERSION, Document, problem_document, unpack, write_document
 from pqp.io.reading import (
+    Schema,
+    as_file_error,
+    list_of,
+    one_of,
     read_affine_data,
     read_indices,
-    read_labels,
     read_list,
     read_matrix,
     read_object,
     read_scalar,
+    read_string,
     read_vector,
-    read_word,
     shown,
+    unread,
+    vector,
 )
 from pqp.lcp.crisscross import RULES
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import FIELDS, Array, Field, Number
+from pqp.linalg.field import FIELDS, RATIONAL, Array, Field, Number
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
-from pqp.records.segment import Segment, Status
-from pqp.records.states import WORDS_OF, Basis, Kind, State, States, codes_of
-from pqp.records.trail import Trail, TrailBuilder
-from pqp.records.unsolvable import LIMITS, Farkas
+from pqp.records.segment import Segment
+from pqp.records.states import WORDS_OF, Basis, Kind, State
+from pqp.records.trail import TrailBuilder
+from pqp.records.unsolvable import Farkas
 from pqp.solver import METHODS, extend
 
-# What a segment of each status must have besides lo, hi and status.
-SEGMENT_KEYS: dict[Status, tuple[str, ...]] = {
-    "optimal": ("variables", "rows", *ARRAYS),
-    "infeasible": ("farkas",),
-    "unbounded": ("ray", "violation", "x0", "x1"),
-}
-COMPACT_KEYS = ("changes", "moving")
-
-
-def read_segments(
-    documents: Sequence[Any], first: Any, problem: ParametricQP, field: Field, place: str
-) -> tuple[Segment, ...]:
-    """Return all segments; `first` are the states that the first compact segment refers to."""
-    places = [f"{place}: segments[{i}]" for i in range(len(documents))]
-    compact = [i for i, document in enumerate(documents) if is_compact(document)]
-    trail = _read_trail(documents, places, first, problem, place) if compact else None
-    numbers = {i: number for number, i in enumerate(compact)}
-    segments = []
-    for i, document in enumerate(documents):
-        lo, hi, status = _read_common(document, field, places[i])
-        own: Document = {"trail": trail, "number": numbers.get(i)}
-        if i not in numbers:
-            own = PARTS[status](document, problem, field, places[i])
-        segments.append(Segment(lo, hi, status, problem, field, **own))
-    return tuple(segments)
-
-
-def is_compact(document: Any) -> bool:
-    """Tell whether a segment states changes."""
-    return isinstance(document, dict) and document.get("status") == "optimal" and "changes" in document
-
-
-def _read_common(document: Any, field: Field, place: str) -> tuple[Number, Number, Any]:
-    """Return what every segment begins with, after checking that it has the keys of its status."""
-    status: Any = document.get("status") if isinstance(document, dict) else None
-    read_word(status, f"{place}: status", tuple(SEGMENT_KEYS))
-    wanted = COMPACT_KEYS if is_compact(document) else SEGMENT_KEYS[status]
-    keys = read_object(document, place, required=("lo", "hi", "status", *wanted))
-    lo, hi = read_ends([keys["lo"], keys["hi"]], field, f"{place}: [lo, hi]")
-    return lo, hi, status
-
-
-def read_ends(value: Any, field: Field, place: str) -> tuple[Number, Number]:
-    """Return the two ends of an interval."""
-    ends = [read_scalar(end, f"{place}[{i}]") for i, end in enumerate(read_list(value, place, 2))]
-    lo, hi = (field.number(end) for end in ends)
-    if lo > hi:
-        raise FileFormatError(f"{place} must have lo ≤ hi, got {shown(lo)} and {shown(hi)}")
-    return lo, hi
-
-
-def _read_trail(
-    documents: Sequence[Any], places: Sequence[str], first: Any, problem: ParametricQP, place: str
-) -> Trail:
-    """Return the compact segments as one trail, the states carried along through dense ones too."""
-    from pqp.revised.postsolve import completion
-
-    known = read_object(first, f"{place}: states", required=KINDS)
-    states = _read_codes(known, problem, f"{place}: states: ")
-    builder, written = TrailBuilder(problem, states, completion(problem)), states
-    for document, where in zip(documents, places, strict=True):
-        if is_compact(document):
-            keys = read_object(document, where, required=("lo", "hi", "status", *COMPACT_KEYS))
-            states = _changed(states, keys["changes"], problem, f"{where}: changes")
-            items = np.flatnonzero(states != written)
-            builder.add(items, states[items], *_read_moving(keys["moving"], problem, f"{where}: moving"))
-            written = states
-        elif isinstance(document, dict) and document.get("status") == "optimal":
-            keys = read_object(document, where, required=("lo", "hi", "status", *SEGMENT_KEYS["optimal"]))
-            states = _read_codes(keys, problem, f"{where}: ")
-    return builder.trail()
-
-
-def _read_codes(keys: Mapping[str, Any], problem: ParametricQP, prefix: str) -> States:
-    words = [word for kind in KINDS for word in _read_states(keys[kind], prefix + kind, kind, problem)]
-    return codes_of(words)
-
-
-def _read_states(value: Any, place: str, kind: Kind, problem: ParametricQP) -> tuple[str, ...]:
-    states = enumerate(read_list(value, place, _count(problem, kind)))
-    return tuple(read_word(state, f"{place}[{i}]", WORDS_OF[kind]) for i, state in states)
-
-
-def _count(problem: ParametricQP, kind: str) -> int:
-    return problem.n if kind == "variables" else problem.m
-
-
-def _changed(states: States, changes: Any, problem: ParametricQP, place: str) -> States:
-    """Return the states after changes such as {"variables": {"3": "upper"}, "rows": {}}."""
-    parts, result = read_object(changes, place, required=(), optional=KINDS), states.copy()
-    for kind in [kind for kind in KINDS if kind in parts]:
-        entries = parts[kind]
-        if not isinstance(entries, dict):
-            raise FileFormatError(f"{place}.{kind} must be an object {{...}}, got {shown(entries)}")
-        for label, state in entries.items():
-            item = int(label) if label.isascii() and label.isdecimal() and len(label) < 20 else -1
-            if not 0 <= item < _count(problem, kind):
-                raise FileFormatError(
-                    f"{place}.{kind}: {shown(label)} must be an index below {_count(problem, kind)}"
-                )
-            word = read_word(state, f"{place}.{kind}.{label}", WORDS_OF[kind])
-            result[item + (problem.n if kind == "rows" else 0)] = State[word.upper()]
-    return result
-
-
-def _read_moving(value: Any, problem: ParametricQP, place: str) -> tuple[Array, Array]:
-    """Return the items solved for, and their (constant, slope)."""
-    parts = read_object(value, place, required=[key for kind in KINDS for key in (kind, *MOVING[kind])])
-    items, values = [], []
-    for kind, names in MOVING.items():
-        indices, size = read_indices(parts[kind], f"{place}.{kind}"), _count(problem, kind)
-        if (indices >= size).any() or len(np.unique(indices)) < len(indices):
-            raise FileFormatError(f"{place}.{kind} must hold different indices below {size}")
-        items.append(indices + (problem.n if kind == "rows" else 0))
-        pairs = [read_vector(parts[name], f"{place}.{name}", len(indices)).astype(float) for name in names]
-        values.append(np.column_stack(pairs))
-    return np.concatenate(items), np.concatenate(values)
-
-
-def _optimal_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
-    lengths = {"x": problem.n, "y": problem.m, "z": problem.n}
-    states = {kind: _read_states(keys[kind], f"{place}: {kind}", kind, problem) for kind in KINDS}
-    vectors = {
-        name: AffineArray(
-            *(field.array(read_vector(keys[name + i], f"{place}: {name}{i}", length)) for i in "01")
-        )
-        for name, length in lengths.items()
-    }
-    return {"basis": Basis(**states), **vectors}
-
-
-def _infeasible_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
-    weights = read_object(keys["farkas"], f"{place}: farkas", required=LIMITS)
-    lengths = {key: problem.m if key.startswith("row") else problem.n for key in LIMITS}
-    exact = {key: _exact(weights[key], f"{place}: farkas.{key}", length) for key, length in lengths.items()}
-    return {"proof": Farkas(**exact)}
-
-
-def _unbounded_parts(keys: Mapping[str, Any], problem: ParametricQP, field: Field, place: str) -> Document:
-    lengths = {"ray": problem.n, "violation": problem.m, "x0": problem.n, "x1": problem.n}
-    exact = {key: _exact(keys[key], f"{place}: {key}", length) for key, length in lengths.items()}
-    return {"x": AffineArray(exact["x0"], exact["x1"]), "ray": exact["ray"], "violation": exact["violation"]}
-
-
-def _exact(value: Any, place: str, length: int) -> Array:
-    """Return a vector of a proof, which is exact in both arithmetics."""
-    return FIELDS["exact"].array(read_vector(value, place, length))
-
-
-PARTS: dict[str, Callable[[Mapping[str, Any], ParametricQP, Field, str], Document]] = {
-    "optimal": _optimal_parts,
-    "infeasible": _infeasible_parts,
-    "unbounded": _unbounded_parts,
-}
-
-
 File = str | PathLike[str]
-AFFINE = ("row_lower", "row_upper", "lower", "upper", "penalty")
-LABELS = ("names", "row_names")
-# What goes with the factor of a Gram matrix.
-VECTORS = ("diagonal", "weights")
-FRAME = ("format", "version")
-PATH_KEYS = ("problem", "interval", "asked", "method", "rule", "arithmetic", "stopped", "segments")
 # How the zip archive that an npz file is begins.
 ZIP_MAGIC = b"PK"
 
 
 def load_problem(file: File) -> ParametricQP:
-    """Return the problem in a JSON file, written by hand or by `save_problem`."""
-    document, place = _read(file), fspath(file)
-    _require_format(document, "pqp-problem", place)
-    return _read_problem({key: document[key] for key in document if key not in FRAME}, place)
+    """Return the problem in a JSON file, written by hand or by `save_problem`.
+
+    Parameters
+    ----------
+    file
+        A file as described in docs/file-format.md.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not such a file, with `file` and, as `argument`, the key at fault.
+    """
+    with _naming(file):
+        document = _read(file)
+        _require_format(document, "pqp-problem")
+        return _read_problem({key: document[key] for key in document if key not in ("format", "version")}, "")
 
 
 def save_problem(problem: ParametricQP, file: File) -> None:
-    """Write a problem to FILE.json, rationals kept exactly."""
+    """Write a problem to a JSON file, rationals kept exactly.
+
+    Parameters
+    ----------
+    problem
+        The problem to write.
+    file
+        A name that ends in .json; an existing file is replaced.
+    """
     if FilePath(file).suffix != ".json":
-        raise ProblemError(f"file must end in .json, got {FilePath(file).name!r}")
+        raise ProblemError(
+            "{argument} must end in {expected}, got {found}",
+            argument="file",
+            expected=".json",
+            found=repr(FilePath(file).name),
+        )
     write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
 
 
 def load_path(file: File) -> Path:
-    """Return a path that `path.save` wrote, to JSON or npz; `extend` goes on where it ended.
+    """Return a path that `path.save` wrote.
 
-    The log is not saved. Nothing is proved by loading: `certify` does that.
+    The log is not saved. Nothing is proved by loading: `path.certify` does that. `path.extend` continues
+    where the path ended.
+
+    Parameters
+    ----------
+    file
+        A JSON or npz file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not such a file, with `file` and, as `argument`, the key at fault.
     """
-    document, place = _read(file), fspath(file)
-    _require_format(document, "pqp-path", place)
-    # a certificate may have been added; it is not part of the path
-    frame = read_object(document, place, required=(*FRAME, *PATH_KEYS), optional=("states", "certificate"))
-    return _read_path(frame, place)
+    with _naming(file):
+        document = _read(file)
+        _require_format(document, "pqp-path")
+        return _read_path(document)
 
 
 def load_document(file: File) -> Document:
-    """Return a path file as plain data, which `pqp.certificate.check` proves."""
-    document = _read(file)
-    _require_format(document, "pqp-path", fspath(file))
-    return {key: _plain(value) for key, value in document.items()}
+    """Return a path file as plain data, which `pqp.certificate.check` proves.
+
+    Parameters
+    ----------
+    file
+        A JSON or npz file that `path.save` wrote.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is not a path file.
+    """
+    with _naming(file):
+        document = _read(file)
+        _require_format(document, "pqp-path")
+        return {key: _plain(value) for key, value in document.items()}
+
+
+@contextmanager
+def _naming(file: File) -> Iterator[None]:
+    """Let every error about the format name the file."""
+    try:
+        yield
+    except FileFormatError as error:
+        error.file = fspath(file)
+        raise
 
 
 def _read(file: File) -> Document:
-    """Return the object in a JSON or npz file; the first bytes tell which it is."""
-    content, place = FilePath(file).read_bytes(), fspath(file)
-    document = _unpack(content, place) if content.startswith(ZIP_MAGIC) else _parse(content, place)
+    """Return the object in a JSON or npz file; the first bytes say which it is."""
+    content = FilePath(file).read_bytes()
+    document = _unpack(content) if content.startswith(ZIP_MAGIC) else _parse(content)
     if not isinstance(document, dict):
-        raise FileFormatError(f"{place} must hold one JSON object {{...}}, got {shown(document)}")
+        raise FileFormatError(argument="the content", expected="one JSON object {...}", found=shown(document))
     return document
 
 
-def _parse(content: bytes, place: str) -> Any:
+def _parse(content: bytes) -> Any:
     try:
         text = content.decode("utf-8-sig")
         return json.loads(text, object_pairs_hook=_with_unique_keys, parse_constant=_forbid_constant)
-    except FileFormatError as error:
-        raise FileFormatError(f"{place}: {error}") from None
+    except FileFormatError:
+        raise
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"{place} is not text in UTF-8: {error.reason} at byte {error.start}") from None
+        found = f"{error.reason} at byte {error.start}"
+        raise FileFormatError("the content is not text in UTF-8: {found}", found=found) from None
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise FileFormatError(f"{place} is not JSON: {error.msg} at {where}") from None
+        found = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise FileFormatError("the content is not JSON: {found}", found=found) from None
     except RecursionError:
-        raise FileFormatError(f"{place} is nested too deeply to be a problem or a path") from None
+        raise FileFormatError("the content is nested too deeply to be a problem or a path") from None
     except ValueError:
-        raise FileFormatError(f"{place} holds an integer of over 4300 digits; write it as a string") from None
+        message = "the content has an integer of over 4300 digits"
+        raise FileFormatError(message, remedy="write it as a string") from None
 
 
 def _with_unique_keys(pairs: list[tuple[str, Any]]) -> Document:
     document: Document = {}
     for key, value in pairs:
         if key in document:
-            raise FileFormatError(f"the key {shown(key)} appears twice in one object; remove one")
+            message = "the key {argument} appears twice in one object"
+            raise FileFormatError(message, argument=shown(key), remedy="remove one")
         document[key] = value
     return document
 
 
 def _forbid_constant(word: str) -> NoReturn:
-    raise FileFormatError(f'{word} is not JSON; no limit is written "inf" or "-inf", with quotes')
+    remedy = 'write "inf" or "-inf", with quotes, for no limit'
+    raise FileFormatError("{found} is not JSON", found=word, remedy=remedy)
 
 
-def _unpack(content: bytes, place: str) -> Any:
+def _unpack(content: bytes) -> Any:
     """Return the document that `write_document` packed; long vectors are left as rows of the blocks."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             blocks = {name: archive[name] for name in archive.files}
-            document = _parse(str(blocks["document"][()]).encode(), place)
+            document = _parse(str(blocks["document"][()]).encode())
         unpack(document, blocks)
-    except FileFormatError as error:
-        message = str(error)
-        raise FileFormatError(message if message.startswith(place) else f"{place}: {message}") from None
+    except FileFormatError:
+        raise
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, OSError) as error:
-        raise FileFormatError(f"{place} is not an npz file written by path.save: {error}") from None
+        message = "the content is not an npz file written by path.save: {found}"
+        raise FileFormatError(message, found=str(error)) from None
     return document
 
 
@@ -303,88 +211,245 @@ def _plain(value: Any) -> Any:
     return [_plain(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _require_format(document: Document, wanted: str, place: str) -> None:
+def _require_format(document: Document, wanted: str) -> None:
     readers = {"pqp-problem": "load_problem or `pqp solve`", "pqp-path": "load_path or `pqp certify`"}
-    found = document.get("format")
-    if found != wanted:
-        other = readers.get(found) if isinstance(found, str) else None
-        remedy = f"{other} reads it" if other else f'the file must say "format": "{wanted}"'
-        got = shown(found) if "format" in document else "missing"
-        raise FileFormatError(f"{place}: format is {got}, {shown(wanted)} is needed; {remedy}")
-    version = document.get("version")
+    format_found, version = document.get("format"), document.get("version")
+    if format_found != wanted:
+        other = readers.get(format_found) if isinstance(format_found, str) else None
+        raise FileFormatError(
+            argument="format",
+            expected=shown(wanted),
+            found=shown(format_found) if "format" in document else "nothing",
+            remedy=f"{other} reads this file" if other else None,
+        )
     if version != VERSION or isinstance(version, bool):
-        got = shown(version) if "version" in document else "missing"
-        raise FileFormatError(f"{place}: version is {got}; this pqp reads version {VERSION}")
+        raise FileFormatError(
+            argument="version",
+            expected=f"{VERSION} for this version of pqp",
+            found=shown(version) if "version" in document else "nothing",
+        )
 
 
 def _read_problem(document: Any, place: str) -> ParametricQP:
-    keys = read_object(document, place, required=("P", "c"), optional=("A", *AFFINE, "constant", *LABELS))
+    limits = ("row_lower", "row_upper", "lower", "upper", "penalty")
+    required: Schema = {"P": _read_hessian, "c": read_affine_data}
+    optional: Schema = {
+        "A": read_matrix,
+        **dict.fromkeys(limits, read_affine_data),
+        "constant": partial(read_vector, length=3),
+        "names": list_of(read_string),
+        "row_names": list_of(read_string),
+    }
     try:
-        P = _read_hessian(keys["P"], f"{place}: P")
-        data: Document = {"c": read_affine_data(keys["c"], f"{place}: c")}
-        if "A" in keys:
-            data["A"] = read_matrix(keys["A"], f"{place}: A", columns=_size(P))
-        data |= {key: read_affine_data(keys[key], f"{place}: {key}") for key in AFFINE if key in keys}
-        data |= {key: read_labels(keys[key], f"{place}: {key}") for key in LABELS if key in keys}
-        if "constant" in keys:
-            data["constant"] = read_vector(keys["constant"], f"{place}: constant", 3)
-        return ParametricQP(P=P, **data)
+        parts = read_object(document, place, required, optional)
+        P, A = parts["P"], parts.get("A")
+        if isinstance(A, np.ndarray) and A.shape == (0, 0):
+            # an empty list does not say how many columns it has
+            parts["A"] = A.reshape(0, P.size if isinstance(P, Gram | PairGram) else P.shape[0])
+        return ParametricQP(**parts)
     except ProblemError as error:
-        raise FileFormatError(f"{place}: {error}") from error
+        raise as_file_error(error, place) from error
 
 
 def _read_hessian(value: Any, place: str) -> Any:
+    """Return P: a matrix, {"gram": F, "diagonal": d, "weights": w}, or {"pair_gram": {"K": K, ...}}."""
     if not isinstance(value, dict) or "sparse" in value:
         return read_matrix(value, place)
-    kinds = read_object(value, place, required=(), optional=("gram", *VECTORS, "pair_gram"))
-    others = [key for key in VECTORS if key in kinds]
-    if ("gram" in kinds) == ("pair_gram" in kinds) or (others and "pair_gram" in kinds):
-        wanted = '"sparse", "gram" and "pair_gram"; "diagonal" and "weights" go with "gram"'
-        raise FileFormatError(f"{place} must have one of the keys {wanted}, got {', '.join(kinds) or 'none'}")
-    if "gram" in kinds:
-        F = read_matrix(kinds["gram"], f"{place}.gram")
-        return Gram(F, **{key: read_vector(kinds[key], f"{place}.{key}") for key in others})
-    parts = read_object(kinds["pair_gram"], f"{place}.pair_gram", required=("K", "pairs"))
-    K = read_matrix(parts["K"], f"{place}.pair_gram.K")
-    return PairGram(K, read_matrix(parts["pairs"], f"{place}.pair_gram.pairs", columns=2))
+    if ("gram" in value) == ("pair_gram" in value):
+        raise FileFormatError(
+            "{argument} must have one of the keys {expected}, got {found}",
+            argument=place,
+            expected='"sparse", "gram" and "pair_gram"',
+            found=", ".join(map(shown, value)) or "none",
+        )
+    if "gram" in value:
+        vectors = {"diagonal": read_vector, "weights": read_vector}
+        parts = read_object(value, place, {"gram": read_matrix}, vectors)
+        return Gram(parts.pop("gram"), **parts)
+    return read_object(value, place, {"pair_gram": _read_pair_gram})["pair_gram"]
 
 
-def _size(P: Any) -> int:
-    return int(P.size if isinstance(P, Gram | PairGram) else P.shape[0])
+def _read_pair_gram(value: Any, place: str) -> PairGram:
+    return PairGram(**read_object(value, place, {"K": read_matrix, "pairs": partial(read_matrix, columns=2)}))
 
 
-def _read_path(keys: Mapping[str, Any], place: str) -> Path:
-    problem = _read_problem(keys["problem"], f"{place}: problem")
-    field = FIELDS[read_word(keys["arithmetic"], f"{place}: arithmetic", tuple(FIELDS))]
-    documents = read_list(keys["segments"], f"{place}: segments")
-    segments = read_segments(documents, keys.get("states"), problem, field, place)
-    method, rule = (_read_sentence(keys[key], f"{place}: {key}") for key in ("method", "rule"))
+def _read_path(document: Document) -> Path:
+    schema: Schema = {
+        "format": unread,
+        "version": unread,
+        "problem": _read_problem,
+        "interval": list_of(read_scalar, 2),
+        "asked": list_of(read_scalar, 2),
+        "method": read_string,
+        "rule": read_string,
+        "arithmetic": one_of(tuple(FIELDS)),
+        "stopped": lambda value, place: None if value is None else read_string(value, place),
+        "segments": read_list,
+    }
+    # a certificate may have been added; it is not part of the path
+    keys = read_object(document, "", schema, {"states": unread, "certificate": unread})
+    field, method, rule = FIELDS[keys["arithmetic"]], keys["method"], keys["rule"]
     path = Path(
-        problem=problem,
-        segments=segments,
-        asked=read_ends(keys["asked"], field, f"{place}: asked"),
+        problem=keys["problem"],
+        segments=_SegmentReader(keys["problem"], field).read(keys["segments"], keys.get("states")),
+        asked=_ends(keys["asked"], field, "asked"),
         arithmetic=field,
         method=method,
         rule=rule,
-        stopped=None if keys["stopped"] is None else _read_sentence(keys["stopped"], f"{place}: stopped"),
-        # paths from elsewhere can be read and checked, but only our own methods know how to go on
+        stopped=keys["stopped"],
+        # paths from elsewhere can be read and checked, but only our own methods can continue them
         continuation=extend if method in METHODS and rule in RULES else None,
     )
-    _require_chain(path, read_ends(keys["interval"], field, f"{place}: interval"), place)
+    _require_chain(path, _ends(keys["interval"], field, "interval"))
     return path
 
 
-def _read_sentence(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise FileFormatError(f"{place} is {shown(value)}; a string is needed")
-    return value
+def _ends(ends: Sequence[Number], field: Field, place: str) -> tuple[Number, Number]:
+    lo, hi = (field.number(end) for end in ends)
+    if lo > hi:
+        message = "{argument} must have {expected}, got {found}"
+        found = f"{shown(lo)} and {shown(hi)}"
+        raise FileFormatError(message, argument=place, expected="lo ≤ hi", found=found)
+    return lo, hi
 
 
-def _require_chain(path: Path, interval: tuple[Number, Number], place: str) -> None:
+def _require_chain(path: Path, interval: tuple[Number, Number]) -> None:
     for i, (left, right) in enumerate(pairwise(path.segments)):
         if left.hi != right.lo:
-            remedy = f"begin where segments[{i}] ends, at {shown(left.hi)}, not at {shown(right.lo)}"
-            raise FileFormatError(f"{place}: segments[{i + 1}] must {remedy}")
+            raise FileFormatError(
+                "{argument} must begin where the segment before ends, at {expected}, not at {found}",
+                argument=f"segments[{i + 1}]",
+                expected=shown(left.hi),
+                found=shown(right.lo),
+            )
     if interval != (path.lo, path.hi):
         found, wanted = (f"[{shown(lo)}, {shown(hi)}]" for lo, hi in (interval, (path.lo, path.hi)))
-        raise FileFormatError(f"{place}: interval is {found} but the segments cover {wanted}")
+        message = "{argument} is {found} but the segments cover {expected}"
+        raise FileFormatError(message, argument="interval", expected=wanted, found=found)
+
+
+class _SegmentReader:
+    """Reads the segments of one path: dense ones, and compact ones, which become one trail."""
+
+    def __init__(self, problem: ParametricQP, field: Field) -> None:
+        n, m = problem.n, problem.m
+        self.problem, self.field = problem, field
+        self.count: dict[Kind, int] = {"variables": n, "rows": m}
+        self.first: dict[Kind, int] = {"variables": 0, "rows": n}
+        self.states: Schema = {kind: list_of(one_of(WORDS_OF[kind]), self.count[kind]) for kind in KINDS}
+        x, y = vector(n, field), vector(m, field)
+        # proofs are exact in both arithmetics
+        exact_x, exact_y = vector(n, RATIONAL), vector(m, RATIONAL)
+        weights = {"row_lower": exact_y, "row_upper": exact_y, "lower": exact_x, "upper": exact_x}
+        schemas: dict[str, Schema] = {
+            "optimal": {**self.states, "x0": x, "x1": x, "y0": y, "y1": y, "z0": x, "z1": x},
+            "compact": {"changes": self._read_changes, "moving": self._read_moving},
+            "infeasible": {"farkas": lambda value, place: read_object(value, place, weights)},
+            "unbounded": {"ray": exact_x, "violation": exact_y, "x0": exact_x, "x1": exact_x},
+        }
+        common: Schema = {"lo": read_scalar, "hi": read_scalar, "status": unread}
+        self.schemas = {kind: {**common, **schema} for kind, schema in schemas.items()}
+
+    def read(self, documents: Sequence[Any], first: Any) -> tuple[Segment, ...]:
+        """Return all segments; `first` are the states that the first compact segment refers to."""
+        kinds = [_kind(document, f"segments[{i}]") for i, document in enumerate(documents)]
+        builder, states = None, np.zeros(0, dtype=np.int8)
+        if "compact" in kinds:
+            from pqp.revised.postsolve import completion
+
+            states = _basis(read_object(first, "states", self.states)).codes()
+            builder = TrailBuilder(self.problem, states, completion(self.problem))
+        added = states
+        found: list[Segment] = []
+        for i, (document, kind) in enumerate(zip(documents, kinds, strict=True)):
+            keys = read_object(document, f"segments[{i}]", self.schemas[kind])
+            lo, hi = _ends([keys["lo"], keys["hi"]], self.field, f"segments[{i}]")
+            if kind != "compact" or builder is None:
+                parts = _dense_parts(keys)
+                # changes refer to the optimal segment before, which may be a dense one
+                states = parts["basis"].codes() if builder and kind == "optimal" else states
+            else:
+                states = states.copy()
+                for items, codes in keys["changes"].values():
+                    states[items] = codes
+                changed = np.flatnonzero(states != added)
+                parts = {"number": builder.add(changed, states[changed], *keys["moving"])}
+                added = states
+            found.append(Segment(lo, hi, keys["status"], self.problem, self.field, **parts))
+        if builder is None:
+            return tuple(found)
+        trail = builder.trail()
+        return tuple(
+            replace(segment, trail=trail) if kind == "compact" else segment
+            for segment, kind in zip(found, kinds, strict=True)
+        )
+
+    def _read_changes(self, value: Any, place: str) -> dict[str, tuple[list[int], list[State]]]:
+        """Return items and their new states by kind, from {"variables": {"3": "upper"}, "rows": {}}."""
+        readers: Schema = {kind: partial(self._read_changes_of, kind) for kind in KINDS}
+        return read_object(value, place, {}, readers)
+
+    def _read_changes_of(self, kind: Kind, value: Any, place: str) -> tuple[list[int], list[State]]:
+        if not isinstance(value, dict):
+            raise FileFormatError(argument=place, expected="an object {...}", found=shown(value))
+        items = []
+        for label in value:
+            item = int(label) if label.isascii() and label.isdecimal() and len(label) < 20 else -1
+            if not 0 <= item < self.count[kind]:
+                raise FileFormatError(
+                    "{argument}: {found} must be {expected}",
+                    argument=place,
+                    found=shown(label),
+                    expected=f"an index below {self.count[kind]}",
+                )
+            items.append(self.first[kind] + item)
+        read = one_of(WORDS_OF[kind])
+        return items, [State[read(word, f"{place}.{label}").upper()] for label, word in value.items()]
+
+    def _read_moving(self, value: Any, place: str) -> tuple[Array, Array]:
+        """Return the items solved for, and their (constant, slope)."""
+        keys: Schema = {kind: partial(self._read_items, kind) for kind in KINDS}
+        parts = read_object(
+            value, place, {**keys, **{key: unread for pair in MOVING.values() for key in pair}}
+        )
+        values = [
+            np.column_stack(
+                [
+                    read_vector(parts[key], f"{place}.{key}", len(parts[kind])).astype(float)
+                    for key in MOVING[kind]
+                ]
+            )
+            for kind in KINDS
+        ]
+        return np.concatenate([parts[kind] for kind in KINDS]), np.concatenate(values)
+
+    def _read_items(self, kind: Kind, value: Any, place: str) -> Array:
+        indices = read_indices(value, place)
+        if (indices >= self.count[kind]).any() or len(np.unique(indices)) < len(indices):
+            expected = f"different indices below {self.count[kind]}"
+            raise FileFormatError("{argument} must hold {expected}", argument=place, expected=expected)
+        return indices + self.first[kind]
+
+
+def _kind(document: Any, place: str) -> str:
+    """Return the table a segment is read by: its status, or "compact" if it states changes."""
+    if not isinstance(document, dict):
+        raise FileFormatError(argument=place, expected="an object {...}", found=shown(document))
+    status: str = one_of(("optimal", "infeasible", "unbounded"))(document.get("status"), f"{place}.status")
+    return "compact" if status == "optimal" and "changes" in document else status
+
+
+def _basis(keys: Document) -> Basis:
+    return Basis(tuple(keys["variables"]), tuple(keys["rows"]))
+
+
+def _dense_parts(keys: Document) -> Document:
+    """Return the fields of a segment that its keys stand for."""
+    parts: Document = {
+        name: AffineArray(keys[name + "0"], keys[name + "1"]) for name in "xyz" if name + "0" in keys
+    }
+    if "variables" in keys:
+        parts["basis"] = _basis(keys)
+    if "farkas" in keys:
+        parts["proof"] = Farkas(**keys["farkas"])
+    return parts | {name: keys[name] for name in ("ray", "violation") if name in keys}

@@ -79,8 +79,12 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
     dense = [segment for segment in optimal if "changes" not in segment]
     for name in ARRAYS:
         if len(blocks[name]) != len(dense):
-            counts = f"{len(blocks[name])} rows for {len(dense)} optimal segments"
-            raise FileFormatError(f"the block {name} has {counts}")
+            raise FileFormatError(
+                "the block {argument} has {found} rows for {expected} optimal segments",
+                argument=name,
+                found=len(blocks[name]),
+                expected=str(len(dense)),
+            )
         for segment, row in zip(dense, blocks[name], strict=True):
             segment[name] = row
     compact = [segment for segment in optimal if "changes" in segment]
@@ -94,7 +98,8 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
 def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind: Kind) -> None:
     codes = blocks[f"changes_{kind}_states"]
     if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(WORDS))).all():
-        raise FileFormatError(f"the block changes_{kind}_states must hold codes of states")
+        message = "the block {argument} must hold codes of states"
+        raise FileFormatError(message, argument=f"changes_{kind}_states")
     items = _parts(blocks, f"changes_{kind}", f"changes_{kind}_lengths", len(segments))
     states = _parts(blocks, f"changes_{kind}_states", f"changes_{kind}_lengths", len(segments))
     for segment, part, new in zip(segments, items, states, strict=True):
@@ -113,9 +118,11 @@ def _parts(blocks: Mapping[str, Array], name: str, lengths: str, count: int) -> 
     """Return the parts of a block that was packed end to end, one a segment."""
     block, sizes = blocks[name], blocks[lengths]
     if sizes.shape != (count,) or sizes.dtype.kind != "i" or (sizes < 0).any():
-        raise FileFormatError(f"the block {lengths} must hold {count} lengths")
+        message = "the block {argument} must hold {expected} lengths"
+        raise FileFormatError(message, argument=lengths, expected=str(count))
     if block.shape != (sizes.sum(),):
-        raise FileFormatError(f"the block {name} must hold {sizes.sum()} entries, got shape {block.shape}")
+        message = "the block {argument} must hold {expected} entries, got shape {found}"
+        raise FileFormatError(message, argument=name, expected=str(sizes.sum()), found=str(block.shape))
     ends = np.cumsum(sizes).tolist()
     return [block[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
 
@@ -185,9 +192,12 @@ def write_document(document: Document, file: str | os.PathLike[str]) -> None:
     """Write a document to a .json or .npz file; an existing file is replaced only by a complete one."""
     target = FilePath(file)
     if target.suffix not in (".json", ".npz"):
-        raise ProblemError(f"file must end in .json or .npz, got {target.name!r}")
+        message = "{argument} must end in {expected}, got {found}"
+        found = repr(target.name)
+        raise ProblemError(message, argument="file", expected=".json or .npz", found=found)
     if target.suffix == ".npz" and document.get("arithmetic") != "float":
-        raise ProblemError(f"{target.name}: npz holds float64 numbers and this path is exact; use .json")
+        message = "{found}: npz holds float64 numbers and this path is exact"
+        raise ProblemError(message, argument="file", found=target.name, remedy="use .json")
     partial = target.with_name(f".{target.name}.partial")
     try:
         with partial.open("wb") as stream:

@@ -1,22 +1,27 @@
-"""Decoding: parts of a document, each checked, into numbers, arrays and affine data."""
+"""Readers: values of a JSON document, each checked, as numbers, arrays, affine data and objects.
+
+A reader takes a value and its place in the document ("segments[1].x0") and returns what the value stands for,
+or raises `FileFormatError`. An object is read by a table of keys and their readers.
+"""
 
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from pqp.errors import FileFormatError, ProblemError
-from pqp.linalg.field import EXACT_INTEGERS, Array, Number, exact_array, to_flint
+from pqp.linalg.field import EXACT_INTEGERS, Array, Field, Number, exact_array, to_flint
 from pqp.model.affine import Affine, read_affine, read_number
 
-T = TypeVar("T")
+Reader = Callable[[Any, str], Any]
+Schema = Mapping[str, Reader]
 # A message should fit on a screen.
 LONGEST_SHOWN = 60
-# Larger matrices do not fit into memory; a size beyond this is a slip of the pen.
+# Larger matrices do not fit into memory; a size beyond this is a typing error.
 LARGEST_SIZE = 10**9
 NUMBER_REMEDY = 'write 3, 0.1, "7/3", "inf" or "-inf"'
 
@@ -40,46 +45,83 @@ def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def read_object(
-    value: Any, place: str, required: Sequence[str], optional: Sequence[str] = ()
-) -> Mapping[str, Any]:
-    """Return a JSON object after checking its keys: all the required, none but these and the optional."""
+def read_object(value: Any, place: str, required: Schema, optional: Schema | None = None) -> dict[str, Any]:
+    """Return a JSON object with every value read by the reader of its key.
+
+    All required keys must be there, and none but these and the optional ones. The place of the whole
+    document is "".
+
+    >>> read_object({"lo": "7/3"}, "", {"lo": read_scalar}, {"hi": read_scalar})
+    {'lo': Fraction(7, 3)}
+    """
     if not isinstance(value, dict):
-        raise FileFormatError(f"{place} must be an object {{...}}, got {shown(value)}")
-    known = (*required, *optional)
+        raise FileFormatError(argument=place, expected="an object {...}", found=shown(value))
+    readers = {**required, **(optional or {})}
+    prefix = "{argument}: " if place else ""
     for key in value:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            remedy = f"did you mean {shown(near[0])}?" if near else f"known keys are {', '.join(known)}"
-            raise FileFormatError(f"{place}: the key {shown(key)} is not known; {remedy}")
+        if key not in readers:
+            near = difflib.get_close_matches(key, readers, n=1)
+            raise FileFormatError(
+                prefix + "the key {found} is not known",
+                argument=place,
+                found=shown(key),
+                remedy=f"did you mean {shown(near[0])}?" if near else f"known keys are {', '.join(readers)}",
+            )
     for key in required:
         if key not in value:
-            raise FileFormatError(f"{place}: the key {shown(key)} is missing; see docs/file-format.md")
+            message = prefix + "the key {expected} is missing"
+            remedy = "see docs/file-format.md"
+            raise FileFormatError(message, argument=place, expected=shown(key), remedy=remedy)
+    dot = f"{place}." if place else ""
+    return {key: read(value[key], dot + key) for key, read in readers.items() if key in value}
+
+
+def unread(value: Any, place: str) -> Any:
+    """Return the value as it is: it is read later, when more is known."""
     return value
 
 
-def read_word(value: Any, place: str, known: Sequence[str]) -> str:
-    """Return a string after checking that it is one of those known."""
-    if not isinstance(value, str) or value not in known:
-        raise FileFormatError(f"{place} is {shown(value)}; it must be {' or '.join(map(shown, known))}")
+def read_string(value: Any, place: str) -> str:
+    """Return a string."""
+    if not isinstance(value, str):
+        raise FileFormatError(argument=place, expected="a string", found=shown(value))
     return value
 
 
-def read_labels(value: Any, place: str) -> list[str]:
-    """Return a list of strings."""
-    for i, label in enumerate(read_list(value, place)):
-        if not isinstance(label, str):
-            raise FileFormatError(f"{place}[{i}] is {shown(label)}; a string is needed")
-    return list(value)
+def one_of(known: Sequence[str]) -> Reader:
+    """Return a reader of strings that must be among those known."""
+
+    def read(value: Any, place: str) -> str:
+        if not isinstance(value, str) or value not in known:
+            expected = " or ".join(map(shown, known))
+            raise FileFormatError(argument=place, expected=expected, found=shown(value))
+        return value
+
+    return read
 
 
 def read_list(value: Any, place: str, length: int | None = None) -> Sequence[Any]:
     """Return a JSON list after checking its length."""
     if not isinstance(value, list):
-        raise FileFormatError(f"{place} is {shown(value)}; a list [...] is needed")
-    if length is not None and len(value) != length:
-        raise FileFormatError(f"{place} has {len(value)} entries; {length} are needed")
+        raise FileFormatError(argument=place, expected="a list [...]", found=shown(value))
+    require_length(value, place, length)
     return value
+
+
+def require_length(entries: Sequence[Any] | Array, place: str, length: int | None) -> None:
+    """Raise unless there are as many entries as needed; None leaves that open."""
+    if length is not None and len(entries) != length:
+        message = "{argument} must have {expected} entries, got {found}"
+        raise FileFormatError(message, argument=place, expected=str(length), found=len(entries))
+
+
+def list_of(read: Reader, length: int | None = None) -> Reader:
+    """Return a reader of lists whose entries have one reader."""
+
+    def read_entries(value: Any, place: str) -> list[Any]:
+        return [read(entry, f"{place}[{i}]") for i, entry in enumerate(read_list(value, place, length))]
+
+    return read_entries
 
 
 def read_scalar(value: Any, place: str) -> Number:
@@ -89,51 +131,75 @@ def read_scalar(value: Any, place: str) -> Number:
     (Fraction(7, 3), 0.1, -inf)
     """
     if isinstance(value, str):
-        return _whole(_understood(read_number, value, place))
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FileFormatError(f"{place} is {shown(value)}; a number is needed: {NUMBER_REMEDY}")
-    if not math.isfinite(value):
-        raise FileFormatError(f"{place} is no float64 number; {NUMBER_REMEDY}")
+        try:
+            return _whole(read_number(value))
+        except ProblemError as error:
+            raise as_file_error(error, place) from None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise FileFormatError(
+            argument=place, expected="a finite float64 number", found=shown(value), remedy=NUMBER_REMEDY
+        )
     return value
+
+
+def as_file_error(error: ProblemError, place: str) -> FileFormatError:
+    """Return what is wrong with data as what is wrong with the place of a file that states them."""
+    return FileFormatError("{argument}: {found}" if place else "{found}", argument=place, found=str(error))
 
 
 def read_vector(value: Any, place: str, length: int | None = None) -> Array:
     """Return a list of numbers as an array, of the given length if there is one."""
-    if isinstance(value, np.ndarray):
-        return _float_row(value, place, length)
+    if isinstance(value, np.ndarray):  # a row of an npz block
+        if value.dtype.kind != "f" or value.shape != (length,) or not np.isfinite(value).all():
+            message = "{argument} must hold {expected} finite float64 numbers, got shape {found}"
+            raise FileFormatError(message, argument=place, expected=str(length), found=str(value.shape))
+        return value.astype(float)
     entries = read_list(value, place, length)
     if set(map(type, entries)) == {float} and all(map(math.isfinite, entries)):
         return np.array(entries)  # long float paths: nothing to complain about, so no places to name
     return packed([read_scalar(entry, f"{place}[{i}]") for i, entry in enumerate(entries)])
 
 
+def vector(length: int, field: Field) -> Reader:
+    """Return a reader of vectors of one length in one arithmetic."""
+    return lambda value, place: field.array(read_vector(value, place, length))
+
+
 def read_matrix(value: Any, place: str, columns: int = 0) -> Any:
     """Return a list of rows as an array, `columns` being its width if it has no rows; or a sparse matrix."""
     if isinstance(value, dict):
-        return _read_sparse(read_object(value, place, required=("sparse",))["sparse"], f"{place}.sparse")
-    rows = [read_list(row, f"{place}[{i}]") for i, row in enumerate(read_list(value, place))]
+        return read_object(value, place, {"sparse": _read_sparse})["sparse"]
+    rows = list_of(read_list)(value, place)
     width = len(rows[0]) if rows else columns
     for i, row in enumerate(rows):
         if len(row) != width:
-            raise FileFormatError(f"{place} is ragged: row 0 has {width} entries, row {i} has {len(row)}")
+            raise FileFormatError(
+                f"{{argument}} is ragged: row 0 has {{expected}} entries, row {i} has {{found}}",
+                argument=place,
+                expected=str(width),
+                found=len(row),
+                row=i,
+            )
     entries = [read_scalar(e, f"{place}[{i}][{j}]") for i, row in enumerate(rows) for j, e in enumerate(row)]
     return packed(entries).reshape(len(rows), width)
 
 
 def _read_sparse(value: Any, place: str) -> Any:
     """Return the matrix given by its nonzero entries: sparse, or dense if only Fractions hold the entries."""
-    keys = ("shape", "row", "column", "value")
-    parts = read_object(value, place, required=keys)
-    shape = read_vector(parts["shape"], f"{place}.shape", 2)
-    values = read_vector(parts["value"], f"{place}.value")
-    rows, columns = (read_indices(parts[key], f"{place}.{key}", len(values)) for key in keys[1:3])
-    if shape.dtype.kind != "i" or (shape < 0).any() or shape.max() > LARGEST_SIZE:
-        raise FileFormatError(f"{place}.shape must be two sizes, got {shown(parts['shape'])}")
-    for key, indices, size in zip(keys[1:3], (rows, columns), shape, strict=True):
+    parts = read_object(
+        value,
+        place,
+        {"shape": read_vector, "row": read_indices, "column": read_indices, "value": read_vector},
+    )
+    shape, rows, columns, values = parts.values()
+    if shape.shape != (2,) or shape.dtype.kind != "i" or (shape < 0).any() or shape.max() > LARGEST_SIZE:
+        raise FileFormatError(argument=f"{place}.shape", expected="two sizes", found=str(shape.tolist()))
+    for key, indices, size in (("row", rows, shape[0]), ("column", columns, shape[1])):
+        require_length(indices, f"{place}.{key}", len(values))
         if (indices >= size).any():
-            raise FileFormatError(f"{place}.{key} must stay below {size}, got {indices.max()}")
+            raise FileFormatError(argument=f"{place}.{key}", expected=f"below {size}", found=indices.max())
     if len(set(zip(rows.tolist(), columns.tolist(), strict=True))) != len(values):
-        raise FileFormatError(f"{place} states an entry twice; add them up")
+        raise FileFormatError("{argument} states an entry twice", argument=place, remedy="add them up")
     if values.dtype.kind != "O":
         return csr_array((values, (rows, columns)), shape=tuple(shape.tolist()))
     dense = np.full(shape, Fraction(0), dtype=object)
@@ -141,13 +207,11 @@ def _read_sparse(value: Any, place: str) -> Any:
     return dense
 
 
-def read_indices(value: Any, place: str, length: int | None = None) -> Array:
+def read_indices(value: Any, place: str) -> Array:
     """Return a list of indices, which are counted from 0."""
     entries = value if isinstance(value, np.ndarray) else read_vector(value, place)
-    if length is not None and len(entries) != length:
-        raise FileFormatError(f"{place} has {len(entries)} entries; {length} are needed")
     if entries.dtype.kind != "i" or (entries < 0).any():
-        raise FileFormatError(f"{place} must hold indices, counted from 0")
+        raise FileFormatError("{argument} must hold indices, counted from 0", argument=place)
     return entries
 
 
@@ -158,16 +222,24 @@ def read_affine_data(value: Any, place: str) -> Affine:
     [0, -2]
     """
     if isinstance(value, dict):
-        parts = read_object(value, place, required=("constant", "slope"))
-        constant, slope = (read_vector(parts[key], f"{place}.{key}") for key in ("constant", "slope"))
-        if len(constant) != len(slope):
-            raise FileFormatError(f"{place}: constant has {len(constant)} entries but slope has {len(slope)}")
-        return Affine(constant, slope)
+        parts = read_object(value, place, {"constant": read_vector, "slope": read_vector})
+        require_length(parts["slope"], f"{place}.slope", len(parts["constant"]))
+        return Affine(parts["constant"], parts["slope"])
     if isinstance(value, list):
-        entries = [_read_affine_entry(entry, f"{place}[{i}]") for i, entry in enumerate(value)]
+        entries = list_of(_read_affine_entry)(value, place)
         return Affine(packed([entry[0] for entry in entries]), packed([entry[1] for entry in entries]))
-    single = _read_affine_entry(value, place)
-    return Affine(packed(single[:1])[0], packed(single[1:])[0])
+    constant, slope = _read_affine_entry(value, place)
+    return Affine(packed([constant])[0], packed([slope])[0])
+
+
+def _read_affine_entry(value: Any, place: str) -> tuple[Number, Number]:
+    if not isinstance(value, str):
+        return read_scalar(value, place), 0
+    try:
+        constant, slope = read_affine(value)
+    except ProblemError as error:
+        raise as_file_error(error, place) from None
+    return _whole(constant), _whole(slope)
 
 
 def packed(numbers: Sequence[Number]) -> Array:
@@ -186,27 +258,6 @@ def packed(numbers: Sequence[Number]) -> Array:
     return exact_array(np.array(numbers, dtype=object))
 
 
-def _read_affine_entry(value: Any, place: str) -> tuple[Number, Number]:
-    if not isinstance(value, str):
-        return read_scalar(value, place), 0
-    constant, slope = _understood(read_affine, value, place)
-    return _whole(constant), _whole(slope)
-
-
-def _understood(read: Callable[[str], T], text: str, place: str) -> T:
-    try:
-        return read(text)
-    except ProblemError as error:
-        raise FileFormatError(f"{place}: {error}") from None
-
-
 def _whole(number: Number) -> Number:
     """Return the number, as an int if it is a rational without denominator."""
     return number.numerator if isinstance(number, Fraction) and number.denominator == 1 else number
-
-
-def _float_row(values: Array, place: str, length: int | None) -> Array:
-    """Return a row of a packed block after checking it."""
-    if values.dtype.kind != "f" or values.shape != (length,) or not np.isfinite(values).all():
-        raise FileFormatError(f"{place} must hold {length} finite float64 numbers, got shape {values.shape}")
-    return values.astype(float)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -113,12 +114,12 @@ class TestHandWritten:
 MALFORMED = {
     "not JSON": ("{format: 1}", "is not JSON: .* line 1"),
     "empty": ("", "is not JSON"),
-    "a list": ([1], "must hold one JSON object .* got a list"),
-    "no format": ({"version": 1}, 'format is missing, "pqp-problem" is needed'),
-    "a path": (budget(), 'format is "pqp-path".*load_path'),
-    "another format": (HAND_WRITTEN | {"format": "lp"}, 'format is "lp"'),
-    "another version": (HAND_WRITTEN | {"version": 2}, "version is 2; this pqp reads version 1"),
-    "true for a version": (HAND_WRITTEN | {"version": True}, "version is true"),
+    "a list": ([1], "must be one JSON object .* got a list"),
+    "no format": ({"version": 1}, 'format must be "pqp-problem", got nothing'),
+    "a path": (budget(), 'format .* got "pqp-path".*load_path'),
+    "another format": (HAND_WRITTEN | {"format": "lp"}, 'format .* got "lp"'),
+    "another version": (HAND_WRITTEN | {"version": 2}, "version must be 1 .* got 2"),
+    "true for a version": (HAND_WRITTEN | {"version": True}, "version must be 1 .* got true"),
     "P missing": ({k: v for k, v in HAND_WRITTEN.items() if k != "P"}, 'key "P" is missing'),
     "key misspelt": (HAND_WRITTEN | {"row_uper": 1}, '"row_uper" is not known; did you mean "row_upper"'),
     "key unknown": (HAND_WRITTEN | {"zzz": 1}, '"zzz" is not known; known keys are P, c'),
@@ -126,7 +127,7 @@ MALFORMED = {
     "NaN": ('{"c": NaN}', 'NaN is not JSON; .* "inf"'),
     "too large for a float": (
         '{"format": "pqp-problem", "version": 1, "P": [[1e999]], "c": 0}',
-        "no float64",
+        r"P\[0\]\[0\] must be a finite float64 number, got inf",
     ),
     "integer too long": (json.dumps(HAND_WRITTEN).replace("-4", "9" * 5000), "write it as a string"),
     "too deep": ("[" * 100000, "nested too deeply"),
@@ -135,21 +136,21 @@ MALFORMED = {
         r"row_upper\[0\]: '2\*m' is not an affine .*'m'",
     ),
     "mu in P": (HAND_WRITTEN | {"P": [["mu", 0], [0, 2]]}, r"P\[0\]\[0\]: 'mu' depends on mu"),
-    "null": (HAND_WRITTEN | {"lower": None}, "lower is null; a number is needed"),
-    "true for a number": (HAND_WRITTEN | {"c": [True, 0]}, r"c\[0\] is true; a number is needed"),
-    "nested list": (HAND_WRITTEN | {"c": [[1], 0]}, r"c\[0\] is a list"),
+    "null": (HAND_WRITTEN | {"lower": None}, "lower must be a finite float64 number, got null"),
+    "true for a number": (HAND_WRITTEN | {"c": [True, 0]}, r"c\[0\] must be a .* number, got true"),
+    "nested list": (HAND_WRITTEN | {"c": [[1], 0]}, r"c\[0\] must be a .* number, got a list"),
     "ragged": (HAND_WRITTEN | {"A": [[1, 1], [1]]}, "A is ragged: row 0 has 2 entries, row 1 has 1"),
-    "A is no matrix": (HAND_WRITTEN | {"A": [1, 1]}, r"A\[0\] is 1; a list"),
+    "A is no matrix": (HAND_WRITTEN | {"A": [1, 1]}, r"A\[0\] must be a list .* got 1"),
     "wrong shape": (HAND_WRITTEN | {"c": [1, 2, 3]}, "c must have 2 entries"),
     "not convex": (HAND_WRITTEN | {"P": [[-1, 0], [0, 1]]}, "P must be positive semidefinite"),
     "slope without constant": (HAND_WRITTEN | {"c": {"slope": [1, 2]}}, 'c: the key "constant" is missing'),
     "slope too short": (
         HAND_WRITTEN | {"c": {"constant": [1, 2], "slope": [1]}},
-        "constant has 2 .* slope has 1",
+        r"c\.slope must have 2 entries, got 1",
     ),
-    "names not strings": (HAND_WRITTEN | {"names": ["x", 1]}, r"names\[1\] is 1; a string"),
-    "names are one string": (HAND_WRITTEN | {"names": "xy"}, 'names is "xy"; a list'),
-    "two constants": (HAND_WRITTEN | {"constant": [1, 2]}, "constant has 2 entries; 3 are needed"),
+    "names not strings": (HAND_WRITTEN | {"names": ["x", 1]}, r"names\[1\] must be a string, got 1"),
+    "names are one string": (HAND_WRITTEN | {"names": "xy"}, 'names must be a list .* got "xy"'),
+    "two constants": (HAND_WRITTEN | {"constant": [1, 2]}, "constant must have 3 entries, got 2"),
     "Gram and PairGram": (HAND_WRITTEN | {"P": {"gram": [], "pair_gram": {}}}, "P must have one of the keys"),
     "pairs outside": (
         HAND_WRITTEN | {"P": {"pair_gram": {"K": [[1]], "pairs": [[0, 1]]}}},
@@ -162,13 +163,14 @@ MALFORMED = {
 def test_malformed_problem_is_refused_with_its_name_and_the_reason(case, tmp_path):
     content, reason = MALFORMED[case]
     file = written(content, tmp_path, "wrong.json")
-    with pytest.raises(FileFormatError, match=rf"(?s)wrong\.json.*{reason}"):
+    with pytest.raises(FileFormatError, match=rf"(?s)wrong\.json.*{reason}") as caught:
         load_problem(file)
+    assert caught.value.file == str(file)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "image.json").write_bytes(b"\xff\xd8\xff")
-    with pytest.raises(FileFormatError, match=r"image\.json is not text in UTF-8"):
+    with pytest.raises(FileFormatError, match=r"image\.json: the content is not text in UTF-8"):
         load_problem(tmp_path / "image.json")
 
 
@@ -239,26 +241,34 @@ class TestPath:
         assert load_path(tmp_path / "long.json")(0).x[0] == long
 
 
+# Key -> a wrong value, and what is said about that key.
 WRONG_PATHS = {
-    "segments": (5, "segments is 5; a list"),
-    "arithmetic": ("double", 'arithmetic is "double"; it must be "float" or "exact"'),
+    "segments": (5, "must be a list .* got 5"),
+    "arithmetic": ("double", 'must be "float" or "exact", got "double"'),
     "interval": ([0, 8], r"interval is \[0, 8\] but the segments cover \[-2, 8\]"),
-    "asked": ([8, 0], "asked must have lo ≤ hi"),
-    "stopped": (3, "stopped is 3; a string"),
-    "method": (None, "method is null; a string"),
-    "segments.0.status": ("good", r'segments\[0\]: status is "good"'),
-    "segments.0.farkas.lower": ([1], r"segments\[0\]: farkas.lower has 1 entries; 2 are needed"),
-    "segments.0.x0": ([0, 0], r'segments\[0\]: the key "x0" is not known'),
-    "segments.1.lo": (1, r"segments\[1\] must begin where segments\[0\] ends, at 0, not at 1"),
-    "segments.1.hi": (-1, r"segments\[1\]: \[lo, hi\] must have lo ≤ hi, got 0 and -1"),
-    "segments.1.variables": (["lower"], r"segments\[1\]: variables has 1 entries; 2 are needed"),
-    "segments.1.variables.0": ("low", r'variables\[0\] is "low"; it must be "between" or'),
-    "segments.1.rows.0": (0, r"rows\[0\] is 0"),
-    "segments.1.x0.1": ("a", r"x0\[1\]: 'a' is not an affine expression"),
-    "segments.1.y0": ([], r"y0 has 0 entries; 1 are needed"),
-    "segments.1": ([], r"segments\[1\]: status is null"),
-    "problem.P": ([[1]], "problem: A must have 1 column to match P"),
-    "problem": (1, "problem must be an object"),
+    "asked": ([8, 0], "must have lo ≤ hi"),
+    "stopped": (3, "must be a string, got 3"),
+    "method": (None, "must be a string, got null"),
+    "segments.0.status": ("good", 'must be "optimal" or .* got "good"'),
+    "segments.0.farkas.lower": ([1], "must have 2 entries, got 1"),
+    "segments.0.x0": ([0, 0], 'the key "x0" is not known'),
+    "segments.1.lo": (1, "must begin where the segment before ends, at 0, not at 1"),
+    "segments.1.hi": (-1, "must have lo ≤ hi, got 0 and -1"),
+    "segments.1.variables": (["lower"], "must have 2 entries, got 1"),
+    "segments.1.variables.0": ("low", 'must be "between" or .* got "low"'),
+    "segments.1.rows.0": (0, 'must be "off" or .* got 0'),
+    "segments.1.x0.1": ("a", "'a' is not an affine expression"),
+    "segments.1.y0": ([], "must have 1 entries, got 0"),
+    "segments.1": ([], "must be an object .* got a list"),
+    "problem.P": ([[1]], "A must have 1 column to match P"),
+    "problem": (1, "must be an object"),
+}
+# Where a whole object is at fault, not the key that was changed.
+AT_FAULT = {
+    "segments.0.x0": "segments[0]",
+    "segments.1.lo": "segments[1]",
+    "segments.1.hi": "segments[1]",
+    "problem.P": "problem",
 }
 
 
@@ -274,8 +284,11 @@ def changed(document, place, value):
 @pytest.mark.parametrize("place", WRONG_PATHS)
 def test_malformed_path_is_refused_with_the_place_and_the_reason(place, tmp_path):
     value, reason = WRONG_PATHS[place]
-    with pytest.raises(FileFormatError, match=rf"wrong\.json.*{reason}"):
-        load_path(written(changed(budget(), place, value), tmp_path, "wrong.json"))
+    file = written(changed(budget(), place, value), tmp_path, "wrong.json")
+    with pytest.raises(FileFormatError, match=rf"wrong\.json.*{reason}") as caught:
+        load_path(file)
+    assert caught.value.file == str(file)
+    assert caught.value.argument == AT_FAULT.get(place, re.sub(r"\.(\d+)", r"[\1]", place))
 
 
 def test_path_with_a_key_missing_is_refused(tmp_path):
@@ -307,7 +320,7 @@ class TestPacked:
     @pytest.mark.parametrize("value", [math.nan, math.inf])
     def test_number_that_is_none_is_refused(self, blocks, value, tmp_path):
         np.savez(tmp_path / "path.npz", **blocks | {"x0": np.full_like(blocks["x0"], value)})
-        self.refused(tmp_path / "path.npz", r"segments\[1\]: x0 must hold 2 finite float64 numbers")
+        self.refused(tmp_path / "path.npz", r"segments\[1\]\.x0 must hold 2 finite float64 numbers")
 
     def test_truncated_file_is_refused(self, blocks, tmp_path):
         content = (tmp_path / "path.npz").read_bytes()
