@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import pqp
 from ranking.core.kernels import Gamma, Kernel, gamma_of, kernel_matrix, kernel_name
@@ -155,3 +156,25 @@ def hinge_value(
     loss = float(preferences.weight @ np.maximum(0.0, slack))
     primal, dual = norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2
     return primal, (primal - dual) / primal if primal else 0.0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelEstimator(BaseEstimator):
+    """The parameters that all kernel models share; fields of a dataclass are scikit-learn's parameters."""
+
+    kernel: Kernel = "linear"
+    gamma: Gamma = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    kernel_params: Mapping[str, Any] | None = None
+
+    def _represent(self, X: Any) -> Representation:
+        """Return the representation of checked training rows."""
+        return represent(X, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
+        return tags

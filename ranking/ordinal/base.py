@@ -19,14 +19,14 @@ its solution, with fewer rows and no ties.
 Training data of an ordinal model: what was handed in, checked, as a kernel, hinges and levels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -36,9 +36,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ranking.core.kernels import Gamma, Kernel
 from ranking.core.labels import Levels, read_levels
-from ranking.core.representation import Representation, represent
+from ranking.core.representation import KernelEstimator, Representation
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 from ranking.selection.piecewise import TIED
@@ -215,29 +214,13 @@ class Training:
         )
 
 
-class OrdinalModel(ClassifierMixin, BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class OrdinalModel(ClassifierMixin, KernelEstimator):
     """What all ordinal models share: their parameters, how data are read, how levels are predicted."""
 
-    def __init__(
-        self,
-        *,
-        kernel: Kernel = "linear",
-        gamma: Gamma = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        levels: Sequence[Any] | None = None,
-        scope: Scope = "adjacent",
-        ordered: bool = True,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.levels = levels
-        self.scope = scope
-        self.ordered = ordered
+    levels: Sequence[Any] | None = None
+    scope: Scope = "adjacent"
+    ordered: bool = True
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Return the checked training data, and keep what scikit-learn expects to find."""
@@ -247,8 +230,7 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
             raise DataError(f"y has one class only, {observed.shown}; at least two levels are needed")
         codes = np.searchsorted(np.unique(codes), codes)
         self.classes_ = observed.names
-        parameters = (self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-        representation = represent(rows, *parameters)
+        representation = self._represent(rows)
         first, items = distinct_rows(rows)
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
         return Training(representation.part(first), hinges, observed, levels, first, items, codes, weight)
@@ -301,9 +283,6 @@ class OrdinalModel(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
         tags.classifier_tags.poor_score = True  # unordered blobs have no order to find
         return tags
 

@@ -3,6 +3,7 @@
 A fold whose training rows miss a level never predicts it, but is measured in the numbers of all levels.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from ranking.errors import DataError
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.selection import LevelMetricLike
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.search import Fold, Grid, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
+from ranking.selection.search import Fold, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
     """An ordinal support vector machine whose C, and kernel parameters, are chosen by cross-validation.
 
@@ -48,26 +50,8 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
     classes_ : the labels that occur, lowest first.
     """
 
-    def __init__(
-        self,
-        estimator: OrdinalSVMPath | None = None,
-        param_grid: Grid | None = None,
-        *,
-        cv: Any = 5,
-        metric: LevelMetricLike = "mean_absolute_error",
-        choice: str = "best",
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        super().__init__(
-            estimator,
-            param_grid,
-            cv=cv,
-            metric=metric,
-            choice=choice,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+    metric: LevelMetricLike = "mean_absolute_error"
+    _path_type = OrdinalSVMPath
 
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, progress: Progress | None = None
@@ -106,9 +90,6 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         """Return a label for every row, with the C and the parameters that were chosen."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-    def _kind(self) -> type[OrdinalSVMPath]:
-        return OrdinalSVMPath
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

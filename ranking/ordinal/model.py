@@ -8,8 +8,7 @@ Ordinal regression at one C: a score and thresholds with fixed margins (Shashua,
 over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, see `conventions`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.core.kernels import Gamma, Kernel
 from ranking.core.representation import dual_solution
 from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import DataError
@@ -142,6 +140,7 @@ def _shared(item: Integers, found: Any, of_item: Integers, training: Training) -
     return np.asarray(found.alpha[place] * hinges.weight / total[place])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalSVM(OrdinalModel):
     """An ordinal support vector machine with one C.
 
@@ -186,38 +185,11 @@ class OrdinalSVM(OrdinalModel):
     (array([1.]), array([2.]), array(['a', 'b'], dtype=object))
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        norm: int = 1,
-        kernel: Kernel = "linear",
-        gamma: Gamma = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        levels: Sequence[Any] | None = None,
-        scope: Scope = "adjacent",
-        ordered: bool = True,
-        working_set: Any = None,
-        add: int | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.C = C
-        self.norm = norm
-        self.working_set = working_set
-        self.add = add
-        self.random_state = random_state
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            levels=levels,
-            scope=scope,
-            ordered=ordered,
-        )
+    C: float = field(default=1.0, kw_only=False)
+    norm: int = 1
+    working_set: Any = None
+    add: int | None = None
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalSVM":
         """Fit to ordered labels; an object with weight 2 counts like two equal ones."""

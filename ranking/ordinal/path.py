@@ -4,7 +4,7 @@ Ordinal regression at every C: the exact path of scores and thresholds for the 1
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,10 +14,9 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.core.kernels import Gamma, Kernel
 from ranking.core.validation import Array, positive_number
 from ranking.errors import DataError
-from ranking.ordinal.base import OrdinalModel, Scope, Training
+from ranking.ordinal.base import OrdinalModel, Training
 from ranking.ordinal.generation import initial_working_set
 from ranking.ordinal.model import Answer, OrdinalSVM
 from ranking.ordinal.path_generation import Limits, Reader, Round, Stretch, trace_stretches
@@ -86,6 +85,7 @@ class TracedPath:
             yield from Reader(self.training, stretch, self.ordered).lines(X)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OrdinalSVMPath(OrdinalModel):
     """An ordinal support vector machine for every C up to `C_max`, exactly.
 
@@ -122,44 +122,14 @@ class OrdinalSVMPath(OrdinalModel):
 
     kind: ClassVar[str] = "Ordinal"
 
-    def __init__(
-        self,
-        *,
-        C_max: float = 1000.0,
-        C_min: float = 0.0,
-        C: float | None = None,
-        kernel: Kernel = "linear",
-        gamma: Gamma = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        levels: Sequence[Any] | None = None,
-        scope: Scope = "adjacent",
-        ordered: bool = True,
-        working_set: Any = None,
-        add: int | None = None,
-        random_state: int | None = None,
-        max_pieces: int | None = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.C_max = C_max
-        self.C_min = C_min
-        self.C = C
-        self.working_set = working_set
-        self.add = add
-        self.random_state = random_state
-        self.max_pieces = max_pieces
-        self.time_limit = time_limit
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            levels=levels,
-            scope=scope,
-            ordered=ordered,
-        )
+    C_max: float = 1000.0
+    C_min: float = 0.0
+    C: float | None = None
+    working_set: Any = None
+    add: int | None = None
+    random_state: int | None = None
+    max_pieces: int | None = None
+    time_limit: float | None = None
 
     def fit(
         self,

@@ -1,7 +1,7 @@
 """Rankers: what every ranking estimator can do once it gives scores."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranking.core.graph import Reduction, Representative
-from ranking.core.kernels import Gamma, Kernel
 from ranking.core.preferences import Pairs, Preferences, as_preferences, preferences_from_pairs, take_qid
-from ranking.core.representation import Representation, represent
+from ranking.core.representation import KernelEstimator, Representation
 from ranking.core.validation import Array, Queries, query_codes
 from ranking.errors import DataError
 from ranking.measures.tables import pairwise_accuracy
@@ -57,29 +56,13 @@ class RankerMixin:
         return float(np.mean((1 + self.predict_pairs(X, pairs)) / 2))
 
 
-class Ranker(RankerMixin, BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class Ranker(RankerMixin, KernelEstimator):
     """A kernel model of preferences: parameters that all of them have, and how data are read."""
 
-    def __init__(
-        self,
-        *,
-        kernel: Kernel = "linear",
-        gamma: Gamma = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        reduction: Reduction = "full",
-        representative: Representative = "first",
-        random_state: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.reduction = reduction
-        self.representative = representative
-        self.random_state = random_state
+    reduction: Reduction = "full"
+    representative: Representative = "first"
+    random_state: int | None = None
 
     def _read(
         self, X: Any, y: Any, qid: Any, pairs: Pairs | None, pair_weight: Any, margin: Any
@@ -102,8 +85,7 @@ class Ranker(RankerMixin, BaseEstimator):
             self.representative,
             self.random_state,
         )
-        kernel = (self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-        return represent(X, *kernel), preferences
+        return self._represent(X), preferences
 
     def _rows(self, X: Any) -> Any:
         """Return e(x) of new rows, checked against those of the fit."""
@@ -122,9 +104,6 @@ class Ranker(RankerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
         tags.target_tags.required = True
         return tags
 

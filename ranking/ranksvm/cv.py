@@ -1,5 +1,6 @@
 """Cross-validation of ranking paths: what `search` does, on labels within queries."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from ranking.errors import DataError
 from ranking.ranksvm.base import RankerMixin, validated
 from ranking.ranksvm.path import RankSVMPath
 from ranking.selection.curve import Metric, SelectionCurve
-from ranking.selection.search import Fold, Grid, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
+from ranking.selection.search import Fold, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankSVMPathCV(RankerMixin, PathSearch):
     """A ranking support vector machine whose C, and kernel parameters, are chosen by cross-validation.
 
@@ -43,26 +45,8 @@ class RankSVMPathCV(RankerMixin, PathSearch):
     best_estimator_ : the path refitted on all data, with C_ in use.
     """
 
-    def __init__(
-        self,
-        estimator: RankSVMPath | None = None,
-        param_grid: Grid | None = None,
-        *,
-        cv: Any = 5,
-        metric: Metric = "pairwise_accuracy",
-        choice: str = "best",
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        super().__init__(
-            estimator,
-            param_grid,
-            cv=cv,
-            metric=metric,
-            choice=choice,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+    metric: Metric = "pairwise_accuracy"
+    _path_type = RankSVMPath
 
     def fit(
         self, X: Any, y: Any, qid: Queries | None = None, progress: Progress | None = None
@@ -81,9 +65,6 @@ class RankSVMPathCV(RankerMixin, PathSearch):
         """Return a score for every row, with the C and the parameters that were chosen."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))
-
-    def _kind(self) -> type[RankSVMPath]:
-        return RankSVMPath
 
 
 def fold_curve(

@@ -9,8 +9,7 @@ C multiplies the loss. Other conventions: :math:`\lambda = 1/C` (Zapien et al.).
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +18,6 @@ from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.core.graph import Reduction, Representative
-from ranking.core.kernels import Gamma, Kernel
 from ranking.core.preferences import Pairs, Preferences
 from ranking.core.representation import Representation, dual_solution, hinge_value
 from ranking.core.validation import (
@@ -239,6 +236,7 @@ def _line_minimum(c: Array, a: Array, b: Array, line: tuple[float, float]) -> fl
 Loss = Literal["hinge", "squared_hinge"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankSVM(Ranker):
     """A ranking support vector machine with one C.
 
@@ -267,32 +265,8 @@ class RankSVM(Ranker):
     (array([1.]), array([1, 2]))
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Kernel = "linear",
-        loss: Loss = "hinge",
-        gamma: Gamma = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        reduction: Reduction = "full",
-        representative: Representative = "first",
-        random_state: int | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            reduction=reduction,
-            representative=representative,
-            random_state=random_state,
-        )
+    C: float = field(default=1.0, kw_only=False)
+    loss: Loss = "hinge"
 
     def fit(
         self,

@@ -3,7 +3,8 @@ r"""RankSVM at every C: the exact regularisation path of the hinge loss, scores 
 In Zapien's letters :math:`\lambda = 1/C` and :math:`\alpha_Z = \lambda\alpha \in [0, 1]`; both are shown.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,8 +12,6 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.core.graph import Reduction, Representative
-from ranking.core.kernels import Gamma, Kernel
 from ranking.core.preferences import Pairs, take_qid
 from ranking.core.representation import hinge_value
 from ranking.core.validation import Array, Queries, positive_number
@@ -34,6 +33,7 @@ class PairSets(NamedTuple):
     violated: Array
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankSVMPath(Ranker):
     """A ranking support vector machine for every C up to `C_max`, exactly.
 
@@ -65,36 +65,10 @@ class RankSVMPath(Ranker):
 
     kind: ClassVar[str] = "RankSVM"
 
-    def __init__(
-        self,
-        *,
-        C_max: float = 1000.0,
-        C: float | None = None,
-        kernel: Kernel = "linear",
-        gamma: Gamma = "scale",
-        degree: float = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        reduction: Reduction = "full",
-        representative: Representative = "first",
-        random_state: int | None = None,
-        max_pieces: int | None = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.C_max = C_max
-        self.C = C
-        self.max_pieces = max_pieces
-        self.time_limit = time_limit
-        super().__init__(
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            reduction=reduction,
-            representative=representative,
-            random_state=random_state,
-        )
+    C_max: float = 1000.0
+    C: float | None = None
+    max_pieces: int | None = None
+    time_limit: float | None = None
 
     def fit(
         self,

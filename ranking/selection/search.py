@@ -4,10 +4,9 @@ Folds and parameters are independent, so they go through joblib: `n_jobs=2`, or
 `with joblib.parallel_config(backend="dask"):` for a cluster.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -47,6 +46,7 @@ class Judge:
     folds: list[Fold]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathSearch(MetaEstimatorMixin, BaseEstimator):
     """A path estimator whose C, and other parameters, are chosen by cross-validation.
 
@@ -54,32 +54,19 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
     chosen estimator for it to fit to all data as `best_estimator_`.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Grid | None,
-        *,
-        cv: Any,
-        metric: Any,
-        choice: str,
-        n_jobs: int | None,
-        random_state: int | None,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.cv = cv
-        self.metric = metric
-        self.choice = choice
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    @abstractmethod
-    def _kind(self) -> type[Any]:
-        """Return the class of path estimators that is searched."""
+    estimator: Any = field(default=None, kw_only=False)
+    param_grid: Grid | None = field(default=None, kw_only=False)
+    cv: Any = 5
+    metric: Any = None
+    choice: str = "best"
+    n_jobs: int | None = None
+    random_state: int | None = 0
+    # the class of path estimators that is searched
+    _path_type: ClassVar[type[Any]]
 
     def _base(self) -> Any:
         """Return the estimator to vary, or one of the default parameters."""
-        kind = self._kind()
+        kind = self._path_type
         base = kind() if self.estimator is None else self.estimator
         if not isinstance(base, kind):
             article = "an" if kind.__name__[0] in "AEIOU" else "a"

@@ -9,6 +9,7 @@ ConjointPathCV: C, shrinkage and whatever else a path depends on, chosen by fold
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from numbers import Integral
@@ -28,7 +29,7 @@ from ranking.conjoint.results.calibration import Calibration, calibrate, fit_sca
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve, middle
-from ranking.selection.search import Grid, Judge, PathSearch, Progress
+from ranking.selection.search import Judge, PathSearch, Progress
 
 # How many cells there are for a factor of ten, and for how many such factors below C_max.
 CELLS, DECADES = 10, 3
@@ -86,6 +87,7 @@ Metric = Literal["hit_rate", "root_likelihood"]
 METRICS = get_args(Metric)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConjointPathCV(PathSearch):
     """Part-worths from choices, with C and other parameters chosen by cross-validation on whole paths.
 
@@ -132,30 +134,10 @@ class ConjointPathCV(PathSearch):
     scale ...: root likelihood ... in 192 tasks, 0.250 by chance
     """
 
-    def __init__(
-        self,
-        estimator: ConjointPath | None = None,
-        param_grid: Grid | None = None,
-        *,
-        cv: int = 5,
-        by: By = "task",
-        metric: str = "hit_rate",
-        choice: str = "best",
-        group_size: int | None = None,
-        n_jobs: int | None = None,
-        random_state: int | None = 0,
-    ) -> None:
-        self.by = by
-        self.group_size = group_size
-        super().__init__(
-            estimator,
-            param_grid,
-            cv=cv,
-            metric=metric,
-            choice=choice,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+    metric: str = "hit_rate"
+    by: By = "task"
+    group_size: int | None = None
+    _path_type = ConjointPath
 
     def fit(self, study: ConjointStudy, y: None = None, progress: Progress | None = None) -> "ConjointPathCV":
         """Choose by cross-validation on the tasks that are not held out, and fit to all of them."""
@@ -216,9 +198,6 @@ class ConjointPathCV(PathSearch):
     def _chosen(self) -> ConjointSVM:
         check_is_fitted(self)
         return self.best_estimator_
-
-    def _kind(self) -> type[ConjointPath]:
-        return ConjointPath
 
 
 def fold_curve(
