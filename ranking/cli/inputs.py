@@ -301,22 +301,13 @@ def plan_of(fitting: Fitting, study: ConjointStudy) -> SurveyPlan:
         )
     if not fitting.jobs:
         raise CommandError("--jobs must be a number of processes, or -1 for one per processor, got 0")
-    if not fitting.c_max > 0:
-        raise CommandError(f"--c-max must be a positive number, got {fitting.c_max:g}")
-    if fitting.metric == "root_likelihood" and not isfinite(fitting.c_max):
-        raise CommandError(f"--c-max must be finite for --metric {fitting.metric}, got {fitting.c_max:g}")
-    shrinkage = tuple(read_number(word, "--shrinkage") for word in split_words(fitting.shrinkage))
-    if not shrinkage or not all(0 < value < 1 for value in shrinkage):
-        raise CommandError(
-            f"--shrinkage must be numbers between 0 and 1, separated by commas, got {fitting.shrinkage!r}"
-        )
     return SurveyPlan(
         metric=fitting.metric,
         choice=fitting.choice,
         folds=fitting.folds,
         seed=fitting.seed,
         pooling=fitting.pooling,
-        shrinkage=shrinkage,
+        shrinkage=tuple(read_number(word, "--shrinkage") for word in fitting.shrinkage.split(",")),
         orders=_orders(fitting.order, study),
         C_max=fitting.c_max,
         group_size=fitting.group_size or None,

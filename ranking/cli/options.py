@@ -42,73 +42,54 @@ ItemsOrPairs = Annotated[
     Path, _argument("FILE", "Items with labels, or a CSV file of pairs with the columns preferred and other.")
 ]
 ScoresFile = Annotated[
-    Path,
-    _argument("SCORES", "Their scores: a CSV file with a column `score`, or one number per line."),
+    Path, _argument("SCORES", "Their scores: a CSV file with a column `score`, or one number per line.")
 ]
-OptionalStudy = Annotated[
-    Path | None,
-    _argument("STUDY", "Choices, .csv or .xlsx: one row per alternative, or with --wide one row per task."),
-]
-Study = Annotated[Path, _argument("STUDY", "Choices, .csv or .xlsx; see `ranking conjoint --help`.")]
+STUDY = "Choices, .csv or .xlsx: one row per alternative, or with --wide one row per task."
+Study = Annotated[Path, _argument("STUDY", STUDY)]
+OptionalStudy = Annotated[Path | None, _argument("STUDY", STUDY)]
 Products = Annotated[
-    Path,
-    _argument("PRODUCTS", "The market, .csv or .xlsx: a column of names, then one column per attribute."),
+    Path, _argument("PRODUCTS", "The market, .csv or .xlsx: a column of names, then one per attribute.")
 ]
-Validate = Annotated[
-    Path | None, Option(help="File of items to choose C by; without it, C is chosen by cross-validation.")
-]
+Validate = Annotated[Path | None, Option(help="File of items to choose C by, instead of cross-validation.")]
 Test = Annotated[Path | None, Option(help="File of items to measure the chosen model on.")]
-Report = Annotated[Path | None, Option(help="Write a report to this .html file, with the pictures inside.")]
+Report = Annotated[Path | None, Option(help="Write a report to this .html file, pictures included.")]
 StudyReport = Annotated[
     Path | None,
     Option(
-        help="Write a report to this .html file, with the pictures inside; next to it, under the same name, "
-        "a workbook, .xlsx, and a folder NAME-tables with every table as .csv."
+        help="Write a report to this .html file, pictures included; next to it, under the same name, a "
+        "workbook, .xlsx, and a folder NAME-tables with every table as .csv."
     ),
 ]
 Scores = Annotated[
     Path | None,
-    Option(
-        help="Write scores and ranks of the test items, else the validation items, else the training items "
-        "to this .csv file."
-    ),
+    Option(help="Write scores and ranks of the test (else validation, else training) items to this .csv."),
 ]
 Predictions = Annotated[
     Path | None,
     Option(
         "--predictions",
         "--scores",
-        help="Write scores and predicted levels of the test items, else the validation items, else the "
-        "training items to this .csv file.",
+        help="Write scores and levels of the test (else validation, else training) items to this .csv.",
     ),
 ]
-GraphPlot = Annotated[
-    Path | None, Option(help="Draw the preference graph into this file: .png, .pdf or .svg.")
-]
+GraphPlot = Annotated[Path | None, Option(help="Draw the graph into this file: .png, .pdf or .svg.")]
 SharesFile = Annotated[Path | None, Option(help="Write the shares, or the price curve, to this .csv file.")]
 SharesPlot = Annotated[
     Path | None, Option(help="Draw the shares, or the price curve, into this file: .png, .pdf or .svg.")
 ]
-DemoReport = Annotated[
-    Path, Option(help="Write the report to this .html file; the picture gets the same name and ends in .png.")
-]
+DemoReport = Annotated[Path, Option(help="File of the report, .html; the picture has the same name.")]
 
 # Columns of CSV files of items
 
-Label = Annotated[str, Option(help="Column of a CSV file that holds the labels; a higher one is preferred.")]
+Label = Annotated[str, Option(help="Column of a CSV file that holds the labels; higher is preferred.")]
 Target = Annotated[str, Option(help="Column of a CSV file that holds the levels.")]
 Levels = Annotated[
-    str | None,
-    Option(help="All levels, lowest first, separated by commas; needed if the levels are words."),
+    str | None, Option(help="All levels, lowest first, separated by commas; needed if levels are words.")
 ]
-Query = Annotated[
-    str,
-    Option(help="Column of a CSV file that holds the queries; files without `qid` are one query."),
-]
+Query = Annotated[str, Option(help="Column of a CSV file that holds the queries; qid may be missing.")]
 Ignore = Annotated[list[str] | None, Option(help="Column of a CSV file to leave out; may be repeated.")]
 Features = Annotated[
-    int | None,
-    Option(min=1, help="Number of features of LETOR files, if the last ones do not occur in TRAIN."),
+    int | None, Option(min=1, help="Number of features of LETOR files, if TRAIN lacks the last ones.")
 ]
 
 # Models and the choice of C
@@ -120,59 +101,51 @@ Coef0 = Annotated[float, Option(help="Constant term of the polynomial kernel.")]
 Reduction = Annotated[ReductionName, Option(help="Which pairs are used; see `ranking graph --help`.")]
 DrawnReduction = Annotated[ReductionName, Option(help="Which reduction --plot draws.")]
 Scope = Annotated[
-    ScopeName,
-    Option(help="Which thresholds an item is compared with: those next to its level, or all."),
+    ScopeName, Option(help="Thresholds that an item is compared with: those next to its level, or all.")
 ]
 Ordered = Annotated[bool, Option(help="Whether the thresholds must be in ascending order.")]
 CMax = Annotated[float, Option(help="Largest C of the path; inf for the whole path.")]
 Metric = Annotated[MetricName, Option(help="Metric that C is chosen by; it is maximised.")]
-LevelMetric = Annotated[
-    LevelMetricName, Option(help="Metric that C is chosen by; errors are minimised, the others maximised.")
-]
+LevelMetric = Annotated[LevelMetricName, Option(help="Metric that C is chosen by; errors are minimised.")]
 Choice = Annotated[
-    ChoiceName,
-    Option(help="Choose the best C, or the most regularised one within a standard error of the best."),
+    ChoiceName, Option(help="The best C, or the most regularised one within a standard error of the best.")
 ]
-Folds = Annotated[
-    int, Option(min=2, help="Number of folds of the cross-validation, if --validate is not given.")
-]
+Folds = Annotated[int, Option(min=2, help="Number of folds of the cross-validation without --validate.")]
 Seed = Annotated[int, Option(min=0, help="Seed of the folds and of all random draws.")]
 MaxPieces = Annotated[int | None, Option(min=1, help="Stop the path after this many pieces.")]
 TimeLimit = Annotated[float | None, Option(help="Stop the path after this many seconds.")]
 
 # Metrics and demonstration
 
-Cutoff = Annotated[int, Option(min=1, help="Length k of the top of the ranking that NDCG@k looks at.")]
+Cutoff = Annotated[int, Option(min=1, help="Number of items at the top that NDCG@k looks at.")]
 Threshold = Annotated[float, Option(help="Items with a label above this number count as relevant.")]
 DemoItems = Annotated[int, Option(min=4, help="Number of items to learn from; must be even.")]
 DemoSeed = Annotated[int, Option(min=0, help="Seed of the items; another number gives other items.")]
 
 # Conjoint studies: columns and files
 
-Wide = Annotated[bool, Option("--wide", help="The file has one row per task, with alternatives in columns.")]
+Wide = Annotated[bool, Option("--wide", help="One row per task, with its alternatives in columns.")]
 Respondent = Annotated[str, Option(help="Column that holds the respondents.")]
 Task = Annotated[str, Option(help="Column that holds the tasks.")]
 Alternative = Annotated[
-    str | None,
-    Option(help="Column that holds the alternatives; by default `alternative`, or rows are numbered."),
+    str | None, Option(help="Column that holds the alternatives; by default `alternative`, if it exists.")
 ]
 Chosen = Annotated[
     str | None,
     Option(
-        help="Column that holds the choices; by default `chosen`, 1 or 0, or with --wide `choice`, the name "
-        "of the chosen alternative."
+        help="Column that holds the choices: by default `chosen`, 1 or 0; with --wide `choice`, the name of "
+        "the chosen alternative."
     ),
 ]
 AttributeColumns = Annotated[
-    str | None,
-    Option(help="Columns that hold the attributes, separated by commas; by default all other columns."),
+    str | None, Option(help="Columns of the attributes, separated by commas; by default all other columns.")
 ]
 IgnoreColumn = Annotated[list[str] | None, Option(help="Column to leave out; may be repeated.")]
 Linear = Annotated[
     str | None,
     Option(
-        help="Attributes that enter as a number, separated by commas; the others get one part-worth per "
-        "level. price/10 measures the price in units of 10."
+        help="Attributes that enter as a number, separated by commas; price/10 is in units of 10. The others "
+        "get one part-worth per level."
     ),
 ]
 AttributeLevels = Annotated[
@@ -186,101 +159,76 @@ NoneOption = Annotated[
         "or the number that its attributes hold."
     ),
 ]
-NoneChoice = Annotated[
-    str | None, Option(help="With --wide: what the choice column holds if none was chosen.")
-]
+NoneChoice = Annotated[str | None, Option(help="With --wide: the choice if none was chosen, for example 0.")]
 Weight = Annotated[str | None, Option(help="Column that holds the weights of the respondents.")]
 Holdout = Annotated[
     str | None,
     Option(
-        help="Tasks that are held out to measure predictions: a number, the last so many tasks of every "
+        help="Tasks to measure predictions by, not to learn from: a number, the last tasks of every "
         "respondent, or a column that marks them."
     ),
 ]
 Pattern = Annotated[str, Option(help="With --wide: how the columns of the alternatives are named.")]
-Separator = Annotated[str, Option(help=r"Character that separates columns in CSV files, such as ; or \t.")]
-Decimal = Annotated[str, Option(help="Decimal point in CSV files: . or ,")]
+Separator = Annotated[str, Option(help=r"Character between the columns of CSV files, such as ; or \t.")]
+Decimal = Annotated[str, Option(help="Decimal point of CSV files: . or ,")]
 Encoding = Annotated[str, Option(help="Encoding of CSV files, for example latin-1.")]
 
 # Conjoint studies: estimation and simulation
 
 Pooling = Annotated[
-    PoolingName,
-    Option(help="One set of part-worths for all, one per respondent alone, or shrinkage in between."),
+    PoolingName, Option(help="One set of part-worths for all, one per respondent alone, or in between.")
 ]
 Shrinkage = Annotated[
     str,
-    Option(
-        help="Values of γ to compare, separated by commas: near 0 every respondent is fitted alone, near 1 "
-        "all share the same part-worths."
-    ),
+    Option(help="Values of γ to compare: near 0 everyone is fitted alone, near 1 all have the same values."),
 ]
 Order = Annotated[
     list[str] | None,
     Option(
-        help="An order that part-worths must keep: price=falls, quality=rises, or levels from the worst to "
-        "the best, size=small,large; may be repeated."
+        help="Order that part-worths must keep: price=falls, quality=rises, or levels from the worst to the "
+        "best, size=small,large; may be repeated."
     ),
 ]
 StudyCMax = Annotated[float, Option(help="Largest C of the paths.")]
 StudyMetric = Annotated[
-    ChoiceMetric,
-    Option(help="Metric that C and γ are chosen by: the hit rate, or how probable the choices are."),
+    ChoiceMetric, Option(help="Metric that C and γ are chosen by: hits, or how probable the choices are.")
 ]
-StudyFolds = Annotated[
-    int, Option(min=2, help="Number of folds of the tasks, by which C, γ and the scale are chosen.")
-]
+StudyFolds = Annotated[int, Option(min=2, help="Number of folds of tasks to choose C, γ and the scale by.")]
 GroupSize = Annotated[
     int,
-    Option(
-        min=0,
-        help="At most this many respondents are pooled while C and γ are chosen, because paths of large "
-        "pools are long; 0 for no limit.",
-    ),
+    Option(min=0, help="Respondents pooled at most while C and γ are chosen, which is faster; 0: no limit."),
 ]
 Refits = Annotated[
     int | None,
     Option(
         min=0,
-        help="Number of draws of respondents to which the model is fitted again, for the intervals; by "
-        "default 100, or none with --pooling individual. 0 is fast, but then intervals of pooled "
-        "respondents are much too short.",
+        help="Draws of respondents to which the model is fitted again, for intervals: by default 100, or "
+        "none with --pooling individual. 0 is fast, but intervals of pooled respondents are much too short.",
         show_default=False,
     ),
 ]
 Jobs = Annotated[int, Option(help="Number of processes; -1 for one per processor.")]
 PriceAttribute = Annotated[
-    str | None,
-    Option(
-        help="The attribute that is an amount of money; by default `price`, if there is one.",
-        show_default=False,
-    ),
+    str | None, Option(help="The attribute that is money; by default `price`, if it exists.")
 ]
 Scenario = Annotated[
     Path | None,
-    Option(help="File of products to simulate, .csv or .xlsx: a column of names, then one per attribute."),
+    Option(help="Products to simulate, .csv or .xlsx: a column of names, then one column per attribute."),
 ]
-Product = Annotated[
-    str | None, Option(help="The product to vary; by default the first one.", show_default=False)
-]
+Product = Annotated[str | None, Option(help="The product to vary; by default the first one.")]
 Rule = Annotated[RuleName, Option(help="How simulated respondents choose among the products.")]
 Example = Annotated[
     bool, Option("--example", help="Write a small study to try, coffee.csv and packs.csv, and exit.")
 ]
 PartWorths = Annotated[
     Path | None,
-    Option(
-        help="Read the part-worths from individual_part_worths.csv of `ranking conjoint`; without it, a "
-        "model is fitted first."
-    ),
+    Option(help="Read individual_part_worths.csv of `ranking conjoint` instead of fitting a model first."),
 ]
 Scale = Annotated[
     float | None,
-    Option(min=0, help="Factor for the utilities of --part-worths; settings.csv of the report has it."),
+    Option(min=0, help="Factor for the utilities of --part-worths; settings.csv has it."),
 ]
-PriceCurve = Annotated[
-    str | None, Option(help="A product: print its share and revenue at every price.", show_default=False)
-]
+PriceCurve = Annotated[str | None, Option(help="A product: print its share and revenue at every price.")]
 
 
 @dataclass(frozen=True)
