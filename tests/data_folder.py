@@ -1,4 +1,4 @@
-"""Published problems that are kept beside the repository, not in it; see the README.md of that folder."""
+"""Published problems that are kept outside the repository; see the README.md of that folder."""
 
 import csv
 from functools import cache
@@ -30,7 +30,7 @@ def index(folder: str) -> dict[str, dict[str, str]]:
 
 
 def lcp(name: str) -> tuple[Any, Any, Any]:
-    """M, q and the basic solutions, one a row (None if not enumerated), of a complementarity problem."""
+    """M, q and the basic solutions, one per row (None if not enumerated), of a complementarity problem."""
     with np.load(DATA / "lcp" / "lcp.npz", allow_pickle=False) as archive:
         solutions = archive.get(f"{name}__z")
         return archive[f"{name}__M"], archive[f"{name}__q"], solutions
@@ -62,7 +62,7 @@ def frontier_example() -> tuple[Any, Any, Any, Any]:
 
 
 def orlib_portfolio(number: int) -> tuple[Any, Any, Any]:
-    """Mean, covariance and listed frontier, (mean, variance) a row, of a portfolio of the OR-Library."""
+    """Return mean, covariance and listed frontier, one (mean, variance) per row, of an OR-Library portfolio."""
     numbers = _archive("orlib_portfolio", f"port{number}")
     return numbers["mu"], numbers["cov"], numbers["frontier"]
 

@@ -1,4 +1,4 @@
-"""The data of the ranking studies, kept beside the repository: rows, labels and queries."""
+"""The data of the ranking studies, kept outside the repository: rows, labels and queries."""
 
 import csv
 import gzip

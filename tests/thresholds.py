@@ -1,6 +1,6 @@
-"""Duals of ordinal regression with fixed margins: a box that grows with mu, one row a threshold.
+"""Duals of ordinal regression with fixed margins: a box that grows with mu, one row per threshold.
 
-Object i of level k wants s (f(x_i) - p) ≥ 1 of the thresholds p beside its level, or of all of them, s = ±1.
+Object i of level k wants s (f(x_i) - p) ≥ 1 of the thresholds p next to its level, or of all of them, s = ±1.
 The dual has a variable for each such hinge, 0 ≤ alpha ≤ mu weight, and a row for each threshold: what pulls
 it up is what pulls it down or, if thresholds are to be in order, no sum from the first on exceeds 0.
 """
@@ -14,7 +14,7 @@ import pqp
 from pqp import mu
 from tests.comparison import optimal_points
 
-# What a solution may leave over, beside its largest number.
+# The residual that a solution may have, relative to its largest number.
 ROUND_OFF = 1e-11
 
 
@@ -38,8 +38,8 @@ def ordinal_dual(
 def _hinges(code: Any, thresholds: int, every: bool) -> tuple[Any, Any, Any]:
     """Object, threshold and sign of all hinges."""
     k = np.arange(thresholds)
-    beside = every | (k == code[:, None] - 1) | (k == code[:, None])
-    item, threshold = np.nonzero(beside)
+    adjacent = every | (k == code[:, None] - 1) | (k == code[:, None])
+    item, threshold = np.nonzero(adjacent)
     return item, threshold, np.where(threshold < code[item], 1, -1)
 
 

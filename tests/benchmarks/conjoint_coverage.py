@@ -1,12 +1,9 @@
 """How far intervals of pooled part-worths can be trusted, in studies whose making is known.
 
 `python -m tests.benchmarks.conjoint_coverage` makes studies like the example, each with other choices, and
-compares how importances and a share scatter between them with the standard errors that one study tells: from
-part-worths drawn as they were estimated, and from a model fitted to every draw anew. `coverage` is how often
-the 95 % interval of the share holds its mean over all studies.
-
-Room: seeds in, a table out.
-May touch: `ranking`.
+compares how importances and a share scatter between them with the standard errors that one study reports:
+from part-worths drawn as they were estimated, and from a model refitted to every draw. `coverage` is how
+often the 95 % interval of the share contains its mean over all studies.
 """
 
 from typing import Any
@@ -44,14 +41,14 @@ def estimates(bootstrap: Any, study: ConjointStudy) -> pd.Series:
 
 
 def row(pooling: str, shrinkage: float) -> list[dict[str, Any]]:
-    """Return what one way of pooling tells of its own scatter, by both bootstraps."""
+    """Return the standard errors that one way of pooling reports, by both bootstraps."""
     model = ConjointSVM(C, pooling=pooling.split()[0], shrinkage=shrinkage)
-    found: dict[str, list[pd.Series]] = {"drawn": [], "fitted anew": []}
+    found: dict[str, list[pd.Series]] = {"drawn": [], "refitted": []}
     for seed in range(1, STUDIES + 1):
         study = made_up(seed)
         worths = model.fit(study).individual_part_worths_
         found["drawn"].append(estimates(respondent_bootstrap(worths, study), study))
-        found["fitted anew"].append(estimates(refit_bootstrap(model, study, REFITS, seed, n_jobs=2), study))
+        found["refitted"].append(estimates(refit_bootstrap(model, study, REFITS, seed, n_jobs=2), study))
     return [summary(pooling, way, pd.DataFrame(rows)) for way, rows in found.items()]
 
 
@@ -62,9 +59,9 @@ def summary(pooling: str, way: str, found: pd.DataFrame) -> dict[str, Any]:
         "pooling": pooling,
         "intervals": way,
         "importance: scatter": found["importance"].std(),
-        "told": found["importance error"].mean(),
+        "importance: SE": found["importance error"].mean(),
         "share: scatter": found["share"].std(),
-        "told ": found["standard_error"].mean(),
+        "share: SE": found["standard_error"].mean(),
         "coverage": np.mean((found["lo"] <= mean) & (mean <= found["hi"])),
     }
 

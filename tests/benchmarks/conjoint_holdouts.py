@@ -1,13 +1,10 @@
 """Holdout tasks of published choice studies: hits and likelihood, all chosen on the other tasks alone.
 
-`python -m tests.benchmarks.conjoint_holdouts` prints one row a study, a way of pooling and a rule to choose
-by: which parameters folds of the training tasks chose, the value of the rule there, the hit rate and, with
+`python -m tests.benchmarks.conjoint_holdouts` prints one row per study, way of pooling and rule to choose
+by: the parameters chosen in folds of the training tasks, the value of the rule there, the hit rate and, with
 the scale of the same folds, the root likelihood in the last tasks of every respondent, and the seconds taken
-by all of it: choice, fit, calibration, measuring. A multinomial logit model by `xlogit` (the `bench` extra)
-stands beside them. `python -m tests.benchmarks.conjoint_holdouts electricity` does one study.
-
-Room: data beside the repository in, tables out.
-May touch: `ranking`, `tests.conjoint_data`; xlogit.
+by all of it: choice, fit, calibration, evaluation. A multinomial logit model by `xlogit` (the `bench` extra)
+is the comparison. `python -m tests.benchmarks.conjoint_holdouts electricity` does one study.
 """
 
 import sys
@@ -92,7 +89,7 @@ def logit_part_worths(study: ConjointStudy) -> "pd.Series[float]":
 
 
 def measures(found: "pd.Series[Any]") -> dict[str, float]:
-    """Return what is told of the holdouts."""
+    """Return the measures of the holdout tasks, by short names."""
     names = {"hit rate": "hit rate", "root likelihood": "root lik.", "root likelihood by chance": "chance"}
     return {short: float(found[long]) for long, short in names.items()}
 

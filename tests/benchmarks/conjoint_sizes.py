@@ -1,9 +1,6 @@
 """Times of conjoint paths: the paper's setting and larger ones, respondents alone, a pool.
 
 `python -m tests.benchmarks.conjoint_sizes` prints three tables.
-
-Room: made-up and published choices in, tables out.
-May touch: `ranking`, `tests.conjoint_data`.
 """
 
 import time

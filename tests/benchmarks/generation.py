@@ -2,9 +2,6 @@
 
 `python -m tests.benchmarks.generation [OBJECTS]` prints one row for each, run in a process of its own so that
 the largest memory is that of one of them, and how far their objectives are apart.
-
-Room: a size in, a table out.
-May touch: `ranking`.
 """
 
 import multiprocessing

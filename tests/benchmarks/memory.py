@@ -2,9 +2,6 @@
 
 `python -m tests.benchmarks.memory MODULE FUNCTION ARGUMENTS` calls FUNCTION(*ARGUMENTS), which returns a
 dictionary of numbers, and prints it as JSON with the peak in MB added unless the function noted it itself.
-
-Room: the name of a function in, its numbers and its peak out.
-May touch: nothing of `pqp`.
 """
 
 import json

@@ -1,13 +1,10 @@
 """Ordinal data: whole paths and their selection against a grid of single fits of skordinal's SVOR.
 
-`python -m tests.benchmarks.ordinal [NAME ...] [--limit SECONDS]` prints one row a data set and kernel. Both
+`python -m tests.benchmarks.ordinal [NAME ...] [--limit SECONDS]` prints one row per data set and kernel. Both
 sides get the same five folds. SVOR with explicit constraints solves the same problem, but adds 0.001 to the
 diagonal of its kernel, which counts where C is large: errors are compared with our kernel and exactly with
 theirs. Its linear kernel is divided by the number m of features, so that our C is C / m.
 A grid that takes longer than the limit is stopped, and what it had done by then is compared.
-
-Room: data beside the repository in, tables out.
-May touch: `ranking`, `tests.ranking_data`; skordinal.
 """
 
 import multiprocessing
@@ -37,7 +34,7 @@ def folds(data: Ranked) -> list[tuple[Any, Any]]:
 
 
 def scale(data: Ranked, kernel: str) -> float:
-    """Return what our C is beside that of SVOR."""
+    """Return our C divided by that of SVOR."""
     return 1 / data.X.shape[1] if kernel == "linear" else 1.0
 
 
@@ -95,7 +92,7 @@ def svor_kernel(data: Ranked, kernel: str, rows: Any, columns: Any) -> Any:
 
 
 def errors_of_paths(data: Ranked, kernel: str, is_theirs: bool) -> Any:
-    """Return our errors at every C of the grid, one column a fold, with our kernel or exactly with theirs."""
+    """Return our errors at every C of the grid, one column per fold, with our kernel or with theirs."""
     found = []
     for train, test in folds(data):
         if is_theirs:

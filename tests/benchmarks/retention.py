@@ -1,10 +1,7 @@
 """Retention orders of molecules: the whole path against a grid of C and against conditional gradients.
 
-`python -m tests.benchmarks.retention` prints one row a fold: molecules are kept together, pairs are formed
+`python -m tests.benchmarks.retention` prints one row per fold: molecules are kept together, pairs are formed
 within a system only, the kernel is MinMax on substructure counts (Bach et al. 2018).
-
-Room: data beside the repository in, tables out.
-May touch: `ranking`, `tests.ranking_data`.
 """
 
 import sys
@@ -93,7 +90,7 @@ def conditional_gradient(train: Ranked, C: float) -> dict[str, float]:
 
 
 def against_conditional_gradient(train: Ranked, C: float = 8.0) -> dict[str, float]:
-    """Return how far from the optimum that rule stops, beside our solution at the same C."""
+    """Return how far from the optimum that rule stops, relative to our solution at the same C."""
     theirs, model = (
         conditional_gradient(train, C),
         RankSVM(C, kernel="minmax").fit(train.X, train.y, train.qid),

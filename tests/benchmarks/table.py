@@ -1,10 +1,7 @@
-"""Table: one row a workload, shown at the end of a run and kept in a file on request.
+"""Table: one row per workload, shown at the end of a run and kept in a file on request.
 
-`PQP_RECORD=FILE pytest -m benchmark ...` appends every row to FILE, one JSON object a line;
+`PQP_RECORD=FILE pytest -m benchmark ...` appends every row to FILE, one JSON object per line;
 `python -m tests.benchmarks.table FILE` prints them as Markdown.
-
-Room: measured numbers in, a printed and recorded row and a verdict out.
-May touch: `timing`.
 """
 
 import json

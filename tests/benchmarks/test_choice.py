@@ -1,8 +1,8 @@
-"""CBC(C), 24 columns, from C = 0 to beyond the last bend, against cvxcla and PIQP.
+"""CBC(C), 24 columns, from C = 0 to beyond the last breakpoint, against cvxcla and PIQP.
 
 cvxcla traces the scaled dual, minimise ½bᵀNNᵀb - λ Σb subject to 0 ≤ b ≤ 1 with λ = 1 / C and b = α / C, with
-its Gram operator. PIQP solves the sparse primal at 1e-8 for 50 values of C, set up afresh for each and, for
-comparison without a target, once and then updated.
+its Gram operator. PIQP solves the sparse primal at 1e-8 for 50 values of C, set up from scratch for each
+and, for comparison without a target, once and then updated.
 
 Run with `OMP_NUM_THREADS=1 pytest -m benchmark -n 0 tests/benchmarks/test_choice.py`.
 """

@@ -1,4 +1,4 @@
-"""CBC(C) written down in three ways: soft rows, (w, ξ) with a slack a row, and the dual in a box.
+"""CBC(C) written down in three ways: soft rows, (w, ξ) with one slack per row, and the dual in a box.
 
 Free variables and slacks are eliminated on entry, so that all three should cost the same.
 

@@ -13,7 +13,7 @@ from tests.benchmarks.problems import regression
 from tests.benchmarks.table import compared, report, require_target
 from tests.benchmarks.timing import peer, race, require_one_thread, trace
 
-# lars_path carries its round-off along; ours is measured by its duality gap.
+# lars_path accumulates rounding errors; ours is measured by its duality gap.
 AGREEMENT, GAP = 1e-6, 1e-9
 
 
@@ -42,7 +42,7 @@ def test_lasso_path_is_no_slower_than_lars(rows, columns):
 
 
 def _gap(X, y, b, mu):
-    """Return the duality gap of ½|y - Xb|² + mu Σ|b| beside its value at b = 0."""
+    """Return the duality gap of ½|y - Xb|² + mu Σ|b| relative to its value at b = 0."""
     rest = y - X @ b
     scale = min(1.0, mu / max(np.max(np.abs(X.T @ rest)), np.finfo(float).tiny))
     value = rest @ rest / 2 + mu * np.abs(b).sum()

@@ -33,7 +33,7 @@ def test_bends_need_far_fewer_pivots_than_the_start(kind):
 
 
 def _pivots(path):
-    """Return the number of pivots at and just beside C = 1, and at each bend."""
+    """Return the number of pivots at C = 1 and just beyond, and at each breakpoint."""
     counts = path.log.by_place()
     start = sum(count for place, count in counts if place.mu == 1)
     return start, [count for place, count in counts if place.mu != 1]
@@ -42,7 +42,7 @@ def _pivots(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_float_arithmetic_makes_the_same_pivots(seed):
-    """At 40 choices round-off does not yet decide anything."""
+    """At 40 choices rounding errors do not yet decide anything."""
     problem = choice_with_slacks(choice_rows(40, seed))
     exact, rounded = (
         pqp.solve_path(problem, (1, math.inf), arithmetic=arithmetic, log=True)

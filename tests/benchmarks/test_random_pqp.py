@@ -2,7 +2,7 @@
 
 Against PPOPT both sides are timed from arrays to answer, since building its program already removes redundant
 rows. It needs a linear and a quadratic solver: GLPK (through cvxopt) and quadprog are the fastest it knows,
-three times faster than Gurobi, its default. DAQP is called afresh at each of 101 values of mu, and, for
+three times faster than Gurobi, its default. DAQP is called from scratch at each of 101 values of mu, and, for
 comparison without a target, warm from one value to the next.
 
 Run with `OMP_NUM_THREADS=1 pytest -m benchmark -n 0 tests/benchmarks/test_random_pqp.py`.

@@ -31,7 +31,7 @@ def test_cost_of_an_event_grows_like_a_product_not_like_its_square(choices):
     require_one_thread()
     found = in_a_process(first_pieces, choices)
     event, kept = 1e6 * found["seconds"] / found["pieces"], found["bytes"] / found["pieces"]
-    note = f"{event:.0f} us an event, {kept:.0f} bytes a piece, {found['peak']:.0f} MB"
+    note = f"{event:.0f} us per event, {kept:.0f} bytes per piece, {found['peak']:.0f} MB"
     report(alone(f"CBC(C) s = {choices}, first {PIECES} pieces", found, note))
     assert found["gap"] <= GAP
     assert found["peak"] < MEGABYTES
@@ -61,11 +61,11 @@ def kept_bytes(problem, **limits):
 @pytest.mark.benchmark
 @pytest.mark.parametrize("choices", [1000, 5000])
 def test_path_is_compact_in_memory_and_on_disk(choices):
-    """Densely a piece of x, y, z with slopes would take 6 numbers a choice: 240 kB at s = 5 000."""
+    """A dense piece of x, y, z with slopes would take 6 numbers per choice: 240 kB at s = 5 000."""
     require_one_thread()
     found = in_a_process(whole_path, choices)
     kept, saved = (found[name] / found["pieces"] for name in ("bytes", "file"))
-    note = f"{kept:.0f} bytes a piece kept, {saved:.0f} saved, {found['peak']:.0f} MB"
+    note = f"{kept:.0f} bytes per piece kept, {saved:.0f} saved, {found['peak']:.0f} MB"
     report(alone(f"CBC(C) s = {choices}, memory", found, note))
     assert kept < 8 * choices
 

@@ -1,7 +1,7 @@
 """Choosing C by five folds: the whole path of every fold against twenty fits of every fold.
 
 The fits are those of `RankSVM`, the fastest single-C solver of the project for this loss, exact too.
-The retention data, four minutes a fold and side, run by `python -m tests.benchmarks.retention`.
+The retention data, four minutes per fold and side, run by `python -m tests.benchmarks.retention`.
 
 Run with `OMP_NUM_THREADS=1 pytest -m benchmark -n 0 tests/benchmarks/test_selection.py`.
 """

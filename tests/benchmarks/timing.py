@@ -1,8 +1,4 @@
-"""Timing: two ways to one answer, run in turn in the same process on one thread, the best CPU time of each.
-
-Room: functions in, seconds and answers out. Knows no problem and no peer.
-May touch: `pqp`.
-"""
+"""Timing: two ways to one answer, run in turn in one process on one thread, and the best CPU time of each."""
 
 import os
 import time
@@ -74,7 +70,7 @@ def cpu_seconds(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def require_one_thread() -> None:
-    """Skip unless BLAS was told to keep to one thread before it was loaded."""
+    """Skip unless BLAS was limited to one thread before it was loaded."""
     if not any(os.environ.get(name) == "1" for name in THREADS):
         pytest.skip("set OMP_NUM_THREADS=1: timings are for one BLAS thread")
     threads = pytest.importorskip("threadpoolctl", reason="install the bench extra: pip install '.[bench]'")

@@ -2,9 +2,6 @@
 
 `python -m tests.benchmarks.zapien` prints Tables 1 to 3; `... all-pairs` the same with every pair;
 `... whole NAME C` traces all pairs of a whole data set up to C in a process of its own.
-
-Room: data beside the repository in, tables out.
-May touch: `ranking`, `tests.ranking_data`, `tests.benchmarks.memory`.
 """
 
 import json

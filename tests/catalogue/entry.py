@@ -18,7 +18,7 @@ class Entry:
 
     `bends` are the interior mu at which x(mu), unique elsewhere, changes its slope, jumps, begins or ends;
     None says that x is not unique on some piece. `kinks` are the mu at which the optimal value changes its
-    formula. `statuses` default to optimal throughout; an optimal stretch owns its ends. `derivation` is
+    formula. `statuses` default to optimal throughout; an optimal interval contains its ends. `derivation` is
     the proof.
     """
 
