@@ -62,7 +62,7 @@ def frontier_example() -> tuple[Any, Any, Any, Any]:
 
 
 def orlib_portfolio(number: int) -> tuple[Any, Any, Any]:
-    """Return mean, covariance and listed frontier, one (mean, variance) per row, of an OR-Library portfolio."""
+    """Return mean, covariance and listed frontier, (mean, variance) per row, of an OR-Library portfolio."""
     numbers = _archive("orlib_portfolio", f"port{number}")
     return numbers["mu"], numbers["cov"], numbers["frontier"]
 

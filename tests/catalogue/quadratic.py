@@ -131,7 +131,7 @@ def two_assets() -> pqp.ParametricQP:
 def three_assets() -> pqp.ParametricQP:
     """Variances 1, 2, 3 and returns 1, 2, 4: x = (6 − 9mu, 3 + mu, 2 + 8mu)/11 until x1 = 0 at 2/3,
 
-    then x = (0, 3 − 2mu, 2 + 2mu)/5 until x2 = 0 at 3/2; both have sum 1 and equal gradients of the held assets.
+    then x = (0, 3 − 2mu, 2 + 2mu)/5 until x2 = 0 at 3/2; both have sum 1 and equal gradients of assets held.
     """
     return pqp.ParametricQP(
         np.diag([1, 2, 3]), [-mu, -2 * mu, -4 * mu], A=[[1, 1, 1]], row_lower=1, row_upper=1, lower=0
