@@ -177,6 +177,16 @@ def values_shown(values: Queries, most: int = 5) -> str:
     return ", ".join([repr(value) for value in listed(values)[:most]] + ["..."] * (len(values) > most))
 
 
+def counted(number: int, word: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "piece"), counted(24365, "piece"), counted(2, "query")
+    ('1 piece', '24 365 pieces', '2 queries')
+    """
+    several = f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
+    return f"{number:,} {word if number == 1 else several}".replace(",", " ")
+
+
 def _masked(values: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     is_masked = isinstance(values, np.ma.MaskedArray)
     return np.ma.getmaskarray(values) if is_masked else np.zeros(shape, dtype=bool)

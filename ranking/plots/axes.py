@@ -171,16 +171,6 @@ def plain(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def counted(number: int, word: str) -> str:
-    """Return a number and its word.
-
-    >>> counted(1, "piece"), counted(24365, "piece"), counted(2, "query")
-    ('1 piece', '24 365 pieces', '2 queries')
-    """
-    several = f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
-    return f"{number:,} {word if number == 1 else several}".replace(",", " ")
-
-
 def _reciprocal(values: Any) -> Array:
     with np.errstate(divide="ignore"):
         return 1 / np.asarray(values, dtype=float)

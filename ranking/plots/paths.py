@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ranking.core.validation import Array
+from ranking.core.validation import Array, counted
 from ranking.errors import DataError
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plots.axes import (
@@ -15,7 +15,6 @@ from ranking.plots.axes import (
     GREY,
     PALE,
     Window,
-    counted,
     draw_bends,
     draw_C_axis,
     fitted_path,

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import networkx as nx
 
-from ranking.plots.axes import GREY, counted, plain
+from ranking.core.validation import counted
+from ranking.plots.axes import GREY, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

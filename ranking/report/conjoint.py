@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ranking.conjoint import willingness_to_pay
-from ranking.plots.axes import counted
+from ranking.core.validation import counted
 from ranking.plots.conjoint import (
     plot_importances,
     plot_part_worths,

@@ -6,11 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ranking.core.validation import Integers
+from ranking.core.validation import Integers, counted
 from ranking.io.tables import Items, write_whole
 from ranking.measures.levels import LEVEL_METRICS
 from ranking.plot import plot_level_path, plot_levels
-from ranking.plots.axes import counted
 from ranking.report.page import Picture, Table, picture, render, shown, table
 from ranking.report.sections import path_lines, path_parts, sizes
 from ranking.studies.ordinal import LevelStudy

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ranking.plots.axes import counted
+from ranking.core.validation import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from ranking.core.kernels import PARAMETERS
+from ranking.core.validation import counted
 from ranking.io.tables import Items
 from ranking.plot import plot_coefficients, plot_selection
-from ranking.plots.axes import counted
 from ranking.report.page import picture, shown, spaced, table
 from ranking.selection.curve import SelectionCurve
 from ranking.studies.ranksvm import PathStudy, Plan

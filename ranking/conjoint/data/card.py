@@ -20,8 +20,8 @@ import pandas as pd
 from ranking.conjoint.data.attributes import NONE
 from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.design import columns_of, design_of
-from ranking.conjoint.data.messages import counted, in_order, quoted
-from ranking.core.validation import Array
+from ranking.conjoint.data.messages import in_order, quoted
+from ranking.core.validation import Array, counted
 from ranking.errors import DataError
 
 

@@ -12,8 +12,7 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
 from ranking.conjoint.data.columns import Booleans, ColumnRoles
-from ranking.conjoint.data.messages import counted
-from ranking.core.validation import Array, Integers, read_only
+from ranking.core.validation import Array, Integers, counted, read_only
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ranking.core.validation import counted
 from ranking.errors import DataError, StudyError
 
 DIGITS = re.compile(r"(\d+)")
@@ -60,15 +61,6 @@ def listing(values: Sequence[Any], most: int = 10) -> str:
     '"a", "b", ...'
     """
     return ", ".join([quoted(value) for value in values[:most]] + ["..."] * (len(values) > most))
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "task"), counted(3, "task")
-    ('1 task', '3 tasks')
-    """
-    return f"{count} {noun}" + "s" * (count != 1)
 
 
 def natural_key(value: Any) -> tuple[Any, ...]:

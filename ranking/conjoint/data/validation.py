@@ -17,7 +17,6 @@ from ranking.conjoint.data.messages import (
     Place,
     Problems,
     advice,
-    counted,
     in_order,
     is_empty,
     listing,
@@ -25,6 +24,7 @@ from ranking.conjoint.data.messages import (
     quoted,
     text,
 )
+from ranking.core.validation import counted
 
 # More different numbers than this are hardly levels; if they are meant, they can be listed.
 MOST_NUMBERS = 30
