@@ -1,4 +1,4 @@
-r"""The catalogue: well-known models as parametric programs, with the structure of their data kept.
+"""Well-known models as parametric programs, with the structure of their data kept.
 
 Every entry takes data as arrays, scipy.sparse matrices or pandas (read by position; column names become the
 names of variables) and returns a `ParametricQP` in the parameter mu, which is the model's own: a penalty
@@ -11,18 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, counted
 from pqp.linalg.field import EXACT_INTEGERS, Array, Number, as_numbers, exact_array, float_number, infinite
-from pqp.linalg.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, identity, is_sparse
-from pqp.model.affine import as_affine, mu
-from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
+from pqp.linalg.matrices import (
+    MatrixData,
+    MatrixLike,
+    StoredMatrix,
+    as_matrix,
+    dense_matrix,
+    exact_matrix,
+    identity,
+    is_sparse,
+)
+from pqp.model.affine import AffineLike, as_affine, mu
+from pqp.model.hessian import Gram, Hessian, HessianLike, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 
 KERNELS = ("linear", "rbf", "precomputed")
 
 
-def lasso(X: Any, y: Any) -> ParametricQP:
-    r"""Return the lasso, one variable a column of X:
+def lasso(X: MatrixLike, y: object) -> ParametricQP:
+    r"""Return the lasso, one variable per column of X:
 
     .. math:: \min_b \; \tfrac12 \|y - X b\|^2 + \mu \sum_j |b_j|
 
@@ -54,13 +63,13 @@ def lasso(X: Any, y: Any) -> ParametricQP:
 
 
 def svm(
-    X: Any,
-    y: Any,
-    kernel: str | Callable[[Any, Any], Any] = "linear",
+    X: MatrixLike,
+    y: object,
+    kernel: str | Callable[[StoredMatrix, StoredMatrix], MatrixLike] = "linear",
     gamma: float | None = None,
     bias: bool = True,
 ) -> ParametricQP:
-    r"""Return the dual of the two-class support vector machine, one variable a sample, in C = mu:
+    r"""Return the dual of the two-class support vector machine, one variable per sample, in C = mu:
 
     .. math:: \min_a \; \tfrac12 a^\top Q a - \mathbf 1^\top a
         \quad\text{s.t.}\quad 0 \le a \le \mu,\; y^\top a = 0,\quad Q_{ij} = y_i y_j k(x_i, x_j)
@@ -92,8 +101,14 @@ def svm(
     )
 
 
-def markowitz(mean: Any, covariance: Any, lower: Any = 0, upper: Any = None, budget: Any = 1) -> ParametricQP:
-    r"""Return the portfolio choice of Markowitz, one variable an asset:
+def markowitz(
+    mean: object,
+    covariance: HessianLike,
+    lower: AffineLike = 0,
+    upper: AffineLike = None,
+    budget: AffineLike = 1,
+) -> ParametricQP:
+    r"""Return the portfolio choice of Markowitz, one variable per asset:
 
     .. math:: \min_x \; \tfrac12 x^\top S x - \mu\, m^\top x
         \quad\text{s.t.}\quad \mathbf 1^\top x = \text{budget},\; l \le x \le u
@@ -123,12 +138,14 @@ def markowitz(mean: Any, covariance: Any, lower: Any = 0, upper: Any = None, bud
     )
 
 
-def choice(differences: Any, penalty: Any = mu, lower: Any = None, weights: Any = None) -> ParametricQP:
-    r"""Return choice-based conjoint analysis as a support vector machine, one variable a part-worth:
+def choice(
+    differences: MatrixLike, penalty: AffineLike = mu, lower: AffineLike = None, weights: object = None
+) -> ParametricQP:
+    r"""Return choice-based conjoint analysis as a support vector machine, one variable per part-worth:
 
     .. math:: \min_w \; \tfrac12 \|w\|^2 + \mu \sum_i \omega_i \max(0,\, 1 - n_i^\top w)
 
-    Row :math:`n_i` of `differences` is the chosen alternative less one that was not; mu ≥ 0, often called
+    Row :math:`n_i` of `differences` is the chosen alternative minus one that was not; mu ≥ 0, often called
     C, is the price of a choice that w does not explain. The rows are soft, so there are no slacks.
 
     Parameters
@@ -138,7 +155,7 @@ def choice(differences: Any, penalty: Any = mu, lower: Any = None, weights: Any 
     lower
         Limits of part-worths: 0 keeps them nonnegative.
     weights
-        ω ≥ 0, one a row, 1 if not given.
+        ω ≥ 0, one per row, 1 if not given.
 
     >>> import pqp
     >>> path = pqp.solve_path(pqp.catalog.choice([[1, 0], [1, -1]]), (0, 2), arithmetic="exact")
@@ -162,16 +179,31 @@ def choice(differences: Any, penalty: Any = mu, lower: Any = None, weights: Any 
 
 def _signed_kernel(data: MatrixData, signs: Array, kernel: Any, gamma: float | None) -> Hessian:
     if isinstance(kernel, str) and kernel not in KERNELS:
-        raise ProblemError(f"kernel must be one of {', '.join(KERNELS)} or a function, got {kernel!r}")
+        raise ProblemError(
+            argument="kernel", found=repr(kernel), expected=f"one of {', '.join(KERNELS)} or a function"
+        )
     if gamma is not None and kernel != "rbf":
-        raise ProblemError(f'gamma belongs to kernel="rbf", got kernel={kernel!r}')
+        raise ProblemError(
+            "{argument} is {found}, but the kernel is not rbf",
+            argument="gamma",
+            found=gamma,
+            expected="left out",
+            remedy="leave it out or pass {setting}",
+            setting=("kernel", "rbf"),
+        )
     if kernel == "linear":
         return Gram(data.multiply(signs[:, None]) if is_sparse(data) else signs[:, None] * data)
     if kernel == "rbf":
         data = _gaussian(dense_matrix(data), gamma)
     elif kernel != "precomputed":
         data = as_matrix(kernel(data, data), "kernel(X, X)")
-    _require_square(data, len(signs))
+    if data.shape != (len(signs), len(signs)):
+        raise ProblemError(
+            "{argument} must be {expected}, got shape {found}",
+            argument="the kernel matrix",
+            found=data.shape,
+            expected=f"{len(signs)} x {len(signs)}",
+        )
     return Matrix(signs[:, None] * dense_matrix(data) * signs, name="Q")
 
 
@@ -181,57 +213,78 @@ def _gaussian(X: Array, gamma: float | None) -> Array:
     spread = float(X.var()) if X.size else 0.0
     width = 1 / (X.shape[1] * spread or 1.0) if gamma is None else float_number(as_numbers(gamma, "gamma"))
     if not 0 < width < np.inf:
-        raise ProblemError(f"gamma must be positive and finite, got {gamma!r}")
-    from scipy.spatial.distance import pdist, squareform  # slow to import, and needed here alone
+        raise ProblemError(argument="gamma", found=gamma, expected="positive and finite")
+    from scipy.spatial.distance import pdist, squareform  # slow to import, and only needed here
 
     return np.exp(-width * squareform(pdist(X, "sqeuclidean")))
 
 
-def _signs(y: Any) -> Array:
+def _signs(y: object) -> Array:
     """Return 1 for the larger of two labels and -1 for the other."""
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ProblemError(f"y must be a list of labels, got shape {labels.shape}")
+        raise ProblemError(
+            "{argument} must be {expected}, got shape {found}",
+            argument="y",
+            found=labels.shape,
+            expected="a list of labels",
+        )
     try:
         classes, places = np.unique(labels, return_inverse=True)
     except TypeError:
-        raise ProblemError("y must hold labels of one kind, got a mixture that has no order") from None
+        raise ProblemError(
+            "{argument} must hold {expected}, got {found}",
+            argument="y",
+            found="a mixture that has no order",
+            expected="labels of one kind",
+        ) from None
     if len(classes) != 2 or (classes != classes).any():
         listed = ", ".join(str(label) for label in classes[:4])
-        raise ProblemError(f"y must hold two different labels, got {len(classes)}: {listed}")
+        raise ProblemError(
+            "{argument} must hold {expected}, got {found}",
+            argument="y",
+            found=f"{len(classes)}: {listed}",
+            expected="two different labels",
+        )
     return np.where(places == 1, 1, -1)
 
 
-def _covariance(covariance: Any) -> Hessian:
-    is_hessian = isinstance(covariance, Matrix | Gram | PairGram)
-    return covariance if is_hessian else Matrix(covariance, name="covariance")
+def _covariance(covariance: object) -> Hessian:
+    if isinstance(covariance, Matrix | Gram | PairGram):
+        return covariance
+    return Matrix(covariance, name="covariance")
 
 
-def _weights(weights: Any, rows: int) -> Array:
+def _weights(weights: object, rows: int) -> Array:
     values = _vector(weights, "weights")
     _require_length(values, rows, "weights", "differences")
     for i in np.flatnonzero(values < 0)[:1]:
-        raise ProblemError(f"weights[{i}] is {values[i]}: weights must not be negative")
+        raise ProblemError(argument=f"weights[{i}]", found=str(values[i]), expected="nonnegative")
     return values
 
 
-def _vector(values: Any, name: str) -> Array:
+def _vector(values: object, name: str) -> Array:
     vector = as_numbers(values, name)
     if vector.ndim != 1:
-        raise ProblemError(f"{name} must be a vector, got shape {vector.shape}")
+        raise ProblemError(
+            "{argument} must be {expected}, got shape {found}",
+            argument=name,
+            found=vector.shape,
+            expected="a vector",
+        )
     for i in np.flatnonzero(infinite(vector))[:1]:
-        raise ProblemError(f"{name}[{i}] is {vector[i]}: it must be finite")
+        raise ProblemError(argument=f"{name}[{i}]", found=str(vector[i]), expected="finite")
     return vector
 
 
 def _require_length(vector: Array, length: int, name: str, other: str) -> None:
     if len(vector) != length:
-        raise ProblemError(f"{name} must have {length} entries, one a row of {other}, got {len(vector)}")
-
-
-def _require_square(matrix: MatrixData, size: int) -> None:
-    if matrix.shape != (size, size):
-        raise ProblemError(f"the kernel matrix must be {size} x {size}, got shape {matrix.shape}")
+        raise ProblemError(
+            "{argument} must have {expected}, got {found}",
+            argument=name,
+            found=len(vector),
+            expected=f"{counted(length, 'entry')}, one per row of {other}",
+        )
 
 
 def _product(left: MatrixData, right: Array) -> Any:

@@ -9,7 +9,11 @@ and a page each render these data in their own words with `render`; none edits t
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pqp.linalg.field import Array, Number
+    from pqp.records.segment import Segment
 
 # What a message may refer to; words in braces that are not among the parts of the error are left as they are.
 _PLACEHOLDER = re.compile(r"\{([a-z]+)\}")
@@ -26,6 +30,16 @@ def python_setting(argument: str, value: object) -> str:
     'none=True'
     """
     return f"{argument}={value!r}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, for messages.
+
+    >>> counted(1, "row"), counted(2, "entry")
+    ('1 row', '2 entries')
+    """
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number} {noun if number == 1 else plural}"
 
 
 class ExplainedError(Exception):
@@ -129,8 +143,17 @@ class NotConvexError(ProblemError):
     `direction` is a vector d with dᵀP d = `curvature` < 0.
     """
 
-    def __init__(self, message: str = "", direction: Any = None, curvature: Any = None) -> None:
-        super().__init__(message, argument="P", found=f"curvature {curvature}", expected="convex")
+    def __init__(
+        self,
+        message: str = "",
+        direction: "Array | None" = None,
+        curvature: "Number | None" = None,
+        *,
+        argument: str = "P",
+        remedy: str | None = None,
+    ) -> None:
+        found = f"curvature {curvature}"
+        super().__init__(message, argument=argument, found=found, expected="convex", remedy=remedy)
         self.direction = direction
         self.curvature = curvature
 
@@ -141,7 +164,7 @@ class NoSolutionError(PQPError):
     `segment` is the infeasible or unbounded piece with its proof; None outside the traced interval.
     """
 
-    def __init__(self, message: str = "", segment: Any = None) -> None:
+    def __init__(self, message: str = "", segment: "Segment | None" = None) -> None:
         super().__init__(message)
         self.segment = segment
 
@@ -153,8 +176,16 @@ class CertificateError(PQPError):
 class NumericalTroubleError(PQPError):
     """Rounding errors were too large; `interval` is where, `segments` the pieces that are still good."""
 
-    def __init__(self, message: str = "", interval: Any = None, segments: Any = ()) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        message: str = "",
+        interval: "tuple[Number, Number] | None" = None,
+        segments: "tuple[Segment, ...]" = (),
+        *,
+        remedy: str | None = None,
+        setting: tuple[str, object] | None = None,
+    ) -> None:
+        super().__init__(message, remedy=remedy, setting=setting)
         self.interval = interval
         self.segments = segments
 
@@ -165,7 +196,7 @@ class InternalError(PQPError):
     `reproducer` is the path of a problem file that shows it, when one could be written.
     """
 
-    def __init__(self, message: str = "", reproducer: Any = None) -> None:
+    def __init__(self, message: str = "", reproducer: str | None = None) -> None:
         super().__init__(message)
         self.reproducer = reproducer
 

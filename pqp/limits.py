@@ -1,4 +1,4 @@
-"""Limits: when a trace stops early, and how far it has come."""
+"""Stopping: the limits of a trace, and how far it has come."""
 
 import math
 import time
@@ -15,7 +15,7 @@ E = TypeVar("E")
 
 
 @dataclass(frozen=True)
-class Limits:
+class StopLimits:
     """When to stop early. None means no limit."""
 
     max_pieces: int | None = None
@@ -28,11 +28,10 @@ class Limits:
             if value is None:
                 continue
             if not isinstance(value, kind) or isinstance(value, bool):
-                raise ProblemError(
-                    f"{name} must be a {'whole ' if kind is int else ''}number or None, got {value!r}"
-                )
+                expected = f"a {'whole ' if kind is int else ''}number or None"
+                raise ProblemError(argument=name, found=repr(value), expected=expected)
             if not value > 0:
-                raise ProblemError(f"{name} must be positive or None, got {value!r}")
+                raise ProblemError(argument=name, found=repr(value), expected="positive or None")
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Watch:
     """Counts the events of one trace and ends it when a limit is reached; `stopped` then says why."""
 
     def __init__(
-        self, limits: Limits, begin: Number, progress: Callable[[Progress], None] | None = None
+        self, limits: StopLimits, begin: Number, progress: Callable[[Progress], None] | None = None
     ) -> None:
         self.stopped: str | None = None
         self._limits = limits
@@ -71,7 +70,7 @@ class Watch:
         self.stopped = f"interrupted {self._where()}"
 
     def _count(self, event: Any) -> None:
-        """Count a pivot or a piece; a line of the revised engine brings its pivots with it."""
+        """Count a pivot or a piece; a piece of the revised engine comes with the number of its pivots."""
         done = self._done
         if isinstance(event, Crossing):
             return
@@ -91,4 +90,4 @@ class Watch:
         return f"time_limit = {limits.time_limit}" if time.monotonic() > self._deadline else None
 
     def _where(self) -> str:
-        return f"at mu = {shown(self._done.mu)}; path.extend goes on"
+        return f"at mu = {shown(self._done.mu)}; call path.extend(mu) to continue"

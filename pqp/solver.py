@@ -11,7 +11,7 @@ from pqp.errors import InternalError, NumericalTroubleError, ProblemError
 from pqp.io.document import VERSION, problem_document, write_document
 from pqp.lcp.crisscross import RULES, Rule
 from pqp.lcp.log import numbered
-from pqp.limits import Limits, Progress, Watch
+from pqp.limits import Progress, StopLimits, Watch
 from pqp.linalg.field import FIELDS, RATIONAL, Arithmetic, Field, Number, as_numbers, is_infinite, shown
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
@@ -28,7 +28,7 @@ METHODS = ("revised", "tableau")
 
 def solve_path(
     problem: ParametricQP,
-    interval: tuple[Any, Any],
+    interval: tuple[object, object],
     method: str = "revised",
     arithmetic: Arithmetic = "float",
     log: bool = False,
@@ -90,8 +90,8 @@ def solve_path(
     problem.require_uncrossed_soft_rows(*_interval(interval, RATIONAL))
     if field is RATIONAL:
         problem.P.require_exact_convexity()
-    limits = Limits(max_pieces, max_pivots, time_limit)
-    if jobs := _jobs(n_jobs, limits == Limits() and start is None and not log and progress is None):
+    limits = StopLimits(max_pieces, max_pivots, time_limit)
+    if jobs := _jobs(n_jobs, limits == StopLimits() and start is None and not log and progress is None):
         part = job.run_parts((lo, hi), jobs)
     else:
         part = job.run(begin, stop, job.checked(start, begin), limits, progress)
@@ -99,7 +99,7 @@ def solve_path(
 
 
 def solve(
-    problem: ParametricQP, mu: Any, arithmetic: Arithmetic = "float", rule: str = "least-index"
+    problem: ParametricQP, mu: object, arithmetic: Arithmetic = "float", rule: str = "least-index"
 ) -> Point:
     """Return the solution at one mu.
 
@@ -128,7 +128,7 @@ class _Job:
         begin: Number,
         stop: Number,
         start: Basis | None,
-        limits: Limits,
+        limits: StopLimits,
         progress: Callable[[Progress], None] | None = None,
     ) -> TraceResult:
         """Trace from one end to the other, starting with a basis if there is one."""
@@ -198,13 +198,13 @@ class _Job:
 
 def extend(
     path: Path,
-    mu: Any,
+    mu: object,
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
 ) -> Path:
     """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
-    target, limits = _one_number(mu, path.arithmetic), Limits(max_pieces, max_pivots, time_limit)
+    target, limits = _one_number(mu, path.arithmetic), StopLimits(max_pieces, max_pivots, time_limit)
     job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
     if not path.segments:
@@ -231,7 +231,7 @@ def extend(
     return job.path(part, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
 
 
-def _with_more_pieces(limits: Limits, count: int) -> Limits:
+def _with_more_pieces(limits: StopLimits, count: int) -> StopLimits:
     """Return limits that do not count the pieces that are only traced again."""
     return limits if limits.max_pieces is None else replace(limits, max_pieces=limits.max_pieces + count)
 
@@ -287,14 +287,14 @@ def _choice(value: Any, allowed: tuple[str, ...], name: str) -> str:
     return str(value)
 
 
-def _one_number(mu: Any, field: Field) -> Number:
+def _one_number(mu: object, field: Field) -> Number:
     value = as_numbers(mu, "mu")
     if value.shape:
         raise ProblemError(f"mu must be a single number, got {mu!r}")
     return field.number(value[()])
 
 
-def _interval(interval: Any, field: Field) -> tuple[Number, Number]:
+def _interval(interval: object, field: Field) -> tuple[Number, Number]:
     ends = as_numbers(interval, "interval")
     if ends.shape != (2,):
         raise ProblemError(f"interval must be (lo, hi), got shape {ends.shape}")

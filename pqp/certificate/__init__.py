@@ -70,7 +70,7 @@ class Certificate:
         How long the proof took.
     """
 
-    document: Mapping[str, Any] = field(repr=False)
+    document: Mapping[str, object] = field(repr=False)
     arithmetic: str
     pieces: int
     deviation: float

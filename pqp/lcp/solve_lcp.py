@@ -1,8 +1,8 @@
-"""The criss-cross method on its own: `solve_lcp` for any linear complementarity problem."""
+"""The criss-cross method on its own: `solve_lcp` solves any linear complementarity problem."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,7 +12,17 @@ from pqp.lcp.dictionary import Dictionary, first_dictionary
 from pqp.lcp.log import Pivot, PivotLog
 from pqp.lcp.problem import ParametricLCP, Place, spread, unnamed_lcp
 from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
-from pqp.linalg.field import FIELDS, FLOAT, RATIONAL, Arithmetic, Array, as_numbers, entry_name, infinite
+from pqp.linalg.field import (
+    FIELDS,
+    FLOAT,
+    RATIONAL,
+    Arithmetic,
+    Array,
+    Field,
+    as_numbers,
+    entry_name,
+    infinite,
+)
 from pqp.linalg.tolerances import WIDE_RANGE
 
 
@@ -36,7 +46,7 @@ class LCPAnswer:
         return f"LCPAnswer({self.status!r}, {len(self.log)} pivots)"
 
 
-def solve_lcp(M: Any, q: Any, arithmetic: Arithmetic = "exact", rule: str = "least-index") -> LCPAnswer:
+def solve_lcp(M: object, q: object, arithmetic: Arithmetic = "exact", rule: str = "least-index") -> LCPAnswer:
     """Solve w = Mz + q, w ≥ 0, z ≥ 0, wᵀz = 0 by the criss-cross method; it always ends.
 
     >>> solve_lcp([[2, 1], [1, 2]], [-5, -6]).z
@@ -46,12 +56,11 @@ def solve_lcp(M: Any, q: Any, arithmetic: Arithmetic = "exact", rule: str = "lea
     >>> solve_lcp([[-1]], [-1])
     LCPAnswer('infeasible', 0 pivots)
     """
-    if arithmetic not in FIELDS or rule not in RULES:
-        raise ProblemError(
-            f"arithmetic must be one of {[*FIELDS]} and rule one of {[*RULES]}, got {arithmetic!r}, {rule!r}"
-        )
-    M, q = _checked(M, q)
-    lcp, exact = (_lcp(M, q, FIELDS[name]) for name in (arithmetic, "exact"))
+    for argument, value, known in (("arithmetic", arithmetic, FIELDS), ("rule", rule, RULES)):
+        if value not in known:
+            raise ProblemError(argument=argument, found=repr(value), expected=f"one of {', '.join(known)}")
+    matrix, vector = _checked(M, q)
+    lcp, exact = (_lcp(matrix, vector, FIELDS[name]) for name in (arithmetic, "exact"))
     pivots, outcome = run(criss_cross(first_dictionary(lcp), Place(0), replace(RULES[rule], paper=False)))
     log = PivotLog(tuple(pivots))
     if isinstance(outcome, Solved):
@@ -71,30 +80,32 @@ def run(steps: Generator[Pivot, None, Outcome]) -> tuple[list[Pivot], Outcome]:
             return pivots, stop.value
 
 
-def _checked(M: Any, q: Any) -> tuple[Array, Array]:
+def _checked(M: object, q: object) -> tuple[Array, Array]:
     matrix, vector = as_numbers(M, "M"), as_numbers(q, "q")
     if vector.ndim != 1 or matrix.shape != (len(vector), len(vector)):
         raise ProblemError(
-            f"M must be k x k and q have k entries, got shapes {matrix.shape} and {vector.shape}"
+            "{argument} must be {expected}, got shapes {found}",
+            argument="M",
+            found=f"{matrix.shape} and {vector.shape}",
+            expected="k x k and q have k entries",
         )
     for name, values in (("M", matrix), ("q", vector)):
         for index in np.argwhere(infinite(values))[:1]:
-            raise ProblemError(f"{entry_name(name, index)} is {values[tuple(index)]}: it must be finite")
+            found = str(values[tuple(index)])
+            raise ProblemError(argument=entry_name(name, index), found=found, expected="finite")
     return matrix, vector
 
 
-def _lcp(M: Array, q: Array, field: Any) -> ParametricLCP:
+def _lcp(M: Array, q: Array, field: Field) -> ParametricLCP:
     return unnamed_lcp(field.array(M), field.array(q), field.array(0 * q), field)
 
 
 def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPAnswer:
-    is_delicate = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > WIDE_RANGE
-    if is_delicate and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
+    # over a wide range of sizes the signs of small floats are rounding error, so the basis is checked exactly
+    is_doubtful = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > WIDE_RANGE
+    if is_doubtful and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
         raise _trouble(dictionary, "the solution is not confirmed in exact arithmetic")
-    z = dictionary.z()[0]
-    zero = dictionary.lcp.field.number(0)
-    w = [zero if i in dictionary.basis else dictionary.value(i)[0] for i in range(dictionary.size)]
-    return LCPAnswer("solved", log, z=z, w=dictionary.lcp.field.array(w))
+    return LCPAnswer("solved", log, z=dictionary.z().constant, w=dictionary.w().constant)
 
 
 def _infeasible(exact: ParametricLCP, outcome: Infeasible, log: PivotLog) -> LCPAnswer:
@@ -115,4 +126,5 @@ def _not_sufficient(exact: ParametricLCP, outcome: Broken | Cycled, log: PivotLo
 def _trouble(dictionary: Dictionary, what: str) -> Exception:
     if dictionary.lcp.field is RATIONAL:
         return InternalError(what)
-    return NumericalTroubleError(f'{what}: round-off; use arithmetic="exact"')
+    remedy = "rounding errors are too large: use {setting}"
+    return NumericalTroubleError(what, remedy=remedy, setting=("arithmetic", "exact"))

@@ -1,4 +1,4 @@
-"""The two arithmetics: float64 and exact rationals, and what counts as zero in each."""
+"""The two arithmetics, float64 and exact rationals: how each stores, converts, compares and shows numbers."""
 
 import math
 import sys
@@ -64,7 +64,7 @@ def exact(value: Any) -> Fraction | float:
 
 
 def is_formula(value: Any) -> bool:
-    """Tell whether a value is a sympy object; sympy, slow to import, is there already if it is."""
+    """Return whether a value is a sympy object; if it is one, sympy, slow to import, is loaded already."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)
 
@@ -145,7 +145,9 @@ def float_array(values: Any) -> Array:
     try:
         return np.asarray(values, dtype=float)
     except OverflowError:
-        raise ProblemError('a number is too large for float64; use arithmetic="exact"') from None
+        raise ProblemError(
+            "a number is too large for float64", remedy="use {setting}", setting=("arithmetic", "exact")
+        ) from None
 
 
 def float_number(value: Any) -> float:
@@ -159,36 +161,32 @@ FIELDS: dict[str, Field] = {"float": FLOAT, "exact": RATIONAL}
 
 
 def is_infinite(number: Any) -> bool:
-    """Tell whether a number is infinite; rationals beyond the range of float64 are not."""
+    """Return whether a number is infinite; rationals beyond the range of float64 are not."""
     return isinstance(number, float) and math.isinf(number)
 
 
 def infinite(values: Array) -> Array:
-    """Tell which entries of an array are infinite."""
+    """Return which entries of an array are infinite."""
     if values.dtype.kind == "f":
         return np.isinf(values)
     if values.dtype.kind == "i":
         return np.zeros(values.shape, dtype=bool)
-    return (
-        np.vectorize(is_infinite, otypes=[bool])(values)
-        if values.size
-        else np.zeros(values.shape, dtype=bool)
-    )
+    return np.array([is_infinite(entry) for entry in values.flat], dtype=bool).reshape(values.shape)
 
 
 def is_exact(values: Array) -> bool:
-    """Tell whether an array was given in integers or rationals rather than in floats."""
+    """Return whether an array was given in integers or rationals rather than in floats."""
     return values.dtype.kind != "f"
 
 
-def as_numbers(values: Any, name: str) -> Array:
-    """Return a read-only array of int64, float64 or Fractions, or say which entry is not a number.
+def as_numbers(values: object, name: str) -> Array:
+    """Return a read-only array of int64, float64 or Fractions, or raise with the entry that is not a number.
 
     >>> as_numbers([1, 2], "c").dtype.kind, as_numbers([1, 0.5], "c").dtype.kind
     ('i', 'f')
     >>> as_numbers([1, float("nan")], "c")
     Traceback (most recent call last):
-    pqp.errors.ProblemError: c[1] is NaN: every entry must be a number
+    pqp.errors.ProblemError: c[1] must be a number, got nan
     """
     array = _kind_checked(_as_array(values, name), name)
     _forbid_nan(array, name)
@@ -198,19 +196,28 @@ def as_numbers(values: Any, name: str) -> Array:
 
 def _as_array(values: Any, name: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
-        raise ProblemError(f"{name} is a masked array: fill or drop the masked entries first")
+        raise ProblemError(
+            argument=name,
+            found="a masked array",
+            expected="complete",
+            remedy="fill or drop the masked entries first",
+        )
     if hasattr(values, "toarray"):
         values = values.toarray()
     try:
         array = np.array(values)
-        if (
-            array.dtype.kind == "f"
-            and np.max(np.abs(array), initial=0.0, where=np.isfinite(array)) >= EXACT_INTEGERS
-        ):
-            return np.array(values, dtype=object)  # numpy rounds large integers beside a float or an infinity
+        is_float = array.dtype.kind == "f"
+        if is_float and np.max(np.abs(array), initial=0.0, where=np.isfinite(array)) >= EXACT_INTEGERS:
+            # numpy has rounded large integers if there was a float or an infinity among the entries
+            return np.array(values, dtype=object)
         return array
     except ValueError as error:
-        raise ProblemError(f"{name} is ragged: its rows differ in length ({error})") from None
+        raise ProblemError(
+            "{argument} is ragged: its rows differ in length ({found})",
+            argument=name,
+            found=str(error),
+            expected="rows of one length",
+        ) from None
 
 
 def _kind_checked(array: Array, name: str) -> Array:
@@ -222,7 +229,12 @@ def _kind_checked(array: Array, name: str) -> Array:
     if kind in "iuO":
         return _fractions(array, name)
     words = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates"}
-    raise ProblemError(f"{name} holds {words.get(kind, str(array.dtype))}: real numbers are needed")
+    raise ProblemError(
+        "{argument} must hold {expected}, got {found}",
+        argument=name,
+        found=words.get(kind, str(array.dtype)),
+        expected="real numbers",
+    )
 
 
 def _fractions(array: Array, name: str) -> Array:
@@ -231,13 +243,15 @@ def _fractions(array: Array, name: str) -> Array:
         try:
             result[index] = exact(entry)
         except TypeError as error:
-            raise ProblemError(f"{entry_name(name, index)} is no number: {error}") from None
+            raise ProblemError(
+                "{argument} is not a number: {found}", argument=entry_name(name, index), found=str(error)
+            ) from None
     return result
 
 
 def _forbid_nan(array: Array, name: str) -> None:
     for index in np.argwhere(array != array)[:1]:
-        raise ProblemError(f"{entry_name(name, index)} is NaN: every entry must be a number")
+        raise ProblemError(argument=entry_name(name, index), found=math.nan, expected="a number")
 
 
 def shown(number: Any) -> str:

@@ -9,33 +9,36 @@ import numpy as np
 from scipy.sparse import csr_array, eye, issparse
 
 from pqp.errors import ProblemError
-from pqp.linalg.field import EXACT_INTEGERS, Array, as_numbers, exact_array, float_array, infinite
+from pqp.linalg.field import EXACT_INTEGERS, Array, as_numbers, entry_name, exact_array, float_array, infinite
 
-# A numpy array or a csr_array: both know shape, @, .T and row slices.
+# What a user may pass: nested sequences, arrays, scipy.sparse matrices, data frames; `as_matrix` checks it.
+MatrixLike: TypeAlias = object
+# What is kept of it.
+StoredMatrix: TypeAlias = Array | csr_array
+# The same inside the library: both have shape, @, .T and row slices, which the union of their types lacks.
 MatrixData: TypeAlias = Any
 
 
-def as_matrix(values: Any, name: str) -> MatrixData:
+def as_matrix(values: MatrixLike, name: str) -> MatrixData:
     """Return a matrix of finite numbers as a read-only array, or csr_array if it was sparse.
 
     >>> as_matrix([[1, 2]], "A")
     array([[1, 2]])
     >>> as_matrix(csr_array([[0, np.inf]]), "A")
     Traceback (most recent call last):
-    pqp.errors.ProblemError: A[0, 1] is inf: entries of A must be finite
+    pqp.errors.ProblemError: A[0, 1] must be finite, got inf
     """
     matrix: MatrixData = _as_csr(values, name) if issparse(values) else as_numbers(values, name)
-    if matrix.ndim != 2:
-        raise ProblemError(f"{name} must be a matrix, got shape {matrix.shape}")
+    _require_matrix(matrix, name)
     unbounded = infinite(matrix.data if is_sparse(matrix) else matrix)
     if unbounded.any():
-        i, j = _places(matrix, unbounded)[0]
-        raise ProblemError(f"{name}[{i}, {j}] is {matrix[i, j]}: entries of {name} must be finite")
+        index = tuple(_positions(matrix, unbounded)[0])
+        raise ProblemError(argument=entry_name(name, index), found=str(matrix[index]), expected="finite")
     return matrix
 
 
 def is_sparse(matrix: MatrixData) -> bool:
-    """Tell whether a matrix is kept sparse."""
+    """Return whether a matrix is kept sparse."""
     return bool(issparse(matrix))
 
 
@@ -45,7 +48,7 @@ def identity(size: int) -> MatrixData:
 
 
 def float_matrix(matrix: MatrixData) -> MatrixData:
-    """Return the same matrix in float64, read-only; rows of a dense one lie in one piece."""
+    """Return the same matrix in float64, read-only; rows of a dense one are contiguous."""
     if is_sparse(matrix):
         return _frozen(csr_array(matrix, dtype=float))
     dense = np.ascontiguousarray(float_array(matrix))
@@ -64,7 +67,7 @@ def exact_matrix(matrix: MatrixData) -> Array:
 
 
 def given_exactly(matrix: MatrixData) -> bool:
-    """Tell whether a matrix was given in integers or rationals rather than in floats."""
+    """Return whether a matrix was given in integers or rationals rather than in floats."""
     return bool(matrix.dtype.kind != "f")
 
 
@@ -83,8 +86,7 @@ def diagonal_block(diagonal: Array, rows: Array, columns: Array) -> Array:
 
 
 def _as_csr(values: Any, name: str) -> MatrixData:
-    if values.ndim != 2:
-        raise ProblemError(f"{name} must be a matrix, got shape {values.shape}")
+    _require_matrix(values, name)
     given, kind = values.tocoo(), values.dtype.kind
     if kind not in "bif" or (kind == "i" and _largest(given.data) > EXACT_INTEGERS):
         return as_numbers(values.toarray(), name)  # long integers become Fractions, which are kept dense
@@ -92,13 +94,23 @@ def _as_csr(values: Any, name: str) -> MatrixData:
     matrix = csr_array((entries, (given.row, given.col)), shape=given.shape)
     matrix.eliminate_zeros()
     if np.isnan(matrix.data).any():
-        i, j = _places(matrix, np.isnan(matrix.data))[0]
-        raise ProblemError(f"{name}[{i}, {j}] is NaN: every entry must be a number")
+        index = _positions(matrix, np.isnan(matrix.data))[0]
+        raise ProblemError(argument=entry_name(name, index), found=np.nan, expected="a number")
     return _frozen(matrix)
 
 
-def _places(matrix: MatrixData, chosen: Array) -> Array:
-    """Return the places of chosen entries, those of a csr_array in the order it stores them."""
+def _require_matrix(values: MatrixData, name: str) -> None:
+    if values.ndim != 2:
+        raise ProblemError(
+            "{argument} must be {expected}, got shape {found}",
+            argument=name,
+            found=values.shape,
+            expected="a matrix",
+        )
+
+
+def _positions(matrix: MatrixData, chosen: Array) -> Array:
+    """Return the positions of chosen entries, those of a csr_array in the order it stores them."""
     if not is_sparse(matrix):
         return np.argwhere(chosen)
     coordinates = matrix.tocoo()

@@ -1,21 +1,23 @@
-"""Affine data: `pqp.mu` and what arithmetic with it gives, constant + mu * slope.
+"""Affine data: what arithmetic with `pqp.mu` gives, and affine expressions written as text ("3 - 2*mu").
 
-Formulas: numbers and affine expressions in mu written as text, such as "7/3" or "3 - 2*mu".
+`Affine` is what users write and what a problem keeps, at face value; `pqp.linalg.affine` is what the engines
+compute with.
 """
 
+import ast
 import math
 import re
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import fmpz
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, counted
+from pqp.linalg.affine import AffineNumber
 from pqp.linalg.field import (
     EXACT_INTEGERS,
     Array,
@@ -28,11 +30,14 @@ from pqp.linalg.field import (
     is_formula,
 )
 
+# Numbers, an `Affine`, a sympy expression in mu, or an array or sequence of these; `as_affine` checks it.
+AffineLike: TypeAlias = object
+
 
 @lru_cache
 def mu_symbol() -> Any:
     """Return mu as a sympy symbol."""
-    import sympy  # half a second, and 45 MB, spared to those who write no formula
+    import sympy  # half a second and 45 MB, for those alone who write formulas
 
     return sympy.Symbol("mu", real=True)
 
@@ -48,7 +53,7 @@ class Affine:
     constant: Array
     slope: Array
 
-    # numpy and pandas leave `array * mu` to us
+    # numpy and pandas then leave `array * mu` to this class
     __array_ufunc__ = None
     __pandas_priority__ = 5000
 
@@ -64,14 +69,15 @@ class Affine:
         """The shape of the data, () for a single number."""
         return self.constant.shape
 
-    def at(self, mu: Number) -> Any:
+    def at(self, mu: Number) -> Number | Array:
         """Return the value at one mu; infinities stay, and exact data at an exact mu stay exact."""
         number = float(mu) if isinstance(mu, float) else fraction(mu)
         finite = np.where(infinite(self.constant), 0, self.slope)
         return self.constant + _times(finite, np.asarray(number))
 
-    def __getitem__(self, index: Any) -> "Affine":
-        return Affine(self.constant[index], self.slope[index])
+    def __getitem__(self, index: object) -> "Affine":
+        chosen: Any = index  # whatever numpy takes
+        return Affine(self.constant[chosen], self.slope[chosen])
 
     def __iter__(self) -> Iterator["Affine"]:
         if not self.shape:
@@ -107,14 +113,12 @@ class Affine:
         factor = as_affine(other, "data")
         _require_same_shape(self, factor)
         if np.any(factor.slope != 0) and np.any(self.slope != 0):
-            raise ProblemError("data must be affine in mu, but mu was multiplied by mu")
+            raise _not_affine("mu multiplied by mu")
         if np.any(factor.slope != 0):
             self, factor = factor, self
         slope = _times(self.slope, factor.constant)
         if infinite(slope).any() or np.any(slope != slope):
-            raise ProblemError(
-                "data must be affine in mu with a finite slope, but mu was multiplied by infinity"
-            )
+            raise _not_affine("mu multiplied by infinity")
         return Affine(_times(self.constant, factor.constant), slope)
 
     __rmul__ = __mul__
@@ -124,15 +128,15 @@ class Affine:
             return self._sympy_() / other
         divisor = as_affine(other, "data")
         if np.any(divisor.slope != 0):
-            raise ProblemError("data must be affine in mu, but something was divided by mu")
+            raise _not_affine("a division by mu")
         if np.any(divisor.constant == 0):
-            raise ProblemError("data must be affine in mu, but it was divided by zero")
+            raise _not_affine("a division by zero")
         return self * _reciprocal(divisor.constant)
 
     def __rtruediv__(self, other: Any) -> Any:
         if _has_symbols(other):
             return other / self._sympy_()
-        raise ProblemError("data must be affine in mu, but something was divided by mu")
+        raise _not_affine("a division by mu")
 
     def __pow__(self, exponent: Any) -> Any:
         return self._sympy_() ** exponent
@@ -157,8 +161,8 @@ class Affine:
         return f"{self.constant!s} + mu * {self.slope!s}"
 
 
-def as_affine(value: Any, name: str) -> Affine:
-    """Return data given in any of the accepted ways as an `Affine`, or say what is wrong with it.
+def as_affine(value: AffineLike, name: str) -> Affine:
+    """Return data given in any of the accepted forms as an `Affine`, or raise with what is wrong.
 
     >>> import sympy
     >>> as_affine([1, 3 - mu, sympy.Rational(1, 2) * mu], "b").slope
@@ -174,13 +178,15 @@ def as_affine(value: Any, name: str) -> Affine:
     return Affine(numbers, np.zeros(numbers.shape, dtype=np.int64))
 
 
-def affine_vector(value: Any, length: int, name: str) -> Affine:
+def affine_vector(value: AffineLike, length: int, name: str) -> Affine:
     """Return affine data as a vector of the given length; a single number stands for every entry."""
     data = as_affine(value, name)
     if data.shape not in ((), (length,)):
         raise ProblemError(
-            f"{name} must have {length} {'entry' if length == 1 else 'entries'} or be a single number, "
-            f"got shape {data.shape}"
+            "{argument} must have {expected}, got shape {found}",
+            argument=name,
+            found=data.shape,
+            expected=f"{counted(length, 'entry')} or be a single number",
         )
     return Affine(*(np.broadcast_to(part, (length,)) for part in (data.constant, data.slope)))
 
@@ -198,7 +204,10 @@ def _from_entries(entries: Any, name: str) -> Affine:
     for i, part in enumerate(parts):
         if part.shape:
             raise ProblemError(
-                f"{name} is ragged: entry {i} has shape {part.shape}, a single number is needed"
+                "{argument} must be {expected}, got an array of shape {found}",
+                argument=entry_name(name, (i,)),
+                found=part.shape,
+                expected="a single number",
             )
     constants = as_numbers([part.constant[()] for part in parts], name)
     return Affine(constants, as_numbers([part.slope[()] for part in parts], name))
@@ -208,8 +217,13 @@ def _from_formula(formula: Any, name: str) -> Affine:
     if formula.is_infinite:
         return Affine(as_numbers(float(formula), name), np.array(0))
     if strangers := formula.free_symbols - {mu_symbol()}:
-        found = ", ".join(sorted(map(str, strangers)))
-        raise ProblemError(f"{name} contains {found}; only pqp.mu may appear, not a symbol of your own")
+        raise ProblemError(
+            "{argument} contains {found}",
+            argument=name,
+            found=", ".join(sorted(map(str, strangers))),
+            expected="affine in mu",
+            remedy="only pqp.mu may appear, not a symbol of your own",
+        )
     import sympy
 
     try:
@@ -217,9 +231,14 @@ def _from_formula(formula: Any, name: str) -> Affine:
     except sympy.PolynomialError:
         polynomial = None
     if polynomial is None or polynomial.degree() > 1:
-        raise ProblemError(f"{name} must be affine in mu, got {formula}")
-    slope, constant = polynomial.coeff_monomial(mu_symbol()), polynomial.coeff_monomial(1)
+        raise ProblemError(argument=name, found=str(formula), expected="affine in mu")
+    constant = polynomial.coeff_monomial(1)
+    slope = polynomial.coeff_monomial(mu_symbol())
     return Affine(as_numbers(constant, name), as_numbers(slope, name))
+
+
+def _not_affine(found: str) -> ProblemError:
+    return ProblemError(argument="data", found=found, expected="affine in mu with a finite slope")
 
 
 def _has_symbols(value: Any) -> bool:
@@ -240,13 +259,15 @@ def _largest(numbers: Array) -> float:
 def _times(left: Array, right: Array) -> Array:
     if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > EXACT_INTEGERS:
         left = exact_array(left)
-    with np.errstate(invalid="ignore"):  # 0 times infinity is NaN, which the caller refuses
+    with np.errstate(invalid="ignore"):  # 0 times infinity is not a number, which the caller refuses
         return np.asarray(left * right)
 
 
 def _require_same_shape(left: Affine, right: Affine) -> None:
     if left.shape and right.shape and left.shape != right.shape:
-        raise ProblemError(f"affine data of shapes {left.shape} and {right.shape} do not fit together")
+        raise ProblemError(
+            "affine data of shapes {found} do not fit together", found=f"{left.shape} and {right.shape}"
+        )
 
 
 def _reciprocal(numbers: Array) -> Array:
@@ -266,15 +287,14 @@ def _sympy_number(number: Any) -> Any:
 mu = Affine(np.array(0), np.array(1))
 
 
-# constant and slope
-Coefficients = tuple[Fraction, Fraction]
 INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 RATIONAL = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?")
-DECIMAL = r"(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+"
-TOKEN = re.compile(rf"\s*({DECIMAL}|[0-9]+|[^\W\d]\w*|\S)")
-# Deeper parentheses than anyone writes, shallow enough for the recursion below.
-DEEPEST = 50
-ALLOWED = "numbers, mu, + - * / and parentheses may appear"
+# Literals are cut out before Python parses the rest: it would round 0.1 + 0.2, and refuse long integers.
+LITERAL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+CHARACTERS = re.compile(r"[a-zA-Z0-9_\s.+*/()-]*")
+ALLOWED = "only numbers, mu, + - * / and parentheses may appear, and a multiple of mu is written 2*mu"
+# A message quotes at most so much of a text.
+LONGEST_QUOTE = 60
 
 
 def read_number(text: str) -> Number:
@@ -287,95 +307,80 @@ def read_number(text: str) -> Number:
         return Fraction(_integer(parts[1]), below)
     constant, slope = read_affine(text)
     if slope:
-        raise ProblemError(f"{text!r} depends on mu, but a number is needed")
+        raise ProblemError("{found} depends on mu, but a number is needed", found=_quoted(text))
     return constant
 
 
-def read_affine(text: str) -> tuple[Number, Number]:
-    """Return constant and slope of an affine expression in mu.
+def read_affine(text: str) -> AffineNumber:
+    """Return an affine expression in mu.
 
     Decimals are float64 numbers at face value and the arithmetic on them is exact.
 
-    >>> read_affine("3 - 2*mu"), read_affine("0.5*mu"), read_affine("(1 + mu)/3")
-    ((Fraction(3, 1), Fraction(-2, 1)), (0.0, 0.5), (Fraction(1, 3), Fraction(1, 3)))
+    >>> read_affine("3 - 2*mu").slope, read_affine("0.5*mu").slope, read_affine("(1 + mu)/3").constant
+    (Fraction(-2, 1), 0.5, Fraction(1, 3))
     """
     if text.strip() in INFINITE:
-        return INFINITE[text.strip()], 0
-    if text.count("(") > DEEPEST:
-        raise ProblemError(f"{_quoted(text)} has more than {DEEPEST} parentheses")
-    tokens = deque(TOKEN.findall(text))
-    has_decimals = any(re.fullmatch(DECIMAL, token) for token in tokens)
+        return AffineNumber(INFINITE[text.strip()], 0)
+    literals = LITERAL.findall(text)
     try:
-        constant, slope = _sum(tokens)
-        if tokens:
-            raise ProblemError(_surprise(tokens[0]))
+        if not CHARACTERS.fullmatch(text):
+            raise ProblemError(ALLOWED)
+        # digits appear in literals alone, so no name of the user's can look like a placeholder
+        names = iter(range(len(literals)))
+        formula = " ".join(LITERAL.sub(lambda match: f" _{next(names)} ", text).split())
+        values = {f"_{i}": AffineNumber(_literal(word), Fraction(0)) for i, word in enumerate(literals)}
+        values["mu"] = AffineNumber(Fraction(0), Fraction(1))
+        value = _evaluated(ast.parse(formula, mode="eval").body, values)
+    except (SyntaxError, RecursionError, MemoryError):  # the last two: thousands of nested operations
+        raise _unreadable(text, ALLOWED) from None
     except ProblemError as error:
-        raise ProblemError(f"{_quoted(text)} is not an affine expression in mu: {error}") from None
-    return (_as_float(constant), _as_float(slope)) if has_decimals else (constant, slope)
+        raise _unreadable(text, error.message) from None
+    has_decimals = not all(word.isdigit() for word in literals)
+    return AffineNumber(*(_as_float(part) for part in value)) if has_decimals else value
 
 
-def _sum(tokens: deque[str]) -> Coefficients:
-    total = _product(tokens)
-    while tokens and tokens[0] in "+-":
-        sign = 1 if tokens.popleft() == "+" else -1
-        term = _product(tokens)
-        total = total[0] + sign * term[0], total[1] + sign * term[1]
-    return total
+def _evaluated(node: ast.expr, values: dict[str, AffineNumber]) -> AffineNumber:
+    """Return the value of a formula made of known names, + - * / and signs; anything else is refused."""
+    if isinstance(node, ast.Name) and node.id in values:
+        return values[node.id]
+    if isinstance(node, ast.UnaryOp) and type(node.op) in (ast.UAdd, ast.USub):
+        sign = AffineNumber(-1 if isinstance(node.op, ast.USub) else 1, 0)
+        return _multiplied(sign, _evaluated(node.operand, values))
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
+        return OPERATIONS[type(node.op)](_evaluated(node.left, values), _evaluated(node.right, values))
+    raise ProblemError(f"{node.id!r} is not known; {ALLOWED}" if isinstance(node, ast.Name) else ALLOWED)
 
 
-def _product(tokens: deque[str]) -> Coefficients:
-    total = _factor(tokens)
-    while tokens and tokens[0] in "*/":
-        combine = _parsed_product if tokens.popleft() == "*" else _over
-        total = combine(total, _factor(tokens))
-    return total
-
-
-def _factor(tokens: deque[str]) -> Coefficients:
-    sign = 1
-    while tokens and tokens[0] in "+-":
-        sign = sign if tokens.popleft() == "+" else -sign
-    constant, slope = _atom(tokens)
-    return sign * constant, sign * slope
-
-
-def _atom(tokens: deque[str]) -> Coefficients:
-    token = tokens.popleft() if tokens else ""
-    if token == "mu":
-        return Fraction(0), Fraction(1)
-    if token == "(":
-        inner = _sum(tokens)
-        if not tokens or tokens.popleft() != ")":
-            raise ProblemError("a parenthesis is not closed")
-        return inner
-    if token[:1].isascii() and (token[:1].isdigit() or token[:1] == "."):
-        return _literal(token), Fraction(0)
-    raise ProblemError(_surprise(token))
-
-
-def _literal(token: str) -> Fraction:
-    if token.isdigit():
-        return Fraction(_integer(token))
-    try:
-        return Fraction(float(token))
-    except ValueError:
-        raise ProblemError(_surprise(token)) from None
-    except OverflowError:
-        raise ProblemError(f"{token} is too large for a float64; write it as an integer") from None
-
-
-def _parsed_product(left: Coefficients, right: Coefficients) -> Coefficients:
-    if left[1] and right[1]:
+def _multiplied(left: AffineNumber, right: AffineNumber) -> AffineNumber:
+    if left.slope and right.slope:
         raise ProblemError("mu is multiplied by mu")
-    return left[0] * right[0], left[0] * right[1] + left[1] * right[0]
+    slope = left.constant * right.slope + left.slope * right.constant
+    return AffineNumber(left.constant * right.constant, slope)
 
 
-def _over(left: Coefficients, right: Coefficients) -> Coefficients:
-    if right[1]:
+def _divided(left: AffineNumber, right: AffineNumber) -> AffineNumber:
+    if right.slope:
         raise ProblemError("something is divided by mu")
-    if not right[0]:
+    if not right.constant:
         raise ProblemError("something is divided by 0")
-    return left[0] / right[0], left[1] / right[0]
+    return AffineNumber(left.constant / right.constant, left.slope / right.constant)
+
+
+OPERATIONS: dict[type[ast.operator], Callable[[AffineNumber, AffineNumber], AffineNumber]] = {
+    ast.Add: lambda left, right: AffineNumber(left.constant + right.constant, left.slope + right.slope),
+    ast.Sub: lambda left, right: AffineNumber(left.constant - right.constant, left.slope - right.slope),
+    ast.Mult: _multiplied,
+    ast.Div: _divided,
+}
+
+
+def _literal(word: str) -> Fraction:
+    if word.isdigit():
+        return Fraction(_integer(word))
+    try:
+        return Fraction(float(word))
+    except OverflowError:
+        raise ProblemError("a decimal is too large for float64 and must be written as an integer") from None
 
 
 def _integer(digits: str) -> int:
@@ -383,7 +388,7 @@ def _integer(digits: str) -> int:
     return int(fmpz(digits.removeprefix("+")))
 
 
-def _as_float(value: Fraction) -> Number:
+def _as_float(value: Number) -> Number:
     """Return the float64 number that equals the value, or the value itself if there is none."""
     try:
         return float(value) if Fraction(float(value)) == value else value
@@ -391,11 +396,11 @@ def _as_float(value: Fraction) -> Number:
         return value
 
 
-def _surprise(token: str) -> str:
-    found = f"{token[:20]!r} is not expected here" if token else "it ends too early"
-    remedy = "write 2*mu for a multiple of mu; " if token == "mu" else ""
-    return f"{found}; {remedy}{ALLOWED}"
+def _unreadable(text: str, reason: str) -> ProblemError:
+    return ProblemError(
+        f"{{found}} is not {{expected}}: {reason}", found=_quoted(text), expected="an affine expression in mu"
+    )
 
 
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 3] + "...")

@@ -1,4 +1,4 @@
-"""Convexity: is a symmetric matrix positive semidefinite, and if not, along which direction?
+"""Convexity: whether a symmetric matrix is positive semidefinite, and if not, along which direction.
 
 Float64 decides where it is clear; exact pivots decide the rest where the data are exact. A large sparse
 matrix is decided by the signs of the pivots of a sparse factorisation, without being made dense; exactly only
@@ -16,6 +16,7 @@ from pqp.errors import NotConvexError, ProblemError
 from pqp.linalg.field import EXACT_INTEGERS, Array, float_array, shown
 from pqp.linalg.matrices import (
     MatrixData,
+    MatrixLike,
     as_matrix,
     dense_matrix,
     exact_matrix,
@@ -31,7 +32,7 @@ from pqp.linalg.tolerances import CONVEX_SLACK
 LARGEST_DENSE = 2000
 
 
-def as_convex(values: Any, name: str) -> MatrixData:
+def as_convex(values: MatrixLike, name: str) -> MatrixData:
     """Return a matrix, dense or sparse, that is square, symmetric and positive semidefinite, or raise.
 
     >>> as_convex([[1, 2], [3, 4]], "P")
@@ -40,21 +41,26 @@ def as_convex(values: Any, name: str) -> MatrixData:
     """
     matrix = as_matrix(values, name)
     if matrix.shape[0] != matrix.shape[1]:
-        raise ProblemError(f"{name} must be square, got shape {matrix.shape}")
+        raise ProblemError(
+            "{argument} must be {expected}, got shape {found}",
+            argument=name,
+            found=matrix.shape,
+            expected="square",
+        )
     _require_symmetric(matrix, name)
     require_convex(matrix, name, exactly=is_decided_exactly(matrix))
     return matrix
 
 
 def is_decided_exactly(matrix: MatrixData) -> bool:
-    """Tell whether `as_convex` uses exact arithmetic: for integers and Fractions, unless many and sparse."""
+    """Return whether `as_convex` is exact: on integers and Fractions, unless large and sparse."""
     return given_exactly(matrix) and not _is_large(matrix)
 
 
 def require_convex(values: MatrixData, name: str, exactly: bool) -> None:
     """Raise `NotConvexError` unless a symmetric matrix is positive semidefinite.
 
-    Eigenvalues down to -`CONVEX_SLACK` times the largest pass for round-off; `exactly`, they do not.
+    Eigenvalues down to -`CONVEX_SLACK` times the largest pass as rounding error, unless `exactly` is set.
 
     >>> require_convex(np.array([[1, 1], [1, 1]]), "P", exactly=True)
     """
@@ -92,7 +98,7 @@ def negative_direction(matrix: MatrixData) -> tuple[Array, Any] | None:
 
 
 def is_diagonal(values: MatrixData) -> bool:
-    """Tell whether a sparse matrix has no entry off its diagonal; a dense one is not asked."""
+    """Return whether a matrix is sparse and has no entry off its diagonal."""
     return is_sparse(values) and bool(values.nnz == np.count_nonzero(values.diagonal()))
 
 
@@ -132,8 +138,11 @@ def _require_symmetric(values: MatrixData, name: str) -> None:
         dense_gap = np.abs(float_array(values - values.T))
         i, j = (int(k) for k in np.unravel_index(int(np.argmax(dense_gap)), dense_gap.shape))
     raise ProblemError(
-        f"{name} must be symmetric, but {name}[{i}, {j}] = {values[i, j]} and "
-        f"{name}[{j}, {i}] = {values[j, i]}; ({name} + {name}.T) / 2 gives the same objective"
+        "{argument} must be {expected}, but {found}",
+        argument=name,
+        found=f"{name}[{i}, {j}] = {values[i, j]} and {name}[{j}, {i}] = {values[j, i]}",
+        expected="symmetric",
+        remedy=f"({name} + {name}.T) / 2 gives the same objective",
     )
 
 
@@ -145,7 +154,7 @@ def _require_nonnegative_diagonal(diagonal: Array, name: str) -> None:
 
 
 def _is_dominant(values: MatrixData) -> bool:
-    """Tell whether integers show by themselves that every diagonal entry outweighs its row: Gershgorin."""
+    """Return whether every diagonal entry exceeds the rest of its row, for integers: convex by Gershgorin."""
     if values.dtype.kind != "i" or 0 in values.shape:
         return False
     sizes = np.asarray(abs(values).astype(float).sum(axis=1)).ravel()
@@ -172,7 +181,7 @@ def _require_no_direction(values: MatrixData, name: str) -> None:
 
 
 def _is_clearly_convex(values: Array, exactly: bool) -> bool:
-    """Tell whether Cholesky succeeds with room to spare: much faster than eigenvalues.
+    """Return whether Cholesky succeeds on P shifted by the slack: much faster than eigenvalues.
 
     The largest diagonal entry is at most the largest eigenvalue, the largest row sum at least.
     """
@@ -182,7 +191,11 @@ def _is_clearly_convex(values: Array, exactly: bool) -> bool:
             room = -np.max(np.abs(matrix).sum(axis=1)) if exactly else np.max(np.diag(matrix))
             matrix[np.diag_indices_from(matrix)] += CONVEX_SLACK * room
             return bool(np.isfinite(np.diag(np.linalg.cholesky(matrix))).all())
-    except (ProblemError, ValueError, np.linalg.LinAlgError):  # beyond float64, without rows, not definite
+    except (
+        ProblemError,
+        ValueError,
+        np.linalg.LinAlgError,
+    ):  # beyond float64, without rows, or not definite
         return False
 
 
@@ -222,14 +235,14 @@ def _factored(matrix: MatrixData, shift: float) -> Any:
 
 
 def _is_definite(factor: Any) -> bool:
-    """Tell whether all pivots are positive; round-off is then as small as in Cholesky's method."""
+    """Return whether all pivots are positive; rounding errors are then as small as in Cholesky's method."""
     return factor is not None and bool((factor.U.diagonal() > 0).all())
 
 
 def _worst_direction(factor: Any, name: str) -> Array:
-    """Return the d with Lᵀd = e at the least pivot of L D Lᵀ: its curvature is that pivot."""
+    """Return the d with Lᵀd = e at the smallest pivot of L D Lᵀ, which is its curvature."""
     if factor is None:
-        raise ProblemError(_undecided(name))
+        raise _undecided(name)
     from scipy.sparse.linalg import spsolve_triangular
 
     unit = np.zeros(factor.shape[0])
@@ -240,22 +253,27 @@ def _worst_direction(factor: Any, name: str) -> Array:
 
 def _negative(curvature: float, name: str) -> float:
     if not curvature < 0:
-        raise ProblemError(_undecided(name))
+        raise _undecided(name)
     return curvature
 
 
-def _undecided(name: str) -> str:
-    return (
-        f"{name} must be positive semidefinite, which round-off leaves open for this large sparse matrix; "
-        f"hand over its factor instead: pqp.Gram(F) for F Fᵀ"
+def _undecided(name: str) -> ProblemError:
+    return ProblemError(
+        "{argument} must be {expected}, which {found} leave open for this large sparse matrix",
+        argument=name,
+        found="rounding errors",
+        expected="positive semidefinite",
+        remedy="pass its factor instead: pqp.Gram(F) for F Fᵀ",
     )
 
 
 def _not_convex(name: str, direction: Array, curvature: Any) -> NotConvexError:
     listed = ", ".join(shown(entry) for entry in direction[:8]) + (", ..." if len(direction) > 8 else "")
-    message = (
-        f"{name} must be positive semidefinite, but along d = ({listed}) the curvature dᵀ{name}d is "
-        f"{shown(curvature)}. If {name} is a rounded Gram matrix of deficient rank, hand over its factor "
-        f"instead: pqp.Gram(F) for F Fᵀ"
+    return NotConvexError(
+        f"{{argument}} must be positive semidefinite, but along d = ({listed}) the curvature dᵀ{name}d is "
+        f"{shown(curvature)}",
+        direction,
+        curvature,
+        argument=name,
+        remedy=f"if {name} is a rounded Gram matrix of deficient rank, pass its factor: pqp.Gram(F) for F Fᵀ",
     )
-    return NotConvexError(message, direction, curvature)

@@ -1,18 +1,16 @@
-"""Factors: Hessians known by less than their entries, which stay convex and never grow to n × n.
+"""Hessians: a matrix by its entries, or by a factor that keeps it convex and never grows to n × n.
 
-Hessians: a matrix, or a factor that keeps a singular matrix exactly convex and a large one small.
-
-Engines know P in float64 by `part`, `times`, `block` and `diagonal`; none of them forms an n × n matrix
-that was not given as one.
+Engines know P in float64 by `part`, `times`, `block` and `diagonal`; none of them forms an n × n matrix that
+was not given as one.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, counted
 from pqp.linalg.field import (
     FLOAT,
     Array,
@@ -25,6 +23,8 @@ from pqp.linalg.field import (
 )
 from pqp.linalg.matrices import (
     MatrixData,
+    MatrixLike,
+    StoredMatrix,
     as_matrix,
     block_of,
     dense_matrix,
@@ -50,7 +50,7 @@ class Gram:
     """The matrix F Fᵀ, or F diag(w) Fᵀ + diag(d) with w, d ≥ 0, exactly positive semidefinite in any rank.
 
     F may be sparse. A wide dense F is multiplied out once in float64: the product is the smaller one. Weights
-    w of columns say exactly what a factor with their roots could not: of 1/3, or of 2.
+    w of columns keep exactly what a factor multiplied by their square roots would round.
 
     >>> from pqp.linalg.field import RATIONAL
     >>> Gram([[1], [2]]).matrix(RATIONAL).astype(int)
@@ -63,11 +63,11 @@ class Gram:
            [ 6, 12]])
     """
 
-    F: MatrixData
+    F: StoredMatrix
     d: Array | None
     w: Array | None
 
-    def __init__(self, F: Any, diagonal: Any = None, weights: Any = None) -> None:
+    def __init__(self, F: MatrixLike, diagonal: object = None, weights: object = None) -> None:
         factor = as_matrix(F, "F")
         rows, columns = factor.shape
         object.__setattr__(self, "F", factor)
@@ -94,7 +94,7 @@ class Gram:
 
     @cached_property
     def _expanded(self) -> Array | None:
-        """F Fᵀ + diag(d) where that is not much larger than F: a column of it is a product saved."""
+        """F Fᵀ + diag(d) where that is not much larger than F, so that its columns need not be computed."""
         rows, columns = self.F.shape
         return self.matrix(FLOAT) if 2 * columns >= rows and not is_sparse(self.F) else None
 
@@ -153,7 +153,7 @@ class Gram:
         """A Gram matrix is convex: nothing to check."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class PairGram:
     """The matrix D K Dᵀ for preference pairs: row r of D has +1 at the first and -1 at the second of pair r.
 
@@ -168,14 +168,14 @@ class PairGram:
     K: Array
     pairs: Array
 
-    def __post_init__(self) -> None:
-        kernel = as_convex(dense_matrix(self.K), "K")
+    def __init__(self, K: MatrixLike, pairs: object) -> None:
+        kernel = as_convex(dense_matrix(K), "K")
         object.__setattr__(self, "K", kernel)
-        object.__setattr__(self, "pairs", _valid_pairs(self.pairs, len(kernel)))
+        object.__setattr__(self, "pairs", _valid_pairs(pairs, len(kernel)))
 
     @property
     def size(self) -> int:
-        """The number of variables, one a pair."""
+        """The number of variables, one per pair."""
         return len(self.pairs)
 
     @cached_property
@@ -195,7 +195,7 @@ class PairGram:
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""
-        from pqp.linalg.kernels import product_of  # compiled code, which takes long to import
+        from pqp.linalg.kernels import product_of  # compiled code brings numba, which takes long to import
 
         return product_of(self.part, self.size, np.arange(self.size), vector)
 
@@ -227,33 +227,41 @@ class PairGram:
             require_convex(self.K, "K", exactly=True)
 
 
-def _nonnegative(given: Any, size: int, name: str, sides: str) -> Array | None:
+def _nonnegative(given: object, size: int, name: str, sides: str) -> Array | None:
     """Return numbers that keep a Gram matrix convex, one for each row or column of F."""
     if given is None:
         return None
     array = as_numbers(given, name)
     if array.shape not in ((), (size,)):
-        raise ProblemError(f"{name} must have {size} entries, as many as F has {sides}, got {array.shape}")
+        raise ProblemError(
+            "{argument} must have {expected}, got shape {found}",
+            argument=name,
+            found=array.shape,
+            expected=f"{counted(size, 'entry')}, as many as F has {sides}",
+        )
     array = np.broadcast_to(array, (size,))
     for i in np.flatnonzero((array < 0) | infinite(array))[:1]:
-        raise ProblemError(f"{name}[{i}] is {array[i]}: F diag(w) Fᵀ + diag(d) needs finite numbers w, d ≥ 0")
+        raise ProblemError(argument=f"{name}[{i}]", found=str(array[i]), expected="finite and nonnegative")
     return array
 
 
-def _valid_pairs(pairs: Any, size: int) -> Array:
+def _valid_pairs(pairs: object, size: int) -> Array:
     array = as_numbers(pairs, "pairs")
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind != "i":
-        raise ProblemError(f"pairs must be rows of two indices, got {array.dtype} of shape {array.shape}")
+        raise ProblemError(
+            argument="pairs", found=f"{array.dtype} of shape {array.shape}", expected="rows of two indices"
+        )
     outside = np.argwhere((array < 0) | (array >= size))
     for r, side in outside[:1]:
-        raise ProblemError(f"pairs[{r}, {side}] is {array[r, side]}: K has rows 0 to {size - 1}")
+        raise ProblemError(
+            argument=f"pairs[{r}, {side}]",
+            found=int(array[r, side]),
+            expected=f"an index from 0 to {size - 1}, the rows of K",
+        )
     return array
 
 
-__all__ = ["Gram", "Hessian", "HessianProduct", "Matrix", "PairGram", "as_hessian"]
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Matrix:
     """A symmetric positive semidefinite matrix given by its entries, dense or sparse.
 
@@ -263,11 +271,12 @@ class Matrix:
     (array([10., 30.]), array([2., 3.]))
     """
 
-    values: MatrixData
-    name: str = "P"
+    values: StoredMatrix
+    name: str
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", as_convex(self.values, self.name))
+    def __init__(self, values: MatrixLike, name: str = "P") -> None:
+        object.__setattr__(self, "values", as_convex(values, name))
+        object.__setattr__(self, "name", name)
 
     @property
     def size(self) -> int:
@@ -315,9 +324,11 @@ class Matrix:
 
 
 Hessian = Matrix | Gram | PairGram
+# A `Hessian`, or the entries of one; `as_hessian` checks it.
+HessianLike: TypeAlias = object
 
 
-def as_hessian(P: Any) -> Hessian:
+def as_hessian(P: HessianLike) -> Hessian:
     """Return P as one of the three kinds of Hessian."""
     return P if isinstance(P, Matrix | Gram | PairGram) else Matrix(P)
 
@@ -334,7 +345,7 @@ class HessianProduct:
 
     hessian: Hessian
 
-    # numpy leaves `vector @ P` to us
+    # numpy then leaves `vector @ P` to this class
     __array_ufunc__ = None
 
     def __matmul__(self, vector: Array) -> Array:

@@ -1,88 +1,114 @@
-"""Arguments: what `ParametricQP` is handed, checked entry by entry, each message with the remedy.
-
-The problem: a family of convex quadratic programs over one parameter, checked once.
-"""
+"""The problem: a family of convex quadratic programs over one parameter, its arguments checked once."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, counted
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers, infinite, is_infinite
-from pqp.linalg.matrices import MatrixData, as_matrix, dense_matrix, exact_matrix, float_matrix, is_sparse
+from pqp.linalg.matrices import (
+    MatrixData,
+    MatrixLike,
+    StoredMatrix,
+    as_matrix,
+    dense_matrix,
+    exact_matrix,
+    float_matrix,
+    is_sparse,
+)
 from pqp.linalg.tolerances import CLEARLY_POSITIVE
-from pqp.model.affine import Affine, affine_vector, as_affine
-from pqp.model.hessian import HessianProduct, Matrix, as_hessian
+from pqp.model.affine import Affine, AffineLike, affine_vector, as_affine
+from pqp.model.hessian import Hessian, HessianLike, HessianProduct, Matrix, as_hessian
 
 # The smallest and the largest normal number of float64.
-SMALLEST, LARGEST = (float(end) for end in (np.finfo(float).tiny, np.finfo(float).max))
+SMALLEST = float(np.finfo(float).tiny)
+LARGEST = float(np.finfo(float).max)
 
 
-def as_rows(A: Any, n: int) -> MatrixData:
+def as_rows(A: MatrixLike | None, n: int) -> MatrixData:
     """Return A as a matrix with n columns, without rows if there is none."""
     rows = as_matrix(np.zeros((0, n), dtype=np.int64) if A is None else A, "A")
     if rows.shape[1] != n:
-        raise ProblemError(f"A must have {counted(n, 'column')} to match P, got shape {rows.shape}")
+        raise ProblemError(
+            "{argument} must have {expected}, got shape {found}",
+            argument="A",
+            found=rows.shape,
+            expected=f"{counted(n, 'column')} to match P",
+        )
     return rows
 
 
-def as_cost(c: Any, n: int) -> Affine:
+def as_cost(c: AffineLike, n: int) -> Affine:
     """Return c as finite affine data."""
     data = affine_vector(c, n, "c")
     _require_finite(data.constant, "c")
-    _require_finite(data.slope, "c (its slope)")
+    _require_finite(data.slope, "c", "the slope of ")
     return data
 
 
-def as_limit(value: Any, length: int, name: str, default: float) -> Affine:
-    """Return one side's limits; the slope of an infinite one is 0."""
+def as_limit(value: AffineLike, length: int, name: str, default: float) -> Affine:
+    """Return the limits of one side; the slope of an infinite one is 0."""
     data = affine_vector(default if value is None else value, length, name)
-    _require_finite(data.slope, f"{name} (its slope)")
-    wrong = np.flatnonzero(data.constant == -default)
-    for i in wrong[:1]:
+    _require_finite(data.slope, name, "the slope of ")
+    for i in np.flatnonzero(data.constant == -default)[:1]:
         raise ProblemError(
-            f"{name}[{i}] is {data.constant[i]}, which no value satisfies; use {default} for no limit"
+            "{argument} is {found}, which no value satisfies",
+            argument=f"{name}[{i}]",
+            found=str(data.constant[i]),
+            expected="a limit that can be satisfied",
+            remedy=f"use {default} for no limit",
         )
     return Affine(data.constant, np.where(infinite(data.constant), 0, data.slope))
 
 
-def as_penalty(value: Any, length: int) -> Affine:
+def as_penalty(value: AffineLike, length: int) -> Affine:
     """Return the penalties of rows, infinite where none is given."""
     if isinstance(value, Sequence):
         value = [np.inf if entry is None else entry for entry in value]
     data = as_limit(value, length, "penalty", np.inf)
-    negative = np.flatnonzero((data.slope == 0) & (data.constant < 0))
-    for i in negative[:1]:
+    for i in np.flatnonzero((data.slope == 0) & (data.constant < 0))[:1]:
         raise ProblemError(
-            f"penalty[{i}] is {data.constant[i]}: a negative penalty rewards violation without end"
+            "{argument} must be {expected}, got {found} (a negative one makes the problem unbounded)",
+            argument=f"penalty[{i}]",
+            found=str(data.constant[i]),
+            expected="nonnegative",
         )
     return data
 
 
-def forbid_limits_without_rows(*given: Any) -> None:
+def forbid_limits_without_rows(**given: AffineLike) -> None:
     """Raise if limits or penalties are given without rows."""
-    for name, value in zip(("row_lower", "row_upper", "penalty"), given, strict=True):
+    for name, value in given.items():
         if value is not None and as_affine(value, name).shape != (0,):
-            raise ProblemError(f"{name} is given, but there are no rows: A is missing")
+            raise ProblemError(
+                "{argument} is given, but there are no rows: A is missing",
+                argument=name,
+                found="no rows",
+                expected="left out",
+            )
 
 
 def forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine) -> None:
-    """A row that nothing can violate has no use for a penalty: more likely its limit was forgotten."""
+    """Raise if a row that nothing can violate has a penalty: more likely its limit was forgotten."""
     given = ~infinite(penalty.constant)
     open_ended = infinite(row_lower.constant) & infinite(row_upper.constant)
     for i in np.flatnonzero(given & open_ended)[:1]:
         raise ProblemError(
-            f"penalty[{i}] is {penalty[i]}, but row {i} has no limit to violate; give row_lower[{i}] or "
-            f"row_upper[{i}], or penalty None"
+            f"{{argument}} is {{found}}, but row {i} has no limit to violate",
+            argument=f"penalty[{i}]",
+            found=str(penalty[i]),
+            expected="left out for a row without limits",
+            remedy=f"give row_lower[{i}] or row_upper[{i}], or penalty None",
+            row=int(i),
         )
 
 
-def as_constant(value: Any) -> tuple[Number, Number, Number]:
+def as_constant(value: AffineLike) -> tuple[Number, Number, Number]:
     """Return k0, k1, k2 of the constant k0 + k1 mu + k2 mu²."""
     data = as_affine(value, "constant")
     if data.shape == ():
@@ -91,7 +117,10 @@ def as_constant(value: Any) -> tuple[Number, Number, Number]:
         numbers = data.constant
     else:
         raise ProblemError(
-            f"constant must be one number, affine data or three numbers, got shape {data.shape}"
+            "{argument} must be {expected}, got shape {found}",
+            argument="constant",
+            found=data.shape,
+            expected="one number, affine data or three numbers",
         )
     _require_finite(numbers, "constant")
     k0, k1, k2 = (
@@ -100,16 +129,26 @@ def as_constant(value: Any) -> tuple[Number, Number, Number]:
     return k0, k1, k2
 
 
-def as_labels(names: Any, length: int, argument: str, stem: str) -> tuple[str, ...]:
+def as_labels(names: Iterable[object] | None, length: int, argument: str, stem: str) -> tuple[str, ...]:
     """Return labels that differ from one another, numbered ones if none are given."""
     if names is None:
         return tuple([f"{stem}{i}" for i in range(1, length + 1)])
     labels = tuple(str(name) for name in names)
     if isinstance(names, str) or len(labels) != length:
-        raise ProblemError(f"{argument} must have {counted(length, 'label')}, got {names!r}")
+        raise ProblemError(
+            "{argument} must have {expected}, got {found}",
+            argument=argument,
+            found=repr(names),
+            expected=counted(length, "label"),
+        )
     if len(set(labels)) < length:
         twice = min(label for label, times in Counter(labels).items() if times > 1)
-        raise ProblemError(f"{argument} must differ from one another, but {twice!r} appears twice")
+        raise ProblemError(
+            "{argument} must be {expected}, but {found} appears twice",
+            argument=argument,
+            found=repr(twice),
+            expected="different from one another",
+        )
     return labels
 
 
@@ -118,8 +157,11 @@ def forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) ->
     finite = ~infinite(low.constant) & ~infinite(high.constant)
     for i in np.flatnonzero(finite & (low.slope == high.slope) & (low.constant > high.constant))[:1]:
         raise ProblemError(
-            f"{low_name}[{i}] = {low[i]} exceeds {high_name}[{i}] = {high[i]} at every mu: "
-            f"no x can satisfy both; swap them or correct one"
+            "{argument} = {found} exceeds {expected} at every mu: no x can satisfy both",
+            argument=f"{low_name}[{i}]",
+            found=str(low[i]),
+            expected=f"{high_name}[{i}] = {high[i]}",
+            remedy="swap them or correct one",
         )
 
 
@@ -131,46 +173,44 @@ def forbid_crossing_within(low: Affine, high: Affine, rows: Array, interval: tup
         return
     doubtful = [_may_have_crossed(low[rows], high[rows], RATIONAL.number(mu)) for mu in interval]
     for i in rows[doubtful[0] | doubtful[1]]:
-        gap, slope = (
-            RATIONAL.number(upper[i]) - RATIONAL.number(lower[i])
-            for lower, upper in ((low.constant, high.constant), (low.slope, high.slope))
-        )
+        gap = RATIONAL.number(high.constant[i]) - RATIONAL.number(low.constant[i])
+        slope = RATIONAL.number(high.slope[i]) - RATIONAL.number(low.slope[i])
         if any(gap + RATIONAL.number(mu) * slope < 0 for mu in interval):
             raise ProblemError(
-                f"row_lower[{i}] = {low[i]} and row_upper[{i}] = {high[i]} cross at mu = {-gap / slope}, and "
-                f"row {i} is soft: trace an interval on one side, or write its limits as two soft rows"
+                "{argument} and {expected} cross at mu = {found}, and row {row} is soft",
+                argument=f"row_lower[{i}] = {low[i]}",
+                found=str(-gap / slope),
+                expected=f"row_upper[{i}] = {high[i]}",
+                remedy="trace an interval on one side, or write its limits as two soft rows",
+                row=int(i),
             )
 
 
 def _may_have_crossed(low: Affine, high: Affine, mu: Number) -> Array:
-    """Tell which limits of different slopes may have crossed at mu: those that float64 is not sure about."""
+    """Return which limits of different slopes may have crossed at mu: those that float64 cannot decide."""
     parts = (high.constant, -low.constant, high.slope, -low.slope)
     if is_infinite(mu):
         return np.asarray(high.slope < low.slope if mu > 0 else high.slope > low.slope, dtype=bool)
     if any(part.dtype == object for part in parts) or not _is_ordinary(mu):
         return np.ones(low.shape, dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not sure
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows compares as undecided
         terms = np.array([parts[0], parts[1], float(mu) * parts[2], float(mu) * parts[3]])
         return ~(terms.sum(axis=0) > CLEARLY_POSITIVE * np.abs(terms).sum(axis=0) + SMALLEST)
 
 
 def _is_ordinary(mu: Number) -> bool:
-    """Tell whether a number is rounded to float64 with a small relative error."""
+    """Return whether a number is rounded to float64 with a small relative error."""
     return mu == 0 or SMALLEST <= mu <= LARGEST or SMALLEST <= -mu <= LARGEST
 
 
-def _require_finite(values: Array, name: str) -> None:
+def _require_finite(values: Array, name: str, part: str = "") -> None:
     for i in np.flatnonzero(infinite(values))[:1]:
-        raise ProblemError(f"{name}[{i}] is {values[i]}: it must be finite")
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
-    return f"{number} {word}{'' if number == 1 else 's'}"
+        raise ProblemError(
+            f"{part}{{argument}} must be {{expected}}, got {{found}}",
+            argument=f"{name}[{i}]",
+            found=str(values[i]),
+            expected="finite",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +281,7 @@ class QPData:
         return AffineArray(self.field.array(data.constant), self.field.array(data.slope))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class ParametricQP:
     r"""The family of convex quadratic programs
 
@@ -263,7 +303,7 @@ class ParametricQP:
         Numbers, or affine data made with `pqp.mu`; a single one stands for every entry. Limits
         default to none; equal limits fix a variable or make a row an equality.
     penalty
-        One slope a row. Where it is finite the row is soft: a violation v ≥ 0 is allowed and costs
+        One slope per row. Where it is finite the row is soft: a violation v ≥ 0 is allowed and costs
         penalty · v. `None` or `inf` keeps the row hard.
     names, row_names
         Labels for variables and rows, `x1, x2, ...` and `row1, row2, ...` if not given.
@@ -275,37 +315,50 @@ class ParametricQP:
     ParametricQP(2 variables, 1 row)
     """
 
-    P: Any
-    c: Any
-    A: Any = None
-    row_lower: Any = None
-    row_upper: Any = None
-    lower: Any = None
-    upper: Any = None
-    penalty: Any = None
-    names: Any = None
-    row_names: Any = None
-    constant: Any = 0
+    P: Hessian
+    c: Affine
+    A: StoredMatrix
+    row_lower: Affine
+    row_upper: Affine
+    lower: Affine
+    upper: Affine
+    penalty: Affine
+    names: tuple[str, ...]
+    row_names: tuple[str, ...]
+    constant: tuple[Number, Number, Number]
 
-    def __post_init__(self) -> None:
-        hessian = as_hessian(self.P)
+    def __init__(
+        self,
+        P: HessianLike,
+        c: AffineLike,
+        A: MatrixLike | None = None,
+        row_lower: AffineLike = None,
+        row_upper: AffineLike = None,
+        lower: AffineLike = None,
+        upper: AffineLike = None,
+        penalty: AffineLike = None,
+        names: Iterable[object] | None = None,
+        row_names: Iterable[object] | None = None,
+        constant: AffineLike = 0,
+    ) -> None:
+        hessian = as_hessian(P)
         n = hessian.size
-        A = as_rows(self.A, n)
-        m = A.shape[0]
-        if self.A is None:
-            forbid_limits_without_rows(self.row_lower, self.row_upper, self.penalty)
+        rows = as_rows(A, n)
+        m = rows.shape[0]
+        if A is None:
+            forbid_limits_without_rows(row_lower=row_lower, row_upper=row_upper, penalty=penalty)
         data: dict[str, Any] = {
             "P": hessian,
-            "c": as_cost(self.c, n),
-            "A": A,
-            "row_lower": as_limit(self.row_lower, m, "row_lower", -np.inf),
-            "row_upper": as_limit(self.row_upper, m, "row_upper", np.inf),
-            "lower": as_limit(self.lower, n, "lower", -np.inf),
-            "upper": as_limit(self.upper, n, "upper", np.inf),
-            "penalty": as_penalty(self.penalty, m),
-            "names": as_labels(self.names, n, "names", "x"),
-            "row_names": as_labels(self.row_names, m, "row_names", "row"),
-            "constant": as_constant(self.constant),
+            "c": as_cost(c, n),
+            "A": rows,
+            "row_lower": as_limit(row_lower, m, "row_lower", -np.inf),
+            "row_upper": as_limit(row_upper, m, "row_upper", np.inf),
+            "lower": as_limit(lower, n, "lower", -np.inf),
+            "upper": as_limit(upper, n, "upper", np.inf),
+            "penalty": as_penalty(penalty, m),
+            "names": as_labels(names, n, "names", "x"),
+            "row_names": as_labels(row_names, m, "row_names", "row"),
+            "constant": as_constant(constant),
         }
         forbid_crossing(data["lower"], data["upper"], "lower", "upper")
         forbid_crossing(data["row_lower"], data["row_upper"], "row_lower", "row_upper")
@@ -354,7 +407,9 @@ class ParametricQP:
         return f"ParametricQP({counted(self.n, 'variable')}, {counted(self.m, 'row')})"
 
 
-def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = None) -> ParametricQP:
+def paper_form(
+    Q: MatrixLike, c: AffineLike, A: MatrixLike, b: AffineLike, names: Sequence[str] | None = None
+) -> ParametricQP:
     """Return form (1) of the paper: min xᵀQx + c(mu)ᵀx subject to Ax ≥ b(mu), x ≥ 0.
 
     Q does not carry the ½, so P = 2Q.
@@ -364,7 +419,10 @@ def paper_form(Q: Any, c: Any, A: Any, b: Any, names: Sequence[str] | None = Non
     """
     if not isinstance(Q, np.ndarray | list | tuple) and not hasattr(Q, "shape"):
         raise ProblemError(
-            f"Q must be a matrix, got {type(Q).__name__}; double the factor of a Gram matrix yourself"
+            argument="Q",
+            found=type(Q).__name__,
+            expected="a matrix",
+            remedy="double the factor of a Gram matrix yourself",
         )
     return ParametricQP(P=2 * as_matrix(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
 

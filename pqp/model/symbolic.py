@@ -1,6 +1,4 @@
-"""Terms: the monomials of a formula, with their numbers as they were written.
-
-Formulas: `minimize(expr).subject_to(x + y <= mu, ...)`, a problem written down as on paper.
+"""The sympy front end: `minimize(expr).subject_to(x + y <= mu, ...)`, a problem written down as on paper.
 
 >>> import sympy
 >>> from pqp import mu
@@ -20,7 +18,7 @@ import sympy
 
 from pqp.errors import ProblemError
 from pqp.linalg.field import Array, Number, exact, exact_array, fraction
-from pqp.model.affine import Affine, as_affine, mu_symbol
+from pqp.model.affine import Affine, AffineLike, as_affine, mu_symbol
 from pqp.model.problem import ParametricQP
 
 _INFINITY = float("inf")
@@ -33,7 +31,7 @@ class Term:
     """One monomial: coefficient · Π variable^power · mu^mu_power."""
 
     coefficient: Number
-    powers: dict[Any, int]
+    powers: dict[sympy.Symbol, int]
     mu_power: int
     text: str
 
@@ -43,17 +41,18 @@ class Term:
         return sum(self.powers.values()), self.mu_power
 
 
-def read_formula(value: Any, where: str) -> Any:
+def read_formula(value: object, where: str) -> sympy.Expr:
+    """Return a sympy expression for a formula or a number."""
     try:
         formula = sympy.sympify(value, strict=True)
     except sympy.SympifyError:
         formula = None
     if not isinstance(formula, sympy.Expr):
-        raise ProblemError(f"{where} must be a sympy expression, got {value!r}")
+        raise ProblemError(argument=where, found=repr(value), expected="a sympy expression")
     return formula
 
 
-def read_terms(formula: Any, where: str) -> list[Term]:
+def read_terms(formula: sympy.Expr, where: str) -> list[Term]:
     """Return the monomials of a polynomial, its numbers as they were written."""
     return [_term(term, where) for term in sympy.Add.make_args(sympy.expand(formula)) if term != 0]
 
@@ -63,7 +62,7 @@ def _term(term: Any, where: str) -> Term:
     powers = dict(monomial.as_powers_dict()) if monomial != 1 else {}
     for base, exponent in powers.items():
         if not base.is_Symbol or not (exponent.is_Integer and exponent > 0):
-            raise ProblemError(f"{where} contains {term}, which is not a polynomial{_soft_instead(term)}")
+            raise _misfit(where, term, "which is not a polynomial", _soft_instead(term))
     degrees = {base: int(exponent) for base, exponent in powers.items()}
     mu_power = degrees.pop(MU_SYMBOL, 0)
     for symbol in degrees:
@@ -71,10 +70,16 @@ def _term(term: Any, where: str) -> Term:
     return Term(_number(number, f"the coefficient of {term} in {where}"), degrees, mu_power, str(term))
 
 
-def _soft_instead(term: Any) -> str:
+def _soft_instead(term: Any) -> str | None:
     if not term.has(sympy.Abs, sympy.Max):
-        return ""
-    return "; write 2 |a| as pqp.soft(sympy.Eq(a, 0), 2), and 2 max(a, 0) as pqp.soft(a <= 0, 2)"
+        return None
+    return "write 2 |a| as pqp.soft(sympy.Eq(a, 0), 2), and 2 max(a, 0) as pqp.soft(a <= 0, 2)"
+
+
+def _misfit(where: str, term: object, trouble: str, remedy: str | None = None) -> ProblemError:
+    """Return the error for a term that has no place in a formula."""
+    message = f"{{argument}} contains {{found}}, {trouble}"
+    return ProblemError(message, argument=where, found=str(term), remedy=remedy)
 
 
 def _number(value: Any, where: str) -> Number:
@@ -84,42 +89,49 @@ def _number(value: Any, where: str) -> Number:
     try:
         number = exact(value)
     except TypeError as error:
-        raise ProblemError(f"{where} is no number: {error}") from None
+        raise ProblemError("{argument} is not a number: {found}", argument=where, found=str(error)) from None
     if number in (_INFINITY, -_INFINITY):
-        raise ProblemError(f"{where} is {number}: it must be finite; leave out a limit that does not bind")
+        raise ProblemError(
+            argument=where, found=number, expected="finite", remedy="leave out a limit that does not bind"
+        )
     return int(number) if number == int(number) else number
 
 
 def require_plain(symbol: Any) -> None:
+    """Raise if a symbol is called mu, or carries assumptions, which are not constraints."""
     if symbol.name == MU_SYMBOL.name:
-        raise ProblemError("a symbol of your own is called mu; use pqp.mu for the parameter, or rename yours")
+        raise ProblemError(
+            "a symbol of your own is called {found}",
+            found=symbol.name,
+            remedy="use pqp.mu for the parameter, or rename yours",
+        )
     signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
     if signed or symbol.is_integer or symbol.is_extended_real is False:
         raise ProblemError(
-            f"{symbol} was declared with assumptions ({sympy.srepr(symbol)}), which are not constraints; "
-            f"use sympy.Symbol({symbol.name!r}) and write {symbol} >= 0 where it is needed"
+            "{argument} was declared with assumptions ({found}), which are not constraints",
+            argument=str(symbol),
+            found=sympy.srepr(symbol),
+            remedy="declare it without them, and write constraints where they are needed",
         )
 
 
-def objective_terms(expression: Any) -> list[Term]:
+def objective_terms(expression: sympy.Expr) -> list[Term]:
+    """Return the monomials of an objective, or raise if one of them has no place there."""
     terms = read_terms(expression, "the objective")
     for term in terms:
-        if remedy := _trouble(*term.degrees):
-            raise ProblemError(f"the objective contains {term.text}: {remedy}")
+        degree, mu_power = term.degrees
+        if degree > 2:
+            raise _misfit("the objective", term.text, "but it must be quadratic in the variables")
+        if degree == 2 and mu_power:
+            remedy = "divide the objective by mu and let mu stand for 1/mu"
+            raise _misfit("the objective", term.text, "but mu may not multiply a quadratic term", remedy)
+        if degree == 1 and mu_power > 1:
+            remedy = "let mu stand for another function of your parameter"
+            raise _misfit("the objective", term.text, "but coefficients must be affine in mu", remedy)
+        if degree == 0 and mu_power > 2:
+            remedy = "leave it out, the solution does not depend on it"
+            raise _misfit("the objective", term.text, "but a constant may have mu up to its square", remedy)
     return terms
-
-
-def _trouble(degree: int, mu_power: int) -> str | None:
-    """Return why a term of these degrees has no place in an objective, and what to do about it."""
-    if degree > 2:
-        return "it must be quadratic in the variables"
-    if degree == 2 and mu_power:
-        return "mu may not multiply a quadratic term; divide the objective by mu and let mu stand for 1/mu"
-    if degree == 1 and mu_power > 1:
-        return "coefficients must be affine in mu; let mu stand for another function of your parameter"
-    if degree == 0 and mu_power > 2:
-        return "a constant may have mu up to its square; leave it out, the solution does not depend on it"
-    return None
 
 
 Sense = Literal["<=", ">=", "=="]
@@ -132,7 +144,7 @@ _FLIPPED: dict[Sense, Sense] = {"<=": ">=", ">=": "<=", "==": "=="}
 class Soft:
     """A constraint that may be violated, at a price: see `soft`."""
 
-    constraint: Any
+    constraint: sympy.logic.boolalg.Boolean
     penalty: Affine
 
 
@@ -140,13 +152,13 @@ class Soft:
 class Objective:
     """What is to be minimised; `subject_to` makes it a problem."""
 
-    expression: Any
-    variables: tuple[Any, ...] | None = None
+    expression: sympy.Expr
+    variables: tuple[sympy.Symbol, ...] | None = None
 
     def __post_init__(self) -> None:
         objective_terms(self.expression)
 
-    def subject_to(self, *constraints: Any) -> ParametricQP:
+    def subject_to(self, *constraints: object) -> ParametricQP:
         """Return the problem with these constraints; none of them leaves it unconstrained.
 
         Each is `<=`, `>=`, `sympy.Eq(left, right)`, or one of these made `soft`. A limit of one variable
@@ -172,13 +184,13 @@ class Objective:
         )
 
 
-def minimize(expression: Any, variables: Iterable[Any] | None = None) -> Objective:
+def minimize(expression: object, variables: Iterable[sympy.Symbol] | None = None) -> Objective:
     """Return the objective given by a formula: quadratic in its symbols, mu only in the linear part.
 
     Parameters
     ----------
     variables
-        The symbols in the order they shall have in x; sorted by name (x1, x2, x10) if not given.
+        The symbols in the order they should have in x; sorted by name (x1, x2, x10) if not given.
 
     >>> import sympy
     >>> from pqp import mu
@@ -187,13 +199,13 @@ def minimize(expression: Any, variables: Iterable[Any] | None = None) -> Objecti
     (Fraction(0, 1), Fraction(0, 1), Fraction(1, 1))
     >>> minimize(mu * x**2)
     Traceback (most recent call last):
-    pqp.errors.ProblemError: the objective contains mu*x**2: mu may not multiply a quadratic term; ...
+    pqp.errors.ProblemError: the objective contains mu*x**2, but mu may not multiply a quadratic term; ...
     """
     formula = read_formula(expression, "the objective")
     return Objective(formula, None if variables is None else tuple(variables))
 
 
-def soft(constraint: Any, penalty: Any) -> Soft:
+def soft(constraint: object, penalty: AffineLike) -> Soft:
     """Return a constraint whose violation v ≥ 0 costs penalty · v, an equality its |left − right|.
 
     The penalty is a number or affine in mu, and counts the violation of the constraint as written.
@@ -205,10 +217,17 @@ def soft(constraint: Any, penalty: Any) -> Soft:
     mu
     """
     if isinstance(constraint, Soft):
-        raise ProblemError(f"{constraint.constraint} is soft already; add the penalties up instead")
+        raise ProblemError(
+            "{found} is soft already", found=str(constraint.constraint), remedy="add the penalties up instead"
+        )
     price = as_affine(penalty, "penalty")
     if price.shape:
-        raise ProblemError(f"penalty must be one number or affine in mu, got shape {price.shape}")
+        raise ProblemError(
+            "{argument} must be {expected}, got shape {found}",
+            argument="penalty",
+            found=price.shape,
+            expected="one number or affine in mu",
+        )
     return Soft(constraint, price)
 
 
@@ -237,7 +256,11 @@ def _read_constraint(constraint: Any) -> _Constraint:
         _require_linear(term, where)
     coefficients = {v: term.coefficient for term in terms for v in term.powers}
     if not coefficients:
-        raise ProblemError(f"{where} has no variables; to restrict mu, pass its interval to pqp.solve_path")
+        raise ProblemError(
+            "{argument} has no variables",
+            argument=where,
+            remedy="to restrict mu, pass its interval to pqp.solve_path",
+        )
     parts = [sum(-t.coefficient for t in terms if t.degrees == (0, power)) for power in (0, 1)]
     return _Constraint(coefficients, _SENSES[relation.rel_op], _affine(*parts))
 
@@ -245,41 +268,40 @@ def _read_constraint(constraint: Any) -> _Constraint:
 def _require_linear(term: Term, where: str) -> None:
     degree, mu_power = term.degrees
     if degree > 1:
-        raise ProblemError(f"{where} contains {term.text}: it must be linear in the variables")
+        raise _misfit(where, term.text, "but it must be linear in the variables")
     if degree == 1 and mu_power:
-        raise ProblemError(
-            f"{where} contains {term.text}: mu may move the limit of a constraint, but not the coefficients "
-            f"of its variables; divide by mu or scale the variable if that makes them constant"
-        )
+        trouble = "but mu may move the limit of a constraint only, not the coefficients of its variables"
+        remedy = "divide by mu or scale the variable if that makes them constant"
+        raise _misfit(where, term.text, trouble, remedy)
     if mu_power > 1:
-        raise ProblemError(f"{where} contains {term.text}: its limit must be affine in mu")
+        raise _misfit(where, term.text, "but its limit must be affine in mu")
 
 
 def _relation(constraint: Any) -> Any:
-    """Return a constraint if it is <=, >= or Eq, or say what to write instead."""
+    """Return a constraint if it is <=, >= or Eq, or raise with what to write instead."""
+    if isinstance(constraint, sympy.LessThan | sympy.GreaterThan | sympy.Equality):
+        return constraint
+    found = str(constraint)
     if isinstance(constraint, bool | np.bool_ | sympy.logic.boolalg.BooleanAtom):
-        raise ProblemError(
-            f"a constraint is {constraint} instead of a relation: Python decides `==` at once, write "
-            f"sympy.Eq(left, right); a comparison that does not depend on the variables has no place here"
-        )
-    if isinstance(constraint, list | tuple | set):
-        raise ProblemError(
-            f"subject_to takes constraints one by one, got a {type(constraint).__name__}: unpack it"
-        )
-    if isinstance(constraint, sympy.And):
-        raise ProblemError(f"{constraint} is several constraints in one: give them to subject_to one by one")
-    if isinstance(constraint, sympy.StrictLessThan | sympy.StrictGreaterThan):
-        raise ProblemError(
-            f"the constraint {constraint} is strict, and a minimum need not exist on an open set; "
-            f"write {constraint.rel_op}="
-        )
-    if not isinstance(constraint, sympy.LessThan | sympy.GreaterThan | sympy.Equality):
-        raise ProblemError(f"a constraint must be <=, >= or sympy.Eq(left, right), got {constraint!r}")
-    return constraint
+        message = "a constraint is {found} instead of a relation: Python evaluates `==` at once"
+        remedy = "write sympy.Eq(left, right), and leave out comparisons that do not depend on the variables"
+    elif isinstance(constraint, list | tuple | set):
+        message, found = "subject_to takes constraints one by one, got a {found}", type(constraint).__name__
+        remedy = "unpack it"
+    elif isinstance(constraint, sympy.And):
+        message = "{found} is several constraints in one"
+        remedy = "give them to subject_to one by one"
+    elif isinstance(constraint, sympy.StrictLessThan | sympy.StrictGreaterThan):
+        message = "the constraint {found} is strict, and a minimum need not exist on an open set"
+        remedy = f"write {constraint.rel_op}="
+    else:
+        message, found, remedy = "{argument} must be {expected}, got {found}", repr(constraint), None
+    expected = "<=, >= or sympy.Eq(left, right)"
+    raise ProblemError(message, argument="a constraint", found=found, expected=expected, remedy=remedy)
 
 
 def _bounds_and_rows(constraints: Sequence[_Constraint]) -> tuple[Bounds, list[_Constraint]]:
-    """Return one lower and one upper bound a variable, and all that is not a bound as rows, in order.
+    """Return one lower and one upper bound per variable, and all that is not a bound as rows, in order.
 
     Equalities come first, so that they fix their variable. Of two parallel bounds the tighter one holds
     at every mu; of two that cross, the second becomes a row.
@@ -293,7 +315,7 @@ def _bounds_and_rows(constraints: Sequence[_Constraint]) -> tuple[Bounds, list[_
 
 
 def _take_bound(bounds: Bounds, constraint: _Constraint) -> bool:
-    """Enter a constraint on one variable into the bounds, or refuse if it crosses one of them."""
+    """Add a constraint on one variable to the bounds; return False if it crosses one of them."""
     ((variable, coefficient),) = constraint.coefficients.items()
     # dividing in rationals, floats at face value, leaves the same set of x
     limit = constraint.limit * (1 / fraction(coefficient))
@@ -312,16 +334,23 @@ def _tighter(left: Affine, right: Affine, side: Sense) -> Affine:
 
 
 def _ordered(used: set[Any], given: tuple[Any, ...] | None) -> list[Any]:
-    """Return the variables in the order given, or by name with the numbers in it counted."""
+    """Return the variables in the order given, or by name, x2 before x10."""
     variables = list(given) if given is not None else sorted(used, key=lambda v: _natural(v.name))
     for variable in variables:
         if not isinstance(variable, sympy.Symbol) or variable == MU_SYMBOL:
-            raise ProblemError(f"variables must be sympy symbols other than mu, got {variable!r}")
+            raise ProblemError(
+                argument="variables", found=repr(variable), expected="sympy symbols other than mu"
+            )
         require_plain(variable)
     if missing := ", ".join(sorted(str(v) for v in used - set(variables))):
-        raise ProblemError(f"variables lacks {missing}, which the formulas contain")
+        raise ProblemError(
+            "{argument} lacks {found}, which the formulas contain",
+            argument="variables",
+            found=missing,
+            expected="complete",
+        )
     if not variables:
-        raise ProblemError("objective and constraints contain no variables: there is nothing to choose")
+        raise ProblemError("the objective and the constraints contain no variables")
     return variables
 
 
@@ -343,7 +372,7 @@ def _hessian(terms: Sequence[Term], variables: Sequence[Any]) -> Array:
             i, j = (place[v] for v, power in term.powers.items() for _ in range(power))
             P[i, j] += term.coefficient
             P[j, i] += term.coefficient
-    # one rounded entry is enough for P not to be exactly convex: floats are to be judged as floats
+    # one rounded entry may cost P its exact convexity, so a P with floats is judged as float64 is
     return P.astype(float) if any(isinstance(entry, float) for entry in P.flat) else P
 
 

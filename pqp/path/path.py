@@ -94,7 +94,7 @@ class Interval:
     lo_closed: bool = True
     hi_closed: bool = True
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Number | Status]:
         return iter((self.lo, self.hi, self.status))
 
     def __contains__(self, mu: Number) -> bool:
@@ -161,37 +161,37 @@ class Path:
         """Where one piece ends and the next begins, ascending; the ends of the path are not among them."""
         return tuple(dict.fromkeys(segment.lo for segment in self.segments[1:]))
 
-    def __call__(self, mu: Any, side: Side = "right") -> Point:
+    def __call__(self, mu: object, side: Side = "right") -> Point:
         """Return the point at one mu; `side` chooses between the two limits at a jump."""
         if side not in ("left", "right"):
             raise ProblemError(f"side must be 'left' or 'right', got {side!r}")
         return self._segment_at(self._number(mu), side).at(self._number(mu))
 
-    def left(self, mu: Any) -> Point:
+    def left(self, mu: object) -> Point:
         """Return the limit from the left."""
         return self(mu, "left")
 
-    def right(self, mu: Any) -> Point:
+    def right(self, mu: object) -> Point:
         """Return the limit from the right."""
         return self(mu, "right")
 
-    def x(self, mus: Any) -> Array:
+    def x(self, mus: object) -> Array:
         """Return the solution at one mu (a vector) or at many (one row each), found by bisection."""
         return self._many(mus, "x")
 
-    def y(self, mus: Any) -> Array:
+    def y(self, mus: object) -> Array:
         """Return the row multipliers at one or many mu."""
         return self._many(mus, "y")
 
-    def z(self, mus: Any) -> Array:
+    def z(self, mus: object) -> Array:
         """Return the bound multipliers at one or many mu."""
         return self._many(mus, "z")
 
-    def objective(self, mus: Any) -> Any:
+    def objective(self, mus: object) -> Number | Array:
         """Return the optimal value at one or many mu."""
         return self._many(mus, "objective")
 
-    def derivative(self, mu: Any, side: Side = "right") -> Array:
+    def derivative(self, mu: object, side: Side = "right") -> Array:
         """Return dx/dmu from one side."""
         segment = self._beside(self._number(mu), side)
         if segment.status != "optimal" or segment.x1 is None:
@@ -200,7 +200,7 @@ class Path:
             )
         return segment.x1
 
-    def objective_derivative(self, mu: Any, side: Side = "right") -> Number:
+    def objective_derivative(self, mu: object, side: Side = "right") -> Number:
         """Return the derivative of the optimal value from one side."""
         _, a1, a2 = self._beside(self._number(mu), side).objective
         return a1 + 2 * a2 * self._number(mu)
@@ -236,24 +236,26 @@ class Path:
             if left.status == right.status == "optimal" and not self._is_continuous(left, right)
         )
 
-    def where(self, *, equals: Any, variable: str | int | None = None, row: str | int | None = None) -> Any:
+    def where(
+        self, *, equals: object, variable: str | int | None = None, row: str | int | None = None
+    ) -> "tuple[queries.Ends, ...]":
         """Return the intervals (lo, hi) of mu on which a variable, or a row's activity, has a given value.
 
         A single mu comes as lo = hi; a jump across the value counts, since the connecting segment meets it.
         """
         return queries.where(self, self._number(equals, "equals"), variable, row)
 
-    def minimize(self, linear: Any = None, quadratic: Any = None) -> "queries.Minimum":
+    def minimize(self, linear: object = None, quadratic: object = None) -> "queries.Minimum":
         """Return the mu in the path at which ½xᵀHx + gᵀx is smallest, for H = quadratic and g = linear."""
         return queries.minimize(self, linear, quadratic)
 
-    def images(self, B: Any, pieces: slice = slice(None)) -> "Images":
+    def images(self, B: object, pieces: slice = slice(None)) -> "Images":
         """Return the lines of B x (scores, exposures, part-worths) on all optimal pieces, or on some."""
         from pqp.path.images import images_of  # compiled code, which takes long to import
 
         return images_of(self.segments[pieces], B)
 
-    def multiplier_images(self, B: Any, pieces: slice = slice(None)) -> "Images":
+    def multiplier_images(self, B: object, pieces: slice = slice(None)) -> "Images":
         """Return the lines of B y (thresholds, prices), on all optimal pieces, or on some.
 
         y are the multipliers of rows: B has one column a row of the problem.
@@ -278,7 +280,7 @@ class Path:
 
         return check(path_document(self))
 
-    def extend(self, mu: Any, **limits: Any) -> "Path":
+    def extend(self, mu: object, **limits: float | None) -> "Path":
         """Return the path carried on to another end; limits as in `solve_path`."""
         if self.continuation is None:
             raise ProblemError("this path does not know how it was traced; call pqp.solve_path again")
@@ -288,7 +290,7 @@ class Path:
         """Return one row for each end of each segment: piece, mu, status, objective, x and y by name."""
         return queries.to_frame(self)
 
-    def plot(self, variables: Any = None, ax: "Axes | None" = None) -> "Axes":
+    def plot(self, variables: object = None, ax: "Axes | None" = None) -> "Axes":
         """Draw x(mu), breakpoints and unsolvable stretches; returns the matplotlib axes."""
         return plot_path(self, variables, ax)
 
@@ -302,7 +304,7 @@ class Path:
         count = f"{len(self.segments)} piece{'' if len(self.segments) == 1 else 's'}"
         return f"Path({count}, {self.arithmetic.name}: {parts}{note})"
 
-    def _number(self, mu: Any, name: str = "mu") -> Number:
+    def _number(self, mu: object, name: str = "mu") -> Number:
         value = as_numbers(mu, name)
         if value.shape:
             raise ProblemError(f"{name} must be a single number here, got shape {value.shape}")
@@ -310,7 +312,7 @@ class Path:
             raise ProblemError(f"{name} must be finite here, got {mu!r}")
         return self.arithmetic.number(value[()])
 
-    def _many(self, mus: Any, quantity: str) -> Any:
+    def _many(self, mus: object, quantity: str) -> Any:
         values = as_numbers(mus, "mu")
         if not values.shape:
             return getattr(self(mus), quantity)

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.lcp.log import Crossing, Pivot
-from pqp.limits import Limits, Watch
+from pqp.limits import StopLimits, Watch
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, is_infinite, shown
 from pqp.linalg.tolerances import KKT_RESIDUAL, NEAR_GOAL, SPURIOUS_BREAKPOINT
 from pqp.model.problem import ParametricQP
@@ -333,7 +333,7 @@ class RevisedRunner:
 def _ways(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[Way]:
     """Trace one part of an interval, in a process of its own."""
     ways: list[Way] = []
-    runner._trace(ways, ends, None, Watch(Limits(), ends[0]), TraceResult())
+    runner._trace(ways, ends, None, Watch(StopLimits(), ends[0]), TraceResult())
     return ways
 
 

@@ -191,10 +191,10 @@ class TestChoice:
 
 
 MISTAKES = [
-    (lambda: catalog.lasso(X, TARGET[:3]), "y must have 8 entries, one a row of X, got 3"),
+    (lambda: catalog.lasso(X, TARGET[:3]), "y must have 8 entries, one per row of X, got 3"),
     (lambda: catalog.lasso(X, [[1]]), r"y must be a vector, got shape \(1, 1\)"),
-    (lambda: catalog.lasso([[1.0, np.nan]], [1]), r"X\[0, 1\] is NaN"),
-    (lambda: catalog.lasso([[1]], [np.inf]), r"y\[0\] is inf: it must be finite"),
+    (lambda: catalog.lasso([[1.0, np.nan]], [1]), r"X\[0, 1\] must be a number, got nan"),
+    (lambda: catalog.lasso([[1]], [np.inf]), r"y\[0\] must be finite, got inf"),
     (lambda: catalog.svm(X, [1] * 8), "y must hold two different labels, got 1: 1"),
     (lambda: catalog.svm(X, range(8)), "y must hold two different labels, got 8: 0, 1, 2, 3"),
     (lambda: catalog.svm(X[:2], [1, np.nan]), "y must hold two different labels"),
@@ -205,17 +205,17 @@ MISTAKES = [
         lambda: catalog.svm(X, LABELS, kernel="cubic"),
         "kernel must be one of linear, rbf, precomputed or a func",
     ),
-    (lambda: catalog.svm(X, LABELS, gamma=1), "gamma belongs to kernel=\"rbf\", got kernel='linear'"),
+    (lambda: catalog.svm(X, LABELS, gamma=1), "gamma is 1, but the kernel is not rbf"),
     (lambda: catalog.svm(X, LABELS, kernel="rbf", gamma=-1), "gamma must be positive and finite, got -1"),
     (
         lambda: catalog.svm(X, LABELS, kernel="precomputed"),
         r"matrix must be 8 x 8, got shape \(8, 3\)",
     ),
-    (lambda: catalog.markowitz([1], np.eye(2)), "mean must have 2 entries, one a row of covariance, got 1"),
+    (lambda: catalog.markowitz([1], np.eye(2)), "mean must have 2 entries, one per row of covariance, got 1"),
     (lambda: catalog.markowitz([1, 2], [[1, 2], [3, 4]]), "covariance must be symmetric"),
     (lambda: catalog.choice([1, 2]), r"differences must be a matrix, got shape \(2,\)"),
-    (lambda: catalog.choice(CHOICES, weights=[1]), "weights must have 9 entries, one a row of differences"),
-    (lambda: catalog.choice(CHOICES, weights=[-1] * 9), r"weights\[0\] is -1: weights must not be negative"),
+    (lambda: catalog.choice(CHOICES, weights=[1]), "weights must have 9 entries, one per row of differences"),
+    (lambda: catalog.choice(CHOICES, weights=[-1] * 9), r"weights\[0\] must be nonnegative, got -1"),
 ]
 
 

@@ -221,7 +221,7 @@ WRONG = {
     "solve: file is a folder": ("solve . --mu 0 1", "Is a directory"),
     "solve: file is no problem": ("solve text.json --mu 0 1", "text.json: the content is not JSON"),
     "solve: rule unknown": ("solve budget.json --mu 0 1 --rule dantzig", "rule must be 'least-index' or"),
-    "solve: no pieces": ("solve budget.json --mu 0 1 --max-pieces 0", "max_pieces must be positive"),
+    "solve: no pieces": ("solve budget.json --mu 0 1 --max-pieces 0", "--max-pieces must be positive"),
     "solve: pieces are a word": (
         "solve budget.json --mu 0 1 --max-pieces two",
         "Invalid value for '--max-pieces'",

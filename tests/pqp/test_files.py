@@ -154,7 +154,7 @@ MALFORMED = {
     "Gram and PairGram": (HAND_WRITTEN | {"P": {"gram": [], "pair_gram": {}}}, "P must have one of the keys"),
     "pairs outside": (
         HAND_WRITTEN | {"P": {"pair_gram": {"K": [[1]], "pairs": [[0, 1]]}}},
-        r"pairs\[0, 1\] is 1",
+        r"pairs\[0, 1\] must be an index from 0 to 0",
     ),
 }
 

@@ -101,7 +101,11 @@ class TestEvaluation:
 
     @pytest.mark.parametrize(
         ("bad", "message"),
-        [(math.nan, "mu is NaN"), ("3", "mu holds strings"), ([1, 2], r"mu must be a single number.*\(2,\)")],
+        [
+            (math.nan, "mu must be a number, got nan"),
+            ("3", "mu must hold real numbers, got strings"),
+            ([1, 2], r"mu must be a single number.*\(2,\)"),
+        ],
     )
     def test_bad_mu_is_named(self, engine, bad, message):
         with pytest.raises(ProblemError, match=message):

@@ -133,7 +133,7 @@ class TestPaperForm:
             pqp.paper_form(pqp.Gram([[1]]), [0], [[1]], [0])
 
     def test_Q_is_named_in_messages(self):
-        with pytest.raises(ProblemError, match=r"Q\[0, 0\] is NaN"):
+        with pytest.raises(ProblemError, match=r"Q\[0, 0\] must be a number, got nan"):
             pqp.paper_form([[math.nan]], [0], [[1]], [0])
 
 
@@ -150,21 +150,21 @@ MISTAKES = [
         r"P must be symmetric, but P\[0, 1\] = 1.0 and P\[1, 0\] = 2.0",
     ),
     ({"P": np.array([[1.0, 2.0], [2.0, 1.0]])}, r"P must be positive semidefinite, but along d"),
-    ({"P": np.array([[1.0, np.nan], [np.nan, 1.0]])}, r"P\[0, 1\] is NaN"),
-    ({"P": np.diag([1.0, np.inf])}, r"P\[1, 1\] is inf: entries of P must be finite"),
+    ({"P": np.array([[1.0, np.nan], [np.nan, 1.0]])}, r"P\[0, 1\] must be a number, got nan"),
+    ({"P": np.diag([1.0, np.inf])}, r"P\[1, 1\] must be finite, got inf"),
     ({"c": np.zeros(3)}, r"c must have 2 entries or be a single number, got shape \(3,\)"),
-    ({"c": np.array([1.0, np.nan])}, r"c\[1\] is NaN"),
-    ({"c": np.array([1.0, -np.inf])}, r"c\[1\] is -inf: it must be finite"),
-    ({"c": INFINITE_SLOPE}, r"c \(its slope\)\[0\] is inf"),
-    ({"c": ["a", "b"]}, "c holds strings"),
-    ({"c": np.array([1j, 0])}, "c holds complex numbers"),
+    ({"c": np.array([1.0, np.nan])}, r"c\[1\] must be a number, got nan"),
+    ({"c": np.array([1.0, -np.inf])}, r"c\[1\] must be finite, got -inf"),
+    ({"c": INFINITE_SLOPE}, r"the slope of c\[0\] must be finite, got inf"),
+    ({"c": ["a", "b"]}, "c must hold real numbers, got strings"),
+    ({"c": np.array([1j, 0])}, "c must hold real numbers, got complex numbers"),
     ({"c": [mu**2, 1]}, r"c\[0\] must be affine in mu, got mu\*\*2"),
     ({"A": np.ones((3, 3))}, r"A must have 2 columns to match P, got shape \(3, 3\)"),
     ({"A": np.ones(2)}, r"A must be a matrix, got shape \(2,\)"),
     ({"A": [[1, 2], [3]]}, "A is ragged"),
-    ({"A": np.array([[1, 2], [3, np.inf], [0, 0]])}, r"A\[1, 1\] is inf: entries of A must be finite"),
-    ({"A": np.array([[1, 2], [3, 4], [np.nan, 0]])}, r"A\[2, 0\] is NaN"),
-    ({"A": np.ma.array(np.ones((3, 2)), mask=np.eye(3, 2))}, "A is a masked array"),
+    ({"A": np.array([[1, 2], [3, np.inf], [0, 0]])}, r"A\[1, 1\] must be finite, got inf"),
+    ({"A": np.array([[1, 2], [3, 4], [np.nan, 0]])}, r"A\[2, 0\] must be a number, got nan"),
+    ({"A": np.ma.array(np.ones((3, 2)), mask=np.eye(3, 2))}, "A must be complete, got a masked array"),
     ({"row_upper": np.zeros(2)}, r"row_upper must have 3 entries or be a single number, got shape \(2,\)"),
     (
         {"row_upper": [0, -np.inf, 0]},
@@ -176,23 +176,23 @@ MISTAKES = [
         {"row_upper": mu, "row_lower": 1 + mu},
         r"row_lower\[0\] = mu \+ 1 exceeds row_upper\[0\] = mu at every mu",
     ),
-    ({"lower": [0, np.nan]}, r"lower\[1\] is NaN"),
-    ({"lower": INFINITE_SLOPE}, r"lower \(its slope\)\[0\] is inf"),
+    ({"lower": [0, np.nan]}, r"lower\[1\] must be a number, got nan"),
+    ({"lower": INFINITE_SLOPE}, r"the slope of lower\[0\] must be finite, got inf"),
     ({"lower": 1, "upper": [2, 0]}, r"lower\[1\] = 1 exceeds upper\[1\] = 0 at every mu"),
     ({"upper": np.zeros((2, 1))}, r"upper must have 2 entries or be a single number, got shape \(2, 1\)"),
     ({"penalty": [1, 2]}, r"penalty must have 3 entries or be a single number"),
-    ({"penalty": [1, -2, 1]}, r"penalty\[1\] is -2.*: a negative penalty rewards violation"),
-    ({"penalty": np.nan}, "penalty is NaN"),
+    ({"penalty": [1, -2, 1]}, r"penalty\[1\] must be nonnegative, got -2"),
+    ({"penalty": np.nan}, "penalty must be a number, got nan"),
     (
         {"penalty": 1, "row_upper": None},
         r"penalty\[0\] is 1, but row 0 has no limit to violate; give row_lower\[0\]",
     ),
     ({"names": ["a"]}, r"names must have 2 labels, got \['a'\]"),
     ({"names": "ab"}, "names must have 2 labels, got 'ab'"),
-    ({"names": ["a", "a"]}, "names must differ from one another, but 'a' appears twice"),
+    ({"names": ["a", "a"]}, "names must be different from one another, but 'a' appears twice"),
     ({"row_names": ["r"]}, "row_names must have 3 labels"),
     ({"constant": [1, 2]}, r"constant must be one number, affine data or three numbers, got shape \(2,\)"),
-    ({"constant": np.inf}, r"constant\[0\] is inf: it must be finite"),
+    ({"constant": np.inf}, r"constant\[0\] must be finite, got inf"),
 ]
 
 

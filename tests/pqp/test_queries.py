@@ -91,7 +91,7 @@ class TestWhere:
             ({"equals": 1, "variable": "z"}, "variable must be one of x, y or an index below 2, got 'z'"),
             ({"equals": 1, "variable": 2}, "variable must be one of x, y or an index below 2, got 2"),
             ({"equals": 1, "row": "rent"}, "row must be one of budget or an index below 1, got 'rent'"),
-            ({"equals": math.nan, "variable": "x"}, "NaN"),
+            ({"equals": math.nan, "variable": "x"}, "equals must be a number, got nan"),
             ({"equals": [1, 2], "variable": "x"}, r"must be a single number.*got shape \(2,\)"),
         ],
     )
@@ -147,7 +147,7 @@ class TestMinimize:
             ({}, "give a linear criterion, a quadratic one, or both"),
             ({"linear": [1]}, r"linear must have 2 entries.*got \(1,\)"),
             ({"quadratic": [[1]]}, r"quadratic be 2 x 2, got .*\(1, 1\)"),
-            ({"linear": [1, math.nan]}, r"linear\[1\] is NaN"),
+            ({"linear": [1, math.nan]}, r"linear\[1\] must be a number, got nan"),
         ],
     )
     def test_unclear_criterion_is_answered_with_what_is_needed(self, engine, criterion, message):

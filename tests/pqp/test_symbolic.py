@@ -163,16 +163,19 @@ class TestSoft:
 
 
 OBJECTIVES = {
-    "mu times a square": (mu * x**2, r"contains mu\*x\*\*2: mu may not multiply a quadratic term"),
-    "mu squared times x": (mu**2 * x, r"contains mu\*\*2\*x: coefficients must be affine in mu"),
-    "cubic": (x**3 + x, r"contains x\*\*3: it must be quadratic"),
-    "cube of mu": (x + mu**3, r"contains mu\*\*3: a constant may have mu up to its square"),
+    "mu times a square": (mu * x**2, r"contains mu\*x\*\*2, but mu may not multiply a quadratic term"),
+    "mu squared times x": (mu**2 * x, r"contains mu\*\*2\*x, but coefficients must be affine in mu"),
+    "cubic": (x**3 + x, r"contains x\*\*3, but it must be quadratic"),
+    "cube of mu": (x + mu**3, r"contains mu\*\*3, but a constant may have mu up to its square"),
     "absolute value": (sympy.Abs(x) + y, r"contains Abs\(x\).*pqp\.soft"),
     "division by mu": (x / mu, r"contains x/mu, which is not a polynomial"),
     "irrational number": (sympy.pi * x, r"coefficient of pi\*x .* give its float value"),
     "text": ("x**2", r"must be a sympy expression, got 'x\*\*2'"),
     "stranger called mu": (sympy.Symbol("mu") * x, r"use pqp\.mu for the parameter"),
-    "sign assumption": (sympy.Symbol("p", positive=True), r"p was declared with assumptions .*write p >= 0"),
+    "sign assumption": (
+        sympy.Symbol("p", positive=True),
+        r"p was declared with .*; declare it without",
+    ),
     "integer assumption": (sympy.Symbol("k", integer=True), r"k was declared with assumptions"),
 }
 
@@ -187,12 +190,12 @@ CONSTRAINTS = {
     "conjunction": (lambda: (x >= 0) & (x <= 1), r"several constraints in one"),
     "mu alone": (lambda: mu <= 3, r"mu <= 3 has no variables; to restrict mu, pass its interval"),
     "variables that cancel": (lambda: x + 1 <= x, r"has no variables"),
-    "mu times x": (lambda: mu * x + y <= 1, r"contains mu\*x: mu may move the limit"),
-    "product": (lambda: x * y <= 1, r"contains x\*y: it must be linear"),
+    "mu times x": (lambda: mu * x + y <= 1, r"contains mu\*x, but mu may move the limit"),
+    "product": (lambda: x * y <= 1, r"contains x\*y, but it must be linear"),
     "square of mu": (lambda: x <= mu**2, r"its limit must be affine in mu"),
-    "infinite limit": (lambda: x <= sympy.oo, r"must be finite; leave out a limit"),
+    "infinite limit": (lambda: x <= sympy.oo, r"must be finite, got -inf; leave out a limit"),
     "lower beyond upper": (lambda: sympy.Eq(z, z + x - 11), r"lower\[0\] = 11 exceeds upper\[0\] = 10"),
-    "negative penalty": (lambda: soft(x <= 1, -1), r"penalty\[0\] is -1"),
+    "negative penalty": (lambda: soft(x <= 1, -1), r"penalty\[0\] must be nonnegative, got -1"),
 }
 
 

@@ -138,5 +138,5 @@ class TestSparse:
     def test_undecided_matrix_is_refused_with_a_remedy(self, monkeypatch):
         monkeypatch.setattr(convexity, "LARGEST_DENSE", 0)
         monkeypatch.setattr(convexity, "_factored", lambda matrix, shift: None)
-        with pytest.raises(ProblemError, match=r"round-off leaves open .* hand over its factor"):
+        with pytest.raises(ProblemError, match=r"rounding errors leave open .* pass its factor"):
             as_convex(ring(5, 2.5), "P")

@@ -1,4 +1,4 @@
-"""field: numbers of two arithmetics, their signs, and the messages for what is no number."""
+"""field: numbers of two arithmetics, their signs, and the messages for what is not a number."""
 
 import math
 from decimal import Decimal
@@ -154,23 +154,26 @@ class TestAsNumbers:
     @pytest.mark.parametrize(
         ("values", "message"),
         [
-            ([1, math.nan], r"c\[1\] is NaN: every entry must be a number"),
-            ([[1, 2], [3, math.nan]], r"c\[1, 1\] is NaN"),
-            ([Fraction(1), math.nan], r"c\[1\] is NaN"),
-            (math.nan, "c is NaN"),
-            (pd.Series([1, None]), r"c\[1\] is NaN"),
-            (pd.Series([1, None], dtype="Int64"), r"c\[1\] is "),
-            ([1, None], r"c\[1\] is no number: None is not a number"),
-            ([1, 2 + 0j], "c holds complex numbers: real numbers are needed"),
-            (["1", "2"], "c holds strings: real numbers are needed"),
-            ([b"1"], "c holds bytes: real numbers are needed"),
-            (np.array(["2020-01-01"], dtype="M8[D]"), "c holds dates: real numbers are needed"),
+            ([1, math.nan], r"c\[1\] must be a number, got nan"),
+            ([[1, 2], [3, math.nan]], r"c\[1, 1\] must be a number, got nan"),
+            ([Fraction(1), math.nan], r"c\[1\] must be a number, got nan"),
+            (math.nan, "c must be a number, got nan"),
+            (pd.Series([1, None]), r"c\[1\] must be a number, got nan"),
+            (pd.Series([1, None], dtype="Int64"), r"c\[1\] (is|must be) "),
+            ([1, None], r"c\[1\] is not a number: None is not a number"),
+            ([1, 2 + 0j], "c must hold real numbers, got complex numbers"),
+            (["1", "2"], "c must hold real numbers, got strings"),
+            ([b"1"], "c must hold real numbers, got bytes"),
+            (np.array(["2020-01-01"], dtype="M8[D]"), "c must hold real numbers, got dates"),
             ([[1, 2], [3]], "c is ragged: its rows differ in length"),
             (
                 [1, sympy.pi],
-                r"c\[1\] is no number: pi is not rational; give its float value, e.g. float\(pi\)",
+                r"c\[1\] is not a number: pi is not rational; give its float value, e.g. float\(pi\)",
             ),
-            (np.ma.array([1, 2], mask=[0, 1]), "c is a masked array: fill or drop the masked entries first"),
+            (
+                np.ma.array([1, 2], mask=[0, 1]),
+                "c must be complete, got a masked array; fill or drop",
+            ),
         ],
         ids=str,
     )
@@ -183,7 +186,7 @@ class TestAsNumbers:
     def test_number_beyond_float64_is_kept_in_exact_and_refused_in_float(self):
         huge = as_numbers([10**400], "c")
         assert RATIONAL.array(huge).tolist() == [10**400]
-        with pytest.raises(ProblemError, match='too large for float64; use arithmetic="exact"'):
+        with pytest.raises(ProblemError, match="too large for float64; use arithmetic='exact'"):
             FLOAT.array(huge)
 
 

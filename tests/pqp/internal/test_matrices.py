@@ -43,9 +43,9 @@ def test_long_integers_become_fractions():
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([[0.0, np.nan]], r"A\[0, 1\] is NaN: every entry must be a number"),
-        ([[0.0, 1.0], [-np.inf, 0.0]], r"A\[1, 0\] is -inf: entries of A must be finite"),
-        ([[1j]], "A holds complex numbers"),
+        ([[0.0, np.nan]], r"A\[0, 1\] must be a number, got nan"),
+        ([[0.0, 1.0], [-np.inf, 0.0]], r"A\[1, 0\] must be finite, got -inf"),
+        ([[1j]], "A must hold real numbers, got complex numbers"),
     ],
     ids=str,
 )
