@@ -1,4 +1,4 @@
-"""Pictures of ordinal models: their levels over a plane of two features, and scores and thresholds over C.
+"""Plots of ordinal models: levels over the plane of two features, scores and thresholds over C.
 
 Izunaga et al. (2014), Fig. 1 and 2, show two of the first kind.
 """
@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pqp.plotting import axes_for, place_legend, plain
 from ranking.core.labels import Levels
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
-from ranking.ordinal.model import OrdinalSVM
-from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plots.axes import (
     Mesh,
-    draw_bends,
+    draw_breakpoints,
     draw_C_axis,
     fitted_path,
     mesh_around,
-    new_figure,
-    place_legend,
-    plain,
     plane_of,
+    require_labels,
+    require_no_C,
+    set_title,
 )
-from ranking.plots.paths import path_title, require_few, set_title, values_along, window_and_samples
+from ranking.plots.paths import path_title, require_few, values_along, window_and_samples
 from ranking.plots.ranksvm import MARKS
 
 if TYPE_CHECKING:
@@ -33,20 +31,24 @@ if TYPE_CHECKING:
 
 
 # Levels have the colours of a map whose lightness ascends with them, for every kind of colour vision.
-COLOUR_MAP, COLOUR_RANGE = "viridis", (0.0, 0.9)
+COLOUR_MAP = "viridis"
+COLOUR_RANGE = (0.0, 0.9)
 # How much of its colour the region of a level has; the rest is white, so that objects stand out.
 TINT = 0.32
 # The size of a mark and of the ring around one whose level is not predicted, in square points.
-MARK, RING = 34.0, 120.0
+MARK = 34.0
+RING = 120.0
 # The words of the legend.
-THRESHOLD, MARGIN, WRONG = "threshold, f = p", "margin, f = p ± 1", "predicted wrongly"
+THRESHOLD = "threshold, f = p"
+MARGIN = "margin, f = p ± 1"
+WRONG = "predicted wrongly"
 
 
 @dataclass(frozen=True, eq=False)
-class _Cut:
-    """What a picture of levels shows: the levels, those of the objects, and the model at one C."""
+class _Fit:
+    """What a plot of levels shows: the model at one C, all levels, and the codes of the objects' levels."""
 
-    model: OrdinalSVM
+    model: Any
     levels: Levels
     codes: Integers
 
@@ -67,18 +69,19 @@ def plot_levels(
 
     Lines are the thresholds f = p_k, dashed ones the margins f = p_k ± 1; objects whose level is not
     predicted are ringed. `C` is for models that know a whole path, by default the one in use; `grid` is the
-    number of points a side at which the model is asked.
+    number of points per side at which the model is evaluated.
     """
     fitted = _at(model, C)
     plane = plane_of(fitted, X)
     levels, codes = _coded(fitted, y)
-    plane.require_one_each(codes)
-    cut, mesh = _Cut(fitted, levels, codes), mesh_around(fitted, plane, grid)
+    require_labels(codes, len(plane.points))
+    fit = _Fit(fitted, levels, codes)
+    mesh = mesh_around(fitted, plane, grid)
     scores = mesh.shaped(fitted.predict_projection(mesh.rows))
     is_right = levels.codes(fitted.predict(X)) == codes
-    axes = new_figure(6.6, 5.4).add_subplot() if ax is None else ax
-    _draw_regions(axes, cut, mesh, scores)
-    _draw_objects(axes, cut, plane.points, is_right)
+    axes = axes_for(ax, 6.6, 5.4)
+    _draw_regions(axes, fit, mesh, scores)
+    _draw_objects(axes, fit, plane.points, is_right)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
     place_legend(axes, ax is None, columns=4)
     set_title(axes, _title(fitted, is_right))
@@ -87,51 +90,50 @@ def plot_levels(
 
 def plot_level_path(path_model: Any, X: Any, y: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the thresholds p(C) over a whole path, and the scores of objects in colours of their levels."""
-    model = fitted_path(path_model, (OrdinalSVMPath,))
+    model = fitted_path(path_model, "level_lines")
     levels, codes = _coded(model, y)
     require_few(len(codes))
     window, C = window_and_samples(model)
     values = values_along((block.together() for block in model.level_lines(X)), C)
     n = values.shape[1] - len(model.classes_) + 1
-    if len(codes) != n:
-        raise DataError(f"y must hold one label for each of {n} rows of X, got {len(codes)}")
-    axes = new_figure(8.0, 5.0).add_subplot() if ax is None else ax
+    require_labels(codes, n)
+    axes = axes_for(ax, 8.0, 5.0)
     draw_C_axis(axes, window)
     _draw_scores(axes, C, values[:, :n], levels, codes)
     axes.plot(C, values[:, n], color="black", linewidth=2.0, label="thresholds p")
     axes.plot(C, values[:, n + 1 :], color="black", linewidth=2.0)
-    draw_bends(axes, model.breakpoints_, window)
+    draw_breakpoints(axes, model.breakpoints_, window)
     axes.set_ylabel("score f(x), threshold p")
     set_title(axes, path_title(model))
-    place_legend(axes, ax is None, beside=True)
+    place_legend(axes, ax is None, right=True)
     return axes
 
 
-def _at(model: Any, C: float | None) -> OrdinalSVM:
+def _at(model: Any, C: float | None) -> Any:
     """Return an ordinal model at one C."""
-    if isinstance(model, OrdinalSVM):
+    has_one_C = hasattr(type(model), "predict_projection") and not hasattr(type(model), "level_lines")
+    if has_one_C:
         check_is_fitted(model)
-        if C is not None:
-            raise DataError("C is for models with a whole path, but OrdinalSVM has one C; leave it out")
+        require_no_C(model, C)
         return model
-    path: OrdinalSVMPath = fitted_path(model, (OrdinalSVMPath, OrdinalSVM))
+    path = fitted_path(model, "level_lines")
     return path.at(path.C_ if C is None else C)
 
 
 def _coded(model: Any, y: Any) -> tuple[Levels, Integers]:
-    """Return the levels a model or the labels know, and the numbers of the labels."""
+    """Return the levels of a model and of labels, and the code of every label."""
     levels = model.training_.declared.extended(y)
     return levels, levels.codes(y)
 
 
-def _draw_regions(axes: "Axes", cut: _Cut, mesh: Mesh, scores: Array) -> None:
-    """Draw what is predicted where, and the curves between."""
+def _draw_regions(axes: "Axes", fit: _Fit, mesh: Mesh, scores: Array) -> None:
+    """Draw the regions of the predicted levels, with the thresholds and margins between them."""
     low, high = float(scores.min()), float(scores.max())
-    visible = np.unique(cut.thresholds[(cut.thresholds > low) & (cut.thresholds < high)])
-    tints = _tinted(_colours(len(cut.levels))[cut.level_above(np.append(low, visible))])
+    visible = np.unique(fit.thresholds[(fit.thresholds > low) & (fit.thresholds < high)])
+    tints = _tinted(_colours(len(fit.levels))[fit.level_above(np.append(low, visible))])
     edges = np.concatenate([[low - 1], visible, [high + 1]])
     axes.contourf(mesh.across, mesh.up, scores, levels=edges, colors=tints, zorder=0)
-    margins = np.unique(np.concatenate([cut.thresholds - 1, cut.thresholds + 1]))
+    margins = np.unique(np.concatenate([fit.thresholds - 1, fit.thresholds + 1]))
     dashed = margins[(margins > low) & (margins < high)]
     styles: tuple[tuple[Array, str, dict[str, Any]], ...] = (
         (visible, THRESHOLD, {"colors": "black", "linewidths": 1.3, "linestyles": "solid"}),
@@ -144,13 +146,13 @@ def _draw_regions(axes: "Axes", cut: _Cut, mesh: Mesh, scores: Array) -> None:
             axes.plot([], [], label=name, **line)
 
 
-def _draw_objects(axes: "Axes", cut: _Cut, points: Array, is_right: Array) -> None:
+def _draw_objects(axes: "Axes", fit: _Fit, points: Array, is_right: Array) -> None:
     """Mark objects by their levels, the highest first in the legend, and ring those predicted wrongly."""
     edge: dict[str, Any] = {"edgecolors": "0.15", "linewidths": 0.5, "s": MARK, "zorder": 3}
-    colours = _colours(len(cut.levels))
-    for code in np.unique(cut.codes)[::-1].tolist():
-        name = plain(str(cut.levels.names[code]))
-        mine, mark = points[cut.codes == code], MARKS[code % len(MARKS)]
+    colours = _colours(len(fit.levels))
+    for code in np.unique(fit.codes)[::-1].tolist():
+        name = plain(str(fit.levels.names[code]))
+        mine, mark = points[fit.codes == code], MARKS[code % len(MARKS)]
         axes.scatter(*mine.T, color=colours[[code]], marker=mark, label=name, **edge)
     if not is_right.all():
         ring: dict[str, Any] = {"facecolors": "none", "edgecolors": "#D55E00", "linewidths": 1.4, "s": RING}
@@ -158,7 +160,7 @@ def _draw_objects(axes: "Axes", cut: _Cut, points: Array, is_right: Array) -> No
 
 
 def _draw_scores(axes: "Axes", C: Array, scores: Array, levels: Levels, codes: Integers) -> None:
-    """Draw a thin curve an object, named by levels, the highest first."""
+    """Draw one thin curve per object, named by levels, the highest first."""
     colours = _colours(len(levels))
     for code in np.unique(codes)[::-1].tolist():
         mine = scores[:, codes == code]
@@ -167,7 +169,7 @@ def _draw_scores(axes: "Axes", C: Array, scores: Array, levels: Levels, codes: I
 
 
 def _colours(count: int) -> Array:
-    """Return one colour a level, red, green, blue."""
+    """Return one colour per level: red, green, blue."""
     from matplotlib import colormaps
 
     return np.asarray(colormaps[COLOUR_MAP](np.linspace(*COLOUR_RANGE, count)))[:, :3]
@@ -177,7 +179,7 @@ def _tinted(colours: Array) -> list[list[float]]:
     return (TINT * colours + 1 - TINT).tolist()
 
 
-def _title(model: OrdinalSVM, is_right: Array) -> str:
+def _title(model: Any, is_right: Array) -> str:
     margin = f"C = {model.C:.4g}" if np.isfinite(model.C) else "hard margin"
     kernel = "" if model.kernel == "linear" else f", kernel {model.kernel}"
-    return f"{margin}{kernel}: {int(is_right.sum())} of {len(is_right)} predicted right"
+    return f"{margin}{kernel}: {int(is_right.sum())} of {len(is_right)} predicted correctly"

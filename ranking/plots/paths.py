@@ -1,4 +1,4 @@
-"""Curves over C: weights, scores, the sets of pairs and a selection curve, each a picture."""
+"""Curves over C: weights and scores of a path, its sets of pairs, and the metric that C is chosen by."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,26 +6,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pqp.plotting import GREY, PALE, axes_for, moving_most, place_legend, plain
 from ranking.core.validation import Array, counted
 from ranking.errors import DataError
-from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plots.axes import (
     BEYOND,
     COLOURS,
-    GREY,
-    PALE,
+    PathLike,
     Window,
-    draw_bends,
+    draw_breakpoints,
     draw_C_axis,
     fitted_path,
     names_of,
-    new_figure,
-    place_legend,
-    plain,
+    set_title,
     style_of,
     window_of,
 )
-from ranking.ranksvm.path import RankSVMPath
 from ranking.selection.curve import SelectionCurve
 from ranking.selection.path_model import PathModel, ScorePathModel
 
@@ -33,16 +29,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# The paths that have weights and scores at every C.
-PATHS = (RankSVMPath, OrdinalSVMPath)
 # Beyond this many curves only those that move most are named.
 MOST_NAMED = 12
-# More curves than this are no picture.
+# More curves than this cannot be read.
 MOST_CURVES = 1000
-# Points at which curves are evaluated: evenly on the axis, and at so many of their bends.
-EVEN_POINTS, MOST_CORNERS = 600, 2000
-# More steps than this are drawn column by column of a picture, of which there are so many.
-MOST_STEPS, PICTURE_COLUMNS = 5000, 1500
+# Points at which curves are evaluated: evenly on the axis, and at so many of the breakpoints.
+EVEN_POINTS = 600
+MOST_CORNERS = 2000
+# If there are more steps, only the extreme ones of every column of a picture are drawn.
+MOST_STEPS = 5000
+PICTURE_COLUMNS = 1500
 # The sets of pairs as a legend names them, by their column in `pair_counts`.
 SETS = {
     "violated": r"$I_1$: margin violated",
@@ -52,18 +48,17 @@ SETS = {
 
 
 def plot_coefficients(
-    path_model: Any, names: Sequence[str] | None = None, ax: "Axes | None" = None
+    path_model: PathLike, names: Sequence[str] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the weights w(C) of a linear model over its whole path; returns the matplotlib axes.
 
     `names` are those of the features, by default the column names seen in `fit`. With many features those
     whose weights move most are named and the others drawn in grey.
     """
-    model = fitted_path(path_model, PATHS)
+    model = fitted_path(path_model, "score_lines")
     if model.kernel != "linear":
-        raise DataError(
-            f"path_model has no weights of features, its kernel is {model.kernel!r}; use plot_scores"
-        )
+        message = "{argument} has no weights of features, its kernel is {found}"
+        raise DataError(message, argument="path_model", found=repr(model.kernel), remedy="use plot_scores")
     known = getattr(model, "feature_names_in_", None)
     listed = names_of(known if names is None else names, model.n_features_in_, "names", "feature")
     unit_rows = pd.DataFrame(np.eye(model.n_features_in_), columns=known)
@@ -73,34 +68,38 @@ def plot_coefficients(
 
 
 def plot_scores(
-    path_model: Any, X: Any, labels: Sequence[str] | None = None, ax: "Axes | None" = None
+    path_model: PathLike,
+    X: Any,
+    labels: Sequence[str] | None = None,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the scores f(x) of the rows of X over the whole path; `labels` are the names of the rows."""
-    model = fitted_path(path_model, PATHS)
+    model = fitted_path(path_model, "score_lines")
     count = np.shape(X)[0]
     require_few(count)
     return _draw_path(model, X, names_of(labels, count, "labels", "row"), "score f(x)", ax)
 
 
 def require_few(count: int) -> None:
-    """Raise where so many rows would be a curve each that they are no picture."""
+    """Raise if there are too many rows to draw one curve for each."""
     if count > MOST_CURVES:
-        raise DataError(f"X has {count} rows, too many for a picture; pass at most {MOST_CURVES} of them")
+        message = "{argument} has {found} rows, too many for a picture"
+        raise DataError(message, argument="X", found=count, remedy=f"pass at most {MOST_CURVES} of them")
 
 
-def plot_pair_counts(path_model: Any, ax: "Axes | None" = None) -> "Axes":
+def plot_pair_counts(path_model: PathLike, ax: "Axes | None" = None) -> "Axes":
     """Draw how many pairs violate their margin (I_1), are at it (I_α) or beyond it (I_0), over C."""
-    model = fitted_path(path_model)
+    model = fitted_path(path_model, "pair_counts")
     window, _ = window_and_samples(model)
     counts = model.pair_counts()
     counts = counts[counts["C_hi"] > window.lo]
     starts = np.append(np.maximum(counts["C_lo"], window.lo), window.hi)
-    axes = new_figure().add_subplot() if ax is None else ax
+    axes = axes_for(ax)
     draw_C_axis(axes, window)
     for number, (column, name) in enumerate(SETS.items()):
         sizes = np.append(counts[column], counts[column].iloc[-1])
         axes.plot(starts, sizes, drawstyle="steps-post", label=name, linewidth=1.6, **style_of(number))
-    # I_α is small beside the others, and each of them may be empty
+    # a logarithm, as I_α is small relative to the others; linear up to 1, as each of them may be empty
     axes.set_yscale("symlog", linthresh=1, linscale=0.4)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylim(-0.15, 1.6 * len(model.preferences_))
@@ -113,11 +112,10 @@ def plot_pair_counts(path_model: Any, ax: "Axes | None" = None) -> "Axes":
 def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str = "metric") -> "Axes":
     """Draw a metric over every C, its standard errors, where it is best, and the two choices of C."""
     if not isinstance(curve, SelectionCurve):
-        raise DataError(
-            f"curve must be a SelectionCurve, got {type(curve).__name__}; RankSVMPath.select has one"
-        )
+        wanted = "a SelectionCurve, as the method `select` of a path returns"
+        raise DataError(argument="curve", found=type(curve).__name__, expected=wanted)
     window = selection_window(curve)
-    axes = new_figure().add_subplot() if ax is None else ax
+    axes = axes_for(ax)
     draw_C_axis(axes, window)
     _draw_steps(axes, curve, window)
     _draw_best(axes, curve, window)
@@ -144,11 +142,6 @@ def selection_window(curve: SelectionCurve) -> Window:
     return Window(min(lo, *choices), max(window.hi, *choices))
 
 
-def scores_along(model: ScorePathModel, X: Any, C: Array) -> Array:
-    """Return the scores of rows at many ascending C, one row each, from the lines of all pieces in one go."""
-    return values_along(model.score_lines(X), C)
-
-
 def values_along(blocks: Iterable[Any], C: Array) -> Array:
     """Return what lines on the pieces of a path are at many ascending C, one row each."""
     found, done = [], 0
@@ -161,8 +154,8 @@ def values_along(blocks: Iterable[Any], C: Array) -> Array:
     return np.concatenate(found)
 
 
-def window_and_samples(model: Any) -> tuple[Window, Array]:
-    """Return the stretch of C to draw of a path, and the C at which its curves are evaluated."""
+def window_and_samples(model: PathModel) -> tuple[Window, Array]:
+    """Return the interval of C to draw of a path, and the C at which its curves are evaluated."""
     bends = model.breakpoints_
     window = window_of(bends, float(model.path_.hi), float(model.path_.lo))
     return window, _samples(bends, window)
@@ -174,19 +167,14 @@ def path_title(model: PathModel) -> str:
     return f"{model.kind} path: {counted(len(model.path_.segments), 'piece')}{early}"
 
 
-def set_title(axes: "Axes", text: str) -> None:
-    """Write a title as all plots have it."""
-    axes.set_title(text, fontsize="medium", loc="left")
-
-
-def _draw_path(model: Any, X: Any, names: list[str], quantity: str, ax: "Axes | None") -> "Axes":
-    """Draw the scores of rows with their names, and where the path bends."""
+def _draw_path(model: ScorePathModel, X: Any, names: list[str], quantity: str, ax: "Axes | None") -> "Axes":
+    """Draw the scores of rows with their names, and the breakpoints of the path."""
     window, C = window_and_samples(model)
-    values = scores_along(model, X, C)
-    axes = new_figure().add_subplot() if ax is None else ax
+    values = values_along(model.score_lines(X), C)
+    axes = axes_for(ax)
     draw_C_axis(axes, window)
     axes.axhline(0, color=GREY, linewidth=0.6, zorder=1)
-    named = _moving_most(values) if len(names) > MOST_NAMED else list(range(len(names)))
+    named = moving_most(values, MOST_NAMED) if len(names) > MOST_NAMED else list(range(len(names)))
     others = np.setdiff1d(np.arange(len(names)), named)
     if len(others):
         axes.plot(C, values[:, others], color=PALE, linewidth=0.8, zorder=2)
@@ -194,24 +182,19 @@ def _draw_path(model: Any, X: Any, names: list[str], quantity: str, ax: "Axes | 
     for number, j in enumerate(sorted(named, key=lambda j: -float(values[-1, j]))):
         axes.plot(C, values[:, j], label=plain(names[j]), linewidth=1.6, zorder=3, **style_of(number))
     axes.margins(y=0.1)
-    draw_bends(axes, model.breakpoints_, window)
+    draw_breakpoints(axes, model.breakpoints_, window)
     axes.set_ylabel(quantity)
     grey = f"; {counted(len(others), 'curve')} that move least in grey" if len(others) else ""
     set_title(axes, f"{path_title(model)}{grey}")
-    place_legend(axes, ax is None, beside=True)
+    place_legend(axes, ax is None, right=True)
     return axes
 
 
 def _samples(bends: Array, window: Window) -> Array:
-    """Return the C at which curves are evaluated: lines in C are bent on a logarithmic axis."""
+    """Return the C at which curves are evaluated: on a logarithmic axis lines in C are not straight."""
     corners = window.inside(bends)
     thinned = corners[:: max(1, -(-len(corners) // MOST_CORNERS))]
     return np.unique(np.concatenate([np.geomspace(window.lo, window.hi, EVEN_POINTS), thinned]))
-
-
-def _moving_most(values: Array) -> list[int]:
-    movement = values.max(axis=0) - values.min(axis=0)
-    return list(np.argsort(-movement, kind="stable")[:MOST_NAMED].tolist())
 
 
 def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:

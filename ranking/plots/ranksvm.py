@@ -1,44 +1,56 @@
-"""Decisions: the scores of a model over a plane of two features, as contours with the items on top.
+"""Plots of ranking models: scores over the plane of two features, and preference graphs.
 
-Zapien et al. (2009), Fig. 4, show four such pictures along a path.
-
-Drawings of preference graphs: items by level and query, an arrow from the preferred one to the other.
+Zapien et al. (2009), Fig. 4, show scores at four C along a path.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.core.validation import Array, numbers
+from pqp.plotting import GREY, axes_for, new_figure, place_legend, plain
+from ranking.core.validation import Array, counted, numbers
 from ranking.errors import DataError
-from ranking.plots.axes import COLOURS, Mesh, Plane, fitted_path, mesh_around, new_figure, plane_of
-from ranking.ranksvm.cv import RankSVMPathCV
-from ranking.ranksvm.path import RankSVMPath
+from ranking.plots.axes import (
+    COLOURS,
+    GRID,
+    Mesh,
+    PathLike,
+    Plane,
+    fitted_path,
+    mesh_around,
+    plane_of,
+    require_labels,
+    require_no_C,
+    set_title,
+)
+from ranking.selection.search import PathSearch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from typing import TYPE_CHECKING
-
-import networkx as nx
-
-from ranking.core.validation import counted
-from ranking.plots.axes import GREY, plain
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
-# Bands of equal colour, about.
+# The number of bands of equal colour, about.
 BANDS = 14
-# With so many different labels each has a colour and a mark of its own, with more there is a scale.
+# Up to so many different labels have a colour and a mark each; more are shown by a colour scale.
 MOST_MARKS = len(COLOURS)
 MARKS = ("o", "^", "s", "D", "v", "P", "X")
 # How dark the lowest and the highest scores are: pale, so that items stand out.
 SHADES = (0.02, 0.62)
-# The pictures of `plot_decisions` beside one another, and how large one is.
-COLUMNS, PANEL = 2, (4.2, 3.6)
+# How many panels of `plot_decisions` stand side by side, and their size in inches.
+COLUMNS = 2
+PANEL = (4.2, 3.6)
+# More arrows than this are a black patch.
+MOST_EDGES = 300
+# Empty places between two queries.
+GAP = 1.0
+# Arrows that skip a level are bent by this, so that they pass the items between.
+BEND = 0.18
+NODE_SIZE = 320.0
+
+Place = tuple[float, float]
 
 
 def plot_decision(
@@ -46,34 +58,36 @@ def plot_decision(
 ) -> "Axes":
     """Draw the scores of a model of two features as filled contours, with items marked by their labels.
 
-    `C` is for models that know a whole path, by default the one in use; `grid` is the number of points a side
-    at which scores are taken. Only differences of scores have a meaning: the darker, the more preferred.
+    `C` is for models that know a whole path, by default the one in use; `grid` is the number of points per
+    side at which scores are computed. Only differences of scores have a meaning: darker is preferred.
     """
     check_is_fitted(model)
     plane = plane_of(model, X)
     labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
     scores = _scores(model, mesh, C)
-    axes = new_figure(6.4, 4.8).add_subplot() if ax is None else ax
+    axes = axes_for(ax, 6.4, 4.8)
     _draw_scores(axes, plane, mesh, scores)
     _draw_items(axes, plane, labels)
-    if len(np.unique(labels)) <= MOST_MARKS:
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "frameon": False}
-        axes.legend(fontsize="small", ncols=4, **(place if ax is None else {"loc": "best"}))
-    axes.set_title(_title(model, C), fontsize="medium", loc="left")
+    place_legend(axes, ax is None, columns=4)
+    set_title(axes, _title(model, C))
     return axes
 
 
 def plot_decisions(
-    path_model: Any, X: Any, y: Any, Cs: Sequence[float] | None = None, grid: int = 120
+    path_model: PathLike,
+    X: Any,
+    y: Any,
+    Cs: Sequence[float] | None = None,
+    grid: int = 120,
 ) -> "list[Axes]":
-    """Draw the scores at several C along a path, one picture each; returns their axes, all on one figure.
+    """Draw the scores at several C along a path, one panel each; returns their axes, all on one figure.
 
-    By default four C, from the first bend of the path to its end, evenly on a logarithmic axis.
+    By default four C, from the first breakpoint of the path to its end, evenly on a logarithmic axis.
     """
-    model = fitted_path(path_model)
+    model = fitted_path(path_model, "pair_counts")
     chosen = [float(C) for C in (_spread(model) if Cs is None else Cs)]
     if not chosen:
-        raise DataError("Cs must hold at least one C, got none")
+        raise DataError(argument="Cs", found="none", expected="at least one C")
     plane = plane_of(model, X)
     labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
     rows, columns = -(-len(chosen) // COLUMNS), min(COLUMNS, len(chosen))
@@ -82,7 +96,7 @@ def plot_decisions(
     for letter, C, axes in zip("abcdefghijklmnopqrstuvwxyz", chosen, panels, strict=False):
         _draw_scores(axes, plane, mesh, _scores(model, mesh, C))
         _draw_items(axes, plane, labels)
-        axes.set_title(f"({letter}) {_title(model, C)}", fontsize="medium", loc="left")
+        set_title(axes, f"({letter}) {_title(model, C)}")
     handles, names = panels[0].get_legend_handles_labels()
     if handles:
         place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
@@ -98,18 +112,17 @@ def _spread(model: Any) -> Array:
 
 def _labels(y: Any, plane: Plane) -> Array:
     labels = numbers(y, "y")
-    plane.require_one_each(labels)
+    require_labels(labels, len(plane.points))
     return labels
 
 
 def _scores(model: Any, mesh: Mesh, C: float | None) -> Array:
     """Return the score of every point of a grid."""
-    if C is not None and not isinstance(model, RankSVMPath | RankSVMPathCV):
-        found = f"{type(model).__name__} has one C"
-        raise DataError(f"C is for models with a whole path, but {found}; leave it out")
-    if C is None:
-        return mesh.shaped(model.decision_function(mesh.rows))
-    return mesh.shaped(fitted_path(model).decision_function(mesh.rows, C=C))
+    if isinstance(model, PathSearch) or hasattr(type(model), "pair_counts"):
+        path = fitted_path(model, "pair_counts")
+        return mesh.shaped(path.decision_function(mesh.rows, C=path.C_ if C is None else C))
+    require_no_C(model, C)
+    return mesh.shaped(model.decision_function(mesh.rows))
 
 
 def _draw_scores(axes: "Axes", plane: Plane, mesh: Mesh, scores: Array) -> None:
@@ -148,17 +161,6 @@ def _title(model: Any, C: float | None) -> str:
     return f"C = {used:.4g}, λ = {1 / used:.4g}" if used else "C = 0"
 
 
-# More arrows than this are a black patch.
-MOST_EDGES = 300
-# Empty places between two queries.
-GAP = 1.0
-# Arrows that skip a level are bent by this, so that they pass the items between.
-BEND = 0.18
-NODE_SIZE = 320.0
-
-Place = tuple[float, float]
-
-
 def plot_preference_graph(graph: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw a preference graph: levels from the most preferred down, queries side by side.
 
@@ -169,7 +171,7 @@ def plot_preference_graph(graph: Any, ax: "Axes | None" = None) -> "Axes":
     levels, ticks = _levels(graph)
     places, centres = _places(graph, levels)
     width = max(x for x, _ in places.values()) + 1
-    axes = new_figure(*_size(width, len(ticks))).add_subplot() if ax is None else ax
+    axes = axes_for(ax, *_size(width, len(ticks)))
     _draw_edges(axes, graph, levels, places)
     rings: dict[str, Any] = {"node_color": "white", "edgecolors": COLOURS[0], "node_size": NODE_SIZE}
     nx.draw_networkx_nodes(graph, places, ax=axes, **rings)
@@ -185,13 +187,18 @@ def _size(width: float, levels: int) -> tuple[float, float]:
 
 def _require_drawable(graph: Any) -> None:
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
-        raise DataError(f"graph must be a networkx.DiGraph, got {type(graph).__name__}; see preference_graph")
+        wanted = "a networkx.DiGraph, as preference_graph returns"
+        raise DataError(argument="graph", found=type(graph).__name__, expected=wanted)
     if not len(graph):
-        raise DataError("graph has no item to draw")
+        raise DataError("{argument} has no item to draw", argument="graph")
     if graph.number_of_edges() > MOST_EDGES:
         raise DataError(
-            f"graph has {graph.number_of_edges()} edges, at most {MOST_EDGES} can be told apart; "
-            "draw a reduction, preference_graph(y, qid, reduction='tree'), or a subgraph of one query"
+            "{argument} has {found} edges, {expected} can be distinguished in a picture",
+            argument="graph",
+            found=graph.number_of_edges(),
+            expected=f"at most {MOST_EDGES}",
+            remedy="draw a graph of one query, or one made with {setting}",
+            setting=("reduction", "tree"),
         )
 
 
@@ -258,8 +265,8 @@ def _finish(axes: "Axes", graph: Any, ticks: list[str], centres: dict[Any, float
     if len(centres) > 1:
         axes.set_xticks(list(centres.values()), [plain(f"query {query}") for query in centres])
     axes.margins(0.08, 0.12)
-    axes.grid(axis="y", color="0.93", linewidth=0.8)
+    axes.grid(axis="y", **GRID)
     counts = f"{counted(len(graph), 'item')}, {counted(graph.number_of_edges(), 'pair')}"
     wrong = len(_contradictory(graph))
     counts += f", {wrong} of them contradictory (dashed)" if wrong else ""
-    axes.set_title(counts, fontsize="medium", loc="left")
+    set_title(axes, counts)

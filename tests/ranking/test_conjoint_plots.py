@@ -1,4 +1,4 @@
-"""conjoint_plots: axes show the numbers of the tables; nothing is shown, printed or changed."""
+"""Plots of conjoint results: axes show the numbers of tables; nothing is shown, printed or changed."""
 
 import subprocess
 import sys
@@ -143,7 +143,7 @@ class TestStability:
             assert len(boxes) >= 2
             assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
 
-    def test_what_cannot_be_drawn_is_told(self):
+    def test_what_cannot_be_drawn_is_refused(self):
         with pytest.raises(DataError, match="curves must be ShareSteps or a table"):
             plot_stability([1, 2])
         with pytest.raises(DataError, match="no interval without conclusions"):

@@ -1,4 +1,4 @@
-"""ordinal_plots: regions are what the model predicts, curves are its scores and thresholds at every C."""
+"""Plots of ordinal models: regions are predicted levels, curves are scores and thresholds at every C."""
 
 import numpy as np
 import pandas as pd
@@ -80,7 +80,7 @@ class TestLevels:
         axes = plot_levels(line, X, Y, grid=20)
         np.testing.assert_array_equal(marks(axes, WRONG), X[line.predict(X) != Y])
         right = (line.predict(X) == Y).sum()
-        assert axes.get_title(loc="left") == f"C = 7.5: {right} of 24 predicted right"
+        assert axes.get_title(loc="left") == f"C = 7.5: {right} of 24 predicted correctly"
 
     def test_where_all_is_right_there_is_no_ring(self, islands):
         axes = plot_levels(islands, X, Y, grid=20)
@@ -117,8 +117,8 @@ class TestLevels:
     @pytest.mark.parametrize(
         ("rows", "labels", "options", "reason"),
         [
-            (X, Y[:3], {}, "y must hold one label for each of 24 rows of X, got 3"),
-            (np.zeros((2, 3)), ["A", "B"], {}, "X must have two columns"),
+            (X, Y[:3], {}, "y must be one label for each of 24 rows of X, got 3"),
+            (np.zeros((2, 3)), ["A", "B"], {}, "X must be two columns"),
             (X, ["E"] * 24, {}, r"y\[0\] is 'E', which is none of the levels"),
             (X, Y, {"grid": 1}, "grid must be at least 2"),
             (X, Y, {"C": 2.0}, "OrdinalSVM has one C; leave it out"),
@@ -130,8 +130,9 @@ class TestLevels:
 
     def test_other_models_are_refused(self):
         fitted = RankSVMPath(C_max=1).fit(X, Y.cat.codes)
-        with pytest.raises(DataError, match=r"must be an OrdinalSVMPath or an OrdinalSVM, .* RankSVMPath"):
+        with pytest.raises(DataError, match=r"such as OrdinalSVMPath, .* got RankSVMPath") as caught:
             plot_levels(fitted, X, Y)
+        assert (caught.value.argument, caught.value.found) == ("path_model", "RankSVMPath")
 
     @pytest.mark.parametrize("model", [OrdinalSVM(), OrdinalSVMPath()])
     def test_unfitted_model_is_named(self, model):
@@ -173,13 +174,13 @@ class TestPath:
         assert lo >= 0.4
 
     def test_wrong_number_of_labels_is_refused(self, path):
-        with pytest.raises(DataError, match="y must hold one label for each of 24 rows of X, got 2"):
+        with pytest.raises(DataError, match="y must be one label for each of 24 rows of X, got 2"):
             plot_level_path(path, X, Y[:2])
 
     def test_a_path_of_pairs_has_no_levels_and_one_of_levels_no_pairs(self, path):
-        with pytest.raises(DataError, match=r"must be an OrdinalSVMPath, .* got RankSVMPath"):
+        with pytest.raises(DataError, match=r"must be a path of levels, .* got RankSVMPath"):
             plot_level_path(RankSVMPath(), X, Y)
-        with pytest.raises(DataError, match=r"must be a RankSVMPath, .* got OrdinalSVMPath"):
+        with pytest.raises(DataError, match=r"must be a path of preference pairs, .* got OrdinalSVMPath"):
             plot_pair_counts(path)
 
 

@@ -1,8 +1,7 @@
-"""plot: axes show what the models say at every C; nothing is shown, printed or changed."""
+"""ranking.plot: axes show what models predict at every C; nothing is shown, printed or changed."""
 
 import subprocess
 import sys
-import time
 
 import matplotlib as mpl
 import networkx as nx
@@ -93,8 +92,9 @@ class TestCoefficients:
         assert "feature 1" in legend(plot_coefficients(model))
 
     def test_wrong_number_of_names_is_refused(self, model):
-        with pytest.raises(DataError, match="names must hold one name for each of 4 curves, got 3"):
+        with pytest.raises(DataError, match="names must be one name for each of 4 curves, got 3") as caught:
             plot_coefficients(model, names="abc")
+        assert (caught.value.argument, caught.value.found) == ("names", 3)
 
     def test_kernel_model_has_none_and_names_the_remedy(self, disc):
         with pytest.raises(DataError, match="kernel is 'rbf'; use plot_scores"):
@@ -139,10 +139,10 @@ class TestScores:
 
     def test_one_C_is_no_path(self):
         fitted = RankSVM().fit(TRAIN.X, TRAIN.y)
-        with pytest.raises(
-            DataError, match=r"path_model must be a RankSVMPath or an OrdinalSVMPath, .* got RankSVM"
-        ):
+        with pytest.raises(DataError, match=r"must be a path of scores, .* got RankSVM") as caught:
             plot_scores(fitted, TRAIN.X)
+        assert (caught.value.argument, caught.value.found) == ("path_model", "RankSVM")
+        assert "RankSVMPath or OrdinalSVMPath" in caught.value.expected
 
 
 @pytest.mark.parametrize("plot", [plot_coefficients, plot_pair_counts, lambda m: plot_scores(m, [[0.0]])])
@@ -205,19 +205,19 @@ class TestSelection:
         lo, hi = axes.get_xlim()
         assert lo <= curve.C_one_standard_error <= curve.C_best <= hi
 
-    def test_hundred_thousand_steps_keep_their_extremes_and_are_drawn_in_seconds(self):
+    def test_hundred_thousand_steps_are_thinned_and_keep_their_extremes(self):
         chance = np.random.default_rng(0)
         curve = SelectionCurve(np.geomspace(1e-4, 1e3, 100_001), chance.random(100_000), np.zeros(100_000))
-        begin = time.perf_counter()
         axes = plot_selection(curve)
         axes.figure.canvas.draw()
-        assert time.perf_counter() - begin < 5
         points = named(axes, "value")
+        # at most four steps per column of the picture
+        assert len(points) < 7000
         assert (points[:, 1].min(), points[:, 1].max()) == (curve.values.min(), curve.values.max())
         assert points[:-1, 1] == pytest.approx(curve.at(points[:-1, 0]))
 
     def test_anything_else_is_refused(self):
-        with pytest.raises(DataError, match="curve must be a SelectionCurve, got list"):
+        with pytest.raises(DataError, match=r"curve must be a SelectionCurve, .* got list"):
             plot_selection([0.5])
 
 
@@ -271,8 +271,8 @@ class TestDecision:
     @pytest.mark.parametrize(
         ("X", "y", "options", "reason"),
         [
-            (np.zeros((2, 3)), [0, 1], {}, "X must have two columns"),
-            (np.zeros((2, 2)), [0, 1, 2], {}, "y must hold one label for each of 2 rows"),
+            (np.zeros((2, 3)), [0, 1], {}, "X must be two columns"),
+            (np.zeros((2, 2)), [0, 1, 2], {}, "y must be one label for each of 2 rows"),
             ([[0, np.nan], [1, 1]], [0, 1], {}, r"X\[0\] must be finite"),
             (np.eye(2), [0, 1], {"C": 51.0}, "C must be at most 50"),
             (np.eye(2), [0, 1], {"grid": 1}, "grid must be at least 2"),
@@ -288,7 +288,7 @@ class TestDecision:
             plot_decision(RankSVM().fit(X, y), X, y, C=2.0)
 
     def test_no_panel_is_refused(self, disc):
-        with pytest.raises(DataError, match="Cs must hold at least one C"):
+        with pytest.raises(DataError, match="Cs must be at least one C"):
             plot_decisions(disc, *plane(8, seed=0), [])
 
 
@@ -314,8 +314,9 @@ class TestPreferenceGraph:
 
     def test_graph_of_hundreds_of_edges_is_refused_with_a_remedy(self):
         y = [0] * 20 + [1] * 20
-        with pytest.raises(DataError, match=r"400 edges, at most 300 .* reduction='tree'"):
+        with pytest.raises(DataError, match=r"400 edges, at most 300 .* reduction='tree'") as caught:
             plot_preference_graph(preference_graph(y))
+        assert (caught.value.found, caught.value.setting) == (400, ("reduction", "tree"))
         assert plot_preference_graph(preference_graph(y, reduction="tree"))
 
     @pytest.mark.parametrize(
