@@ -1,12 +1,10 @@
-"""Stability of a survey: how importances and shares of first choice move over all C.
+"""A survey: part-worths fitted to a study, C chosen and utilities calibrated by its training tasks.
 
-The path of a pool of hundreds of respondents takes minutes, those of pools of 60 a second. So large studies
-are followed in the pools in which C was chosen: every respondent is in one of them, with part-worths that are
-lines in C, exactly.
+Tasks held out are used for the measures of agreement only.
 
-A survey: part-worths fitted to a study, parameters chosen and utilities calibrated on its training tasks.
-
-Tasks held out take no part in anything but the measures of agreement.
+`Stability` says how importances and shares of first choice depend on C. The path of a pool of hundreds of
+respondents takes minutes, those of pools of 60 a second. So large studies are traced in the pools in which C
+was chosen: every respondent is in one of them, with part-worths that are piecewise linear in C, exactly.
 """
 
 import time
@@ -56,7 +54,7 @@ from ranking.studies.ranksvm import Plan, Watch
 class Stability:
     """What follows at every C: importances, their order, and with products shares of first choice."""
 
-    tracks: PartWorthLines
+    part_worths: PartWorthLines
     study: ConjointStudy
     pools: int
     scenario: Scenario | None = None
@@ -64,12 +62,12 @@ class Stability:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """The importances, averaged over respondents, at some hundred C."""
-        return self.tracks.along(lambda v: importances(v, self.study))
+        return self.part_worths.along(lambda v: importances(v, self.study))
 
     @cached_property
     def orders(self) -> Conclusions:
         """The attributes from the most to the least important, at every C."""
-        return importance_orders(self.tracks)
+        return importance_orders(self.part_worths)
 
     @cached_property
     def leaders(self) -> Conclusions:
@@ -80,7 +78,7 @@ class Stability:
     @cached_property
     def shares(self) -> ShareSteps | None:
         """The shares of first choice at every C, exactly, if there are products."""
-        return None if self.scenario is None else first_choice_steps(self.tracks, self.scenario)
+        return None if self.scenario is None else first_choice_steps(self.part_worths, self.scenario)
 
     @cached_property
     def winners(self) -> Conclusions | None:
@@ -92,7 +90,7 @@ class Stability:
         found = {"most important": self.leaders, "order of importances": self.orders}
         if self.winners is not None:
             found["largest share of first choice"] = self.winners
-        return {name: told(conclusions, C) for name, conclusions in found.items()}
+        return {name: in_words(conclusions, C) for name, conclusions in found.items()}
 
 
 def follow(
@@ -102,16 +100,18 @@ def follow(
     size = group_size if path.pooling == "shrinkage" else None
     groups = respondent_groups(len(study.respondents), size, seed)
     names = [study.respondents[group] for group in groups]
-    parts = Parallel(n_jobs=path.n_jobs)(delayed(_tracks)(clone(path), study, part) for part in names)
+    parts = Parallel(n_jobs=path.n_jobs)(
+        delayed(_part_worth_lines)(clone(path), study, part) for part in names
+    )
     lines = tuple(line for part in parts for line in part.lines)
     index = pd.Index([name for part in parts for name in part.names])
     weights = np.concatenate([part.weights for part in parts])
     # what was shown to everybody, which is more than a pool has seen
-    tracks = PartWorthLines(lines, space_of(study), index, weights)
-    return Stability(tracks, study, len(groups), scenario)
+    part_worths = PartWorthLines(lines, space_of(study), index, weights)
+    return Stability(part_worths, study, len(groups), scenario)
 
 
-def told(conclusions: Conclusions, C: float) -> str:
+def in_words(conclusions: Conclusions, C: float) -> str:
     """Return the conclusion at C and the interval on which it is the same, in words."""
     verdict, (lo, hi) = conclusions.at(C), conclusions.interval(C)
     words = verdict if isinstance(verdict, str) else " > ".join(verdict)
@@ -120,13 +120,13 @@ def told(conclusions: Conclusions, C: float) -> str:
     return f"{words}, for C from {'' if conclusions.is_exact else 'about '}{lo:.3g} to {hi:.3g}"
 
 
-def _tracks(path: ConjointPath, study: ConjointStudy, names: Sequence[Any]) -> PartWorthLines:
+def _part_worth_lines(path: ConjointPath, study: ConjointStudy, names: Sequence[Any]) -> PartWorthLines:
     """Return the part-worths of some respondents at every C, from their choices alone."""
     return path.fit(study.only(respondents=names)).part_worth_lines()
 
 
-# Draws that a model is fitted to anew where respondents learn from one another. Part-worths that are only
-# drawn, as they were estimated, would not scatter as they do: see docs/conjoint-evidence.md.
+# Draws that a model is fitted to again if respondents are pooled. Part-worths that are only drawn, as they
+# were estimated, would scatter too little: see docs/conjoint-evidence.md.
 REFITS = 100
 
 
@@ -142,7 +142,7 @@ class Parts(NamedTuple):
 class SurveyPlan(Plan):
     """How part-worths are estimated; `shrinkage` are the γ to compare, `group_size` pools while choosing.
 
-    `refits` is how many draws of respondents the model is fitted to anew for intervals: 0 draws part-worths
+    `refits` is how many draws of respondents the model is fitted to again for intervals: 0 draws part-worths
     as they were estimated, which is what belongs to everyone alone; None is the usual.
     """
 
@@ -244,7 +244,7 @@ class Survey:
 
     @cached_property
     def part_worths(self) -> pd.DataFrame:
-        """The part-worths, one row a respondent."""
+        """The part-worths, one row per respondent."""
         return self.search.individual_part_worths_
 
     @cached_property
@@ -288,18 +288,18 @@ def conduct_survey(
 ) -> Survey:
     """Return the survey of a study; holdouts are only measured."""
     plan = SurveyPlan() if plan is None else plan
-    tell: Watch = (lambda text: None) if watch is None else watch
+    report: Watch = (lambda text: None) if watch is None else watch
     begin = time.perf_counter()
     search = choose(parts.train, plan, watch)
     _require_preferences(search, parts.train)
-    tell("drawing respondents")
+    report("drawing respondents")
     bootstrap = drawn(search, parts.train, plan)
-    tell("following the path")
+    report("following the path")
     path = ConjointPath(C_max=plan.C_max, pooling=plan.pooling, orders=plan.orders or None)
     path.set_params(**search.best_params_, n_jobs=plan.n_jobs)
     scenario = None if market is None else market.scenario
     stability = follow(path, parts.train, plan.group_size, plan.seed, scenario)
-    tell("looking for contradictions")
+    report("looking for contradictions")
     conflicts = find_conflicts(parts.train, plan.orders or None)
     seconds = time.perf_counter() - begin
     return Survey(source, parts, plan, search, bootstrap, stability, conflicts, price, market, seconds)
@@ -317,12 +317,12 @@ def _require_preferences(search: ConjointPathCV, train: ConjointStudy) -> None:
 
 def choose(train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None) -> ConjointPathCV:
     """Return a model with parameters chosen, and the scale of its utilities, by folds of the same tasks."""
-    told = None if watch is None else lambda k, n: watch(f"{k} of {n} folds")
-    return plan.search().fit(train, progress=told)
+    progress = None if watch is None else lambda k, n: watch(f"{k} of {n} folds")
+    return plan.search().fit(train, progress=progress)
 
 
 def drawn(search: ConjointPathCV, train: ConjointStudy, plan: SurveyPlan) -> Bootstrap:
-    """Return how the part-worths scatter: drawn as they are, or estimated anew from draws of respondents."""
+    """Return how the part-worths scatter: drawn as they are, or estimated again from draws of respondents."""
     usual = 0 if plan.pooling == "individual" else REFITS
     refits = usual if plan.refits is None else plan.refits
     if not refits:

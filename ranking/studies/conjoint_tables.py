@@ -1,4 +1,4 @@
-"""Tables of a survey: everything its report tells, each as a plain table with one header."""
+"""Tables of a survey: everything in its report, each as a plain table with one header."""
 
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -93,7 +93,7 @@ def settings(survey: Survey) -> dict[str, Any]:
         "orders kept": "; ".join(f"{name}: {order}" for name, order in plan.orders.items()) or "no order",
         "folds of tasks": plan.folds,
         "rule of choice": plan.choice,
-        "respondents a pool while choosing": plan.group_size if survey.is_grouped else "all",
+        "respondents per pool while choosing": plan.group_size if survey.is_grouped else "all",
         "seed": plan.seed,
         "seconds of estimation": round(survey.seconds, 1),
     }

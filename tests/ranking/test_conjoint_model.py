@@ -64,11 +64,11 @@ class TestDefinitions:
         assert free.duality_gap_ is not None
         assert free.duality_gap_ < 1e-13
         # the path takes over where there are orders: here one that all of them keep anyway
-        worths = np.vstack([free.worths_, free.common_part_worths_])
+        worths = np.vstack([free.coef_, free.common_part_worths_])
         name, kept = self.kept_order(worths)
         model = ConjointSVM(0.3, pooling="shrinkage", shrinkage=shrinkage, orders={name: kept}).fit(FEW)
         assert model.duality_gap_ is None
-        np.testing.assert_allclose(model.worths_, free.worths_, atol=1e-9)
+        np.testing.assert_allclose(model.coef_, free.coef_, atol=1e-9)
 
     @staticmethod
     def kept_order(worths):
@@ -99,14 +99,14 @@ class TestDefinitions:
     def test_the_ends_of_shrinkage_are_alone_and_all_alike(self, shrinkage, pooling):
         pool = ConjointSVM(0.05, pooling="shrinkage", shrinkage=shrinkage).fit(FEW)
         end = ConjointSVM(0.05, pooling=pooling).fit(FEW)
-        np.testing.assert_allclose(pool.worths_, end.worths_, atol=1e-4)
+        np.testing.assert_allclose(pool.coef_, end.coef_, atol=1e-4)
 
     def test_a_respondent_of_weight_two_counts_as_two(self):
         twice = table(weight=[2] * 6 + [1] * 6)
         twin = pd.concat([table(), table().iloc[:6].assign(who=9)], ignore_index=True)
         weighted = ConjointSVM(0.1).fit(study(twice, weight="weight"))
         repeated = ConjointSVM(0.1).fit(study(twin))
-        np.testing.assert_allclose(weighted.worths_[0], repeated.worths_[0], atol=1e-12)
+        np.testing.assert_allclose(weighted.coef_[0], repeated.coef_[0], atol=1e-12)
 
 
 class TestOrders:
@@ -151,7 +151,7 @@ class TestHardMargin:
         v = model.part_worths_["part_worth"].to_numpy()
         assert (agreeing.differences().rows @ v >= 1 - 1e-9).all()
         soft = ConjointSVM(1e4).fit(agreeing)
-        np.testing.assert_allclose(soft.worths_, model.worths_, atol=1e-8)
+        np.testing.assert_allclose(soft.coef_, model.coef_, atol=1e-8)
 
     def test_contradictions_are_told_by_name(self):
         frame = table()
@@ -246,7 +246,7 @@ class TestUse:
 
     def test_ties_are_parts_of_hits(self):
         model = ConjointSVM(0.1).fit(TRAIN)
-        model.worths_ = 0 * model.worths_
+        model.coef_ = 0 * model.coef_
         assert model.score(HELD) == pytest.approx(float((1 / HELD.n_alternatives).mean()))
 
     def test_the_predicted_alternative_has_the_largest_utility(self):

@@ -37,7 +37,7 @@ class TestPath:
     @pytest.mark.parametrize("C", [0.013, 0.21, 1.7])
     def test_at_every_C_it_is_the_model_of_that_C(self, path, C):
         single = ConjointSVM(C, pooling=path.pooling).fit(FEW)
-        np.testing.assert_allclose(path.individual_part_worths_at(C), single.worths_, atol=1e-8)
+        np.testing.assert_allclose(path.individual_part_worths_at(C), single.coef_, atol=1e-8)
         taken = path.at(C)
         np.testing.assert_allclose(taken.common_part_worths_, single.common_part_worths_, atol=1e-8)
         assert taken.score(FEW_HELD) == single.score(FEW_HELD)
@@ -64,11 +64,11 @@ class TestPath:
         bends = {float(C) for part in path.paths_ for C in part.breakpoints}
         assert path.breakpoints_.tolist() == sorted(bends)
 
-    def test_tracks_are_the_part_worths_at_every_C(self, path):
-        tracks = path.part_worth_lines()
-        assert (tracks.lo, tracks.hi) == (0, 2)
+    def test_part_worths_are_the_part_worths_at_every_C(self, path):
+        part_worths = path.part_worth_lines()
+        assert (part_worths.lo, part_worths.hi) == (0, 2)
         for C in np.random.default_rng(0).uniform(0, 2, size=20):
-            worths = tracks.at(C).to_numpy()
+            worths = part_worths.at(C).to_numpy()
             np.testing.assert_allclose(
                 np.broadcast_to(worths, (len(FEW.respondents), worths.shape[1])),
                 path.individual_part_worths_at(C),

@@ -121,11 +121,11 @@ class TestStability:
         assert "C = 0.5" in legend(axes)
 
     def test_a_table_over_C_is_drawn_in_per_cent(self):
-        tracks = part_worth_lines(lambda C: (1 + C) * V, [0, 1, 2], COFFEE)
-        table = tracks.along(lambda v: importances(v, COFFEE), [0.5, 1.0])
-        axes = plot_stability(table, importance_orders(tracks), 0.5)
+        part_worths = part_worth_lines(lambda C: (1 + C) * V, [0, 1, 2], COFFEE)
+        table = part_worths.along(lambda v: importances(v, COFFEE), [0.5, 1.0])
+        axes = plot_stability(table, importance_orders(part_worths), 0.5)
         assert axes.lines[0].get_ydata() == pytest.approx(table.iloc[:, 0].to_numpy())
-        shares = tracks.along(lambda v: Simulator(V, COFFEE).individual_shares(PACKS), [0.5, 1.0])
+        shares = part_worths.along(lambda v: Simulator(V, COFFEE).individual_shares(PACKS), [0.5, 1.0])
         assert plot_stability(shares).lines[0].get_ydata() == pytest.approx(
             100 * shares.iloc[:, 0].to_numpy()
         )

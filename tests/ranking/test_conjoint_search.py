@@ -7,7 +7,7 @@ import pytest
 
 from ranking import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM, DataError, RankSVMPath
 from ranking.conjoint import calibrate, example_study, root_likelihood
-from ranking.conjoint.estimation.cv import respondent_groups, worths_by_group
+from ranking.conjoint.estimation.cv import part_worths_by_group, respondent_groups
 from ranking.selection.curve import average_curves
 from tests.conjoint_data import ROLES, choice_study
 from tests.data_folder import needs
@@ -26,7 +26,7 @@ def assert_same(one, other):
     assert one.best_params_ == other.best_params_
     assert pytest.approx(other.C_, rel=1e-9) == one.C_
     assert one.best_score_ == pytest.approx(other.best_score_, rel=1e-12)
-    np.testing.assert_allclose(one.best_estimator_.worths_, other.best_estimator_.worths_, atol=1e-9)
+    np.testing.assert_allclose(one.best_estimator_.coef_, other.best_estimator_.coef_, atol=1e-9)
 
 
 class TestChoice:
@@ -45,7 +45,7 @@ class TestChoice:
 
     def test_it_is_then_fitted_to_all_tasks(self, model):
         wanted = ConjointSVM(model.C_, pooling="shrinkage", **model.best_params_).fit(TRAIN)
-        np.testing.assert_array_equal(model.best_estimator_.worths_, wanted.worths_)
+        np.testing.assert_array_equal(model.best_estimator_.coef_, wanted.coef_)
         assert model.score(HELD) == wanted.score(HELD)
         np.testing.assert_array_equal(model.predict(HELD), wanted.predict(HELD))
         np.testing.assert_array_equal(model.utilities(HELD), wanted.utilities(HELD))
@@ -74,7 +74,7 @@ class TestChoice:
     def test_groups_only_choose(self):
         found = ConjointPathCV(PATH, GRID, cv=3, group_size=6).fit(TRAIN)
         wanted = ConjointSVM(found.C_, pooling="shrinkage", **found.best_params_).fit(TRAIN)
-        np.testing.assert_array_equal(found.best_estimator_.worths_, wanted.worths_)
+        np.testing.assert_array_equal(found.best_estimator_.coef_, wanted.coef_)
 
     @pytest.mark.parametrize(
         ("parameters", "message"),
@@ -137,10 +137,10 @@ class TestLikelihood:
         groups = respondent_groups(24, 12, 0)
 
         def fit(study):
-            return worths_by_group(alone, groups, study)
+            return part_worths_by_group(alone, groups, study)
 
         assert found.calibration_ == calibrate(fit, TRAIN, 2)
-        worths = worths_by_group(alone, groups, TRAIN)
+        worths = part_worths_by_group(alone, groups, TRAIN)
         assert sorted(worths.index) == list(TRAIN.respondents)
         part = TRAIN.only(respondents=TRAIN.respondents[groups[0]])
         wanted = alone.fit(part).individual_part_worths_

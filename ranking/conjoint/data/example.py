@@ -73,7 +73,7 @@ def example_study() -> ConjointStudy:
 
 
 def example_part_worths() -> pd.DataFrame:
-    """Return the part-worths that the choices were made with, one column a group of respondents.
+    """Return the part-worths that the choices were made with, one column per group of respondents.
 
     >>> example_part_worths().loc["size"]
            price-minded  brand-minded
@@ -104,7 +104,7 @@ def example_frame(seed: int = 0) -> pd.DataFrame:
         shown = [*(_packs(chance) for _ in range(TASKS)), *holdouts]
         for task, packs in enumerate(shown, start=1):
             rows.extend(_answers(chance, respondent, task, packs))
-    # prices stay whole beside the empty cells of the none option
+    # prices stay whole numbers although the none option has empty cells
     return pd.DataFrame(rows).astype({"price": "Int64"})
 
 

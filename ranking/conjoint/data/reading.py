@@ -1,6 +1,6 @@
 """Weights: how much every respondent counts.
 
-Reading: long data, one row an alternative, checked as a whole and sorted into a table.
+Reading: long data, one row per alternative, checked as a whole and sorted into a table.
 """
 
 import zlib

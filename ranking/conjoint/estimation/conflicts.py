@@ -35,8 +35,8 @@ INFEASIBLE = 2
 class Conflict:
     """A minimal set of choices, and orders, that contradict each other.
 
-    `choices` has one row a choice, of `chosen` over `other`, with its exact multiplier: these multiples of
-    the rows add up to nothing. `orders` are the conditions needed beside them.
+    `choices` has one row per choice, of `chosen` over `other`, with its exact multiplier: these multiples of
+    the rows add up to nothing. `orders` are the conditions needed in addition.
     """
 
     choices: pd.DataFrame
@@ -89,7 +89,7 @@ def _conflict_in(study: ConjointStudy, differences: Differences, orders: OrderRo
         return None
     multipliers = exact_multipliers(rows[members])
     is_choice = members < len(kept)
-    choices = _told(study, differences, kept[members[is_choice]], multipliers)
+    choices = _choice_frame(study, differences, kept[members[is_choice]], multipliers)
     return Conflict(choices, tuple(orders.names[j - len(kept)] for j in members[~is_choice]))
 
 
@@ -102,7 +102,7 @@ def minimal_conflict(rows: Array, s: int) -> Integers | None:
     members = _support(rows, np.arange(len(rows)), s)
     if members is None:
         return None
-    # a vertex needs no more; where round-off left a row too many, this finds it
+    # a vertex needs no more; where rounding error left a row too many, this finds it
     for row in members.tolist():
         smaller = _support(rows, members[members != row], s)
         members = members if smaller is None else smaller
@@ -142,7 +142,7 @@ def _support(rows: Array, members: Integers, s: int) -> Integers | None:
     return None if answer.status == INFEASIBLE else members[np.asarray(answer.x) > NEGLIGIBLE]
 
 
-def _told(
+def _choice_frame(
     study: ConjointStudy, differences: Differences, which: Integers, multipliers: list[Fraction]
 ) -> pd.DataFrame:
     """Return choices by name."""

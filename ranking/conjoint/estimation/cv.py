@@ -101,7 +101,7 @@ class ConjointPathCV(PathSearch):
         The number of folds. Tasks are never divided.
     by
         "task": the tasks of every respondent are spread over the folds; "respondent": respondents are, which
-        judges how well strangers are predicted.
+        judges how well new respondents are predicted.
     metric
         "hit_rate", at every C; or "root_likelihood", with the scale that suits each C best, at ten values of
         C for every factor of ten, from C_max / 1000 to C_max.
@@ -165,7 +165,7 @@ class ConjointPathCV(PathSearch):
         """Return the scale of the utilities of the chosen model, from the folds it was chosen by."""
         is_slow = model.pooling == "shrinkage" and model.orders
         together = [np.arange(len(study.respondents))]
-        fit = partial(worths_by_group, model, groups if is_slow else together)
+        fit = partial(part_worths_by_group, model, groups if is_slow else together)
         return calibrate(fit, study, self.cv, self.random_state, self.n_jobs, self.by)
 
     @property
@@ -175,7 +175,7 @@ class ConjointPathCV(PathSearch):
 
     @property
     def individual_part_worths_(self) -> pd.DataFrame:
-        """The part-worths of the chosen model, one row a respondent."""
+        """The part-worths of the chosen model, one row per respondent."""
         return self._chosen().individual_part_worths_
 
     @property
@@ -226,7 +226,7 @@ def _judged(
             yield clone(model).fit(train.only(respondents=names)), part
 
 
-def worths_by_group(model: ConjointSVM, groups: list[Integers], study: ConjointStudy) -> pd.DataFrame:
+def part_worths_by_group(model: ConjointSVM, groups: list[Integers], study: ConjointStudy) -> pd.DataFrame:
     """Return the part-worths of everybody, each group fitted by itself."""
     parts = [study.only(respondents=study.respondents[group]) for group in groups]
     return pd.concat([clone(model).fit(part).individual_part_worths_ for part in parts])

@@ -1,9 +1,7 @@
-r"""What every fitted conjoint model can do: name its part-worths, predict choices, count hits.
+"""ConjointSVM: part-worths at one C, for all respondents together, each alone, or pooled.
 
-What can be read off a table of part-worths is in `utilities` and `scaling`; a model has the part-worths for
-the respondents of a study, also of those it did not know.
-
-ConjointSVM: part-worths at one C, for all respondents together, each alone, or pooled.
+`ConjointModel` is what all fitted models share: they name their part-worths, predict choices, count hits.
+What can be computed from a table of part-worths alone is in `ranking.conjoint.results`.
 """
 
 from abc import abstractmethod
@@ -35,16 +33,16 @@ POOLINGS = ("aggregate", "individual", "shrinkage")
 class ConjointModel(BaseEstimator):
     """A model that has part-worths for every respondent of the study it was fitted to.
 
-    A subclass calls `_learn_names`, and tells its part-worths by `_worths` and `_common`.
+    A subclass calls `_learn_names`, and returns its part-worths by `_individual` and `_common`.
     """
 
     @abstractmethod
-    def _worths(self) -> Array:
-        """Return the part-worths in use, one row a respondent."""
+    def _individual(self) -> Array:
+        """Return the part-worths in use, one row per respondent."""
 
     @abstractmethod
     def _common(self) -> Array:
-        """Return the part-worths of somebody who is not known."""
+        """Return the part-worths that a new respondent is predicted by."""
 
     def _learn_names(self, study: ConjointStudy) -> None:
         """Keep what names and weighs the part-worths."""
@@ -54,9 +52,9 @@ class ConjointModel(BaseEstimator):
 
     @property
     def individual_part_worths_(self) -> pd.DataFrame:
-        """The part-worths, one row a respondent, columns by attribute and level."""
+        """The part-worths, one row per respondent, columns by attribute and level."""
         check_is_fitted(self)
-        return pd.DataFrame(self._worths(), index=self.respondents_, columns=self.space_.columns)
+        return pd.DataFrame(self._individual(), index=self.respondents_, columns=self.space_.columns)
 
     @property
     def part_worths_(self) -> pd.DataFrame:
@@ -74,8 +72,8 @@ class ConjointModel(BaseEstimator):
         return mean.rename("importance").rename_axis("attribute")
 
     def part_worths_for(self, study: ConjointStudy) -> pd.DataFrame:
-        """Return the part-worths of the respondents of a study, strangers having those common to all."""
-        worths = np.vstack([self._worths(), self._common()])
+        """Return the part-worths of the respondents of a study; new ones have those common to all."""
+        worths = np.vstack([self._individual(), self._common()])
         return pd.DataFrame(worths[self._codes(study)], index=study.respondents, columns=study.columns)
 
     def utilities(self, study: ConjointStudy) -> Array:
@@ -96,7 +94,7 @@ class ConjointModel(BaseEstimator):
         return hit_rate(self.part_worths_for(study), study)
 
     def _codes(self, study: ConjointStudy) -> Integers:
-        """Return the row of part-worths of every respondent of a study; strangers have the last one."""
+        """Return the row of part-worths of every respondent of a study; new ones have the last row."""
         check_is_fitted(self)
         require_study(study)
         if not study.columns.equals(self.space_.columns):
@@ -105,17 +103,17 @@ class ConjointModel(BaseEstimator):
                 argument="study",
                 expected="the attributes and levels of the study that was fitted",
             )
-        return study_codes(study, self.respondents_, self._knows_strangers())
+        return study_codes(study, self.respondents_, self._predicts_new_respondents())
 
-    def _knows_strangers(self) -> bool:
-        """Tell whether there are part-worths for respondents who were not there."""
+    def _predicts_new_respondents(self) -> bool:
+        """Return whether there are part-worths for respondents who are not in the training data."""
         return True
 
 
-def study_codes(study: ConjointStudy, known: "pd.Index[Any]", with_strangers: bool) -> Integers:
-    """Return the place of every respondent of a study among those known; strangers come after the last."""
+def study_codes(study: ConjointStudy, known: "pd.Index[Any]", allow_new: bool) -> Integers:
+    """Return the place of every respondent of a study among those known; new ones come after the last."""
     codes = known.get_indexer(study.respondents)
-    for place in np.flatnonzero(codes < 0)[: 0 if with_strangers else 1]:
+    for place in np.flatnonzero(codes < 0)[: 0 if allow_new else 1]:
         raise DataError(
             "respondent {respondent} is not in the training data; pooling 'individual' cannot predict new "
             "respondents",
@@ -167,15 +165,15 @@ class ConjointSVM(ConjointModel):
     shrinkage
         γ, between 0 (everyone alone) and 1 (all alike), of pooling="shrinkage".
     orders
-        Orders of levels that all part-worths must keep, also those of strangers: {"price": "falls",
-        "quality": "rises"}, or levels from the worst to the best.
+        Orders of levels that all part-worths must keep, also those for new respondents: {"price":
+        "falls", "quality": "rises"}, or levels from the worst to the best.
     n_jobs
         Processes for respondents alone, as in joblib.
 
     Attributes
     ----------
     part_worths_, individual_part_worths_ : means over respondents, and those of everyone.
-    common_part_worths_ : v_0, what a stranger is taken to want; the mean where there is no v_0.
+    common_part_worths_ : v_0, the prediction for new respondents; the mean where there is no v_0.
     importances_ : of attributes in per cent, of everyone, then averaged.
     duality_gap_ : of pooling="shrinkage" solved through its structure, relatively; else None.
 
@@ -223,18 +221,18 @@ class ConjointSVM(ConjointModel):
 
     def _keep(self, worths: Array, common: Array | None = None) -> "ConjointSVM":
         """Keep part-worths under the names users look for."""
-        self.worths_ = worths
+        self.coef_ = worths
         mean = np.average(worths, axis=0, weights=self.weights_)
         self.common_part_worths_ = mean if common is None else common
         return self
 
-    def _worths(self) -> Array:
-        return self.worths_
+    def _individual(self) -> Array:
+        return self.coef_
 
     def _common(self) -> Array:
         return self.common_part_worths_
 
-    def _knows_strangers(self) -> bool:
+    def _predicts_new_respondents(self) -> bool:
         return self.pooling != "individual"
 
 
@@ -273,7 +271,7 @@ def solution_of(program: Program, C: float) -> Array:
 def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
     """Return part-worths of a pool, v_0 and the duality gap, through the structure of the pool if possible.
 
-    Where there are orders, or the gap does not close, the path from C = 0 is followed, and no gap told.
+    Where there are orders, or the gap does not close, the path from C = 0 is traced and the gap is None.
     """
     assert program.shrinkage is not None
     g = program.shrinkage

@@ -42,7 +42,7 @@ class ConjointPath(ConjointModel):
     C
         The C in use, until `select` chooses one; None is the end of the paths.
     pooling, shrinkage, orders, n_jobs
-        As for `ConjointSVM`. Each respondent alone has a path of his own.
+        As for `ConjointSVM`. With pooling="individual" every respondent has their own path.
     time_limit
         Stop a path after so many seconds; `C_end_` is then less than C_max.
 
@@ -112,7 +112,7 @@ class ConjointPath(ConjointModel):
         """The only path there is."""
         check_is_fitted(self)
         if len(self.paths_) > 1:
-            raise AttributeError(f"there are {len(self.paths_)} paths, one a respondent; see paths_")
+            raise AttributeError(f"there are {len(self.paths_)} paths, one per respondent; see paths_")
         return self.paths_[0]
 
     @property
@@ -133,8 +133,8 @@ class ConjointPath(ConjointModel):
         return list(Parallel(n_jobs=self.n_jobs)(delayed(_certified)(path) for path in self.paths_))
 
     def individual_part_worths_at(self, C: float) -> pd.DataFrame:
-        """Return the part-worths at one C, one row a respondent."""
-        return pd.DataFrame(self._worths_at(C), index=self.respondents_, columns=self.space_.columns)
+        """Return the part-worths at one C, one row per respondent."""
+        return pd.DataFrame(self._individual_at(C), index=self.respondents_, columns=self.space_.columns)
 
     def part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the mean part-worths at one C: attribute, level, part_worth."""
@@ -149,7 +149,7 @@ class ConjointPath(ConjointModel):
         for name in ("respondents_", "space_", "weights_"):
             setattr(model, name, getattr(self, name))
         model.duality_gap_ = None
-        return model._keep(self._worths_at(C), self._common_at(C))
+        return model._keep(self._individual_at(C), self._common_at(C))
 
     def part_worth_lines(self) -> PartWorthLines:
         """Return all part-worths as lines in C, one respondent after the other, or one row for all.
@@ -190,7 +190,7 @@ class ConjointPath(ConjointModel):
 
     @property
     def common_part_worths_(self) -> Array:
-        """v_0 at C_, what a stranger is taken to want; the mean where there is no v_0."""
+        """v_0 at C_, the prediction for new respondents; the mean where there is no v_0."""
         return self._common_at(self.C_)
 
     def _utility_lines(
@@ -209,8 +209,8 @@ class ConjointPath(ConjointModel):
                 _utilities(program, images.slope, design, code),
             )
 
-    def _worths_at(self, C: float) -> Array:
-        """Return the part-worths at one C, one row a respondent."""
+    def _individual_at(self, C: float) -> Array:
+        """Return the part-worths at one C, one row per respondent."""
         at = self._checked(C)
         found = [
             program.part_worths(z_at(program, path, at))
@@ -223,15 +223,15 @@ class ConjointPath(ConjointModel):
         if self.pooling != "individual":
             program = self.programs_[0]
             return program.common(z_at(program, self.paths_[0], self._checked(C)))
-        return np.asarray(np.average(self._worths_at(C), axis=0, weights=self.weights_))
+        return np.asarray(np.average(self._individual_at(C), axis=0, weights=self.weights_))
 
-    def _worths(self) -> Array:
-        return self._worths_at(self.C_)
+    def _individual(self) -> Array:
+        return self._individual_at(self.C_)
 
     def _common(self) -> Array:
         return self._common_at(self.C_)
 
-    def _knows_strangers(self) -> bool:
+    def _predicts_new_respondents(self) -> bool:
         return self.pooling != "individual"
 
     def _checked(self, C: Any) -> float:
@@ -253,11 +253,11 @@ def _certified(path: pqp.Path) -> Any:
 
 
 def _utilities(program: Program, z: Array, design: Array, code: Integers) -> Array:
-    """Return the utilities of alternatives for the respondents who saw them, one row a piece."""
+    """Return the utilities of alternatives for the respondents who saw them, one row per piece."""
     if program.shrinkage is None:
         return np.asarray(z @ design.T)
     d = program.d
     own = z[:, d:].reshape(len(z), program.rows.n_owners, d)
-    # strangers are themselves v_0
+    # the extra row of zeros gives new respondents v_0 alone
     padded = np.concatenate([own, np.zeros((len(z), 1, d))], axis=1)
     return np.asarray(z[:, :d] @ design.T + np.einsum("pad,ad->pa", padded[:, code], design))

@@ -56,7 +56,7 @@ NOISE = 1e-12
 class ChoiceRows:
     """Rows n with weights ω; `owner` is the code of the respondent, 0 where all are taken together.
 
-    `place` tells for every difference the row it became.
+    `place` is, for every difference, the row it became.
     """
 
     rows: Array
@@ -167,7 +167,7 @@ class Program:
         return transposed if self.W is None else diags_array(self.W.astype(float)) @ transposed
 
     def dual(self) -> pqp.ParametricQP:
-        """Return the dual of CBC(C) in μ = C, one variable a row of A."""
+        """Return the dual of CBC(C) in μ = C, one variable per row of A."""
         s, p = len(self.rows), self.A.shape[0] - len(self.rows)
         cost = np.repeat([-1, 0], [s, p])
         upper = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
@@ -176,7 +176,7 @@ class Program:
         return pqp.ParametricQP(P=pqp.Gram(self.A, weights=self.W), c=cost, lower=0, upper=upper)
 
     def soft(self) -> pqp.ParametricQP:
-        """Return CBC(C) in μ = C as it stands, one variable an entry of z, choices as soft rows."""
+        """Return CBC(C) in μ = C as it stands, one variable per entry of z, choices as soft rows."""
         s, p = len(self.rows), self.A.shape[0] - len(self.rows)
         price = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
         if p:

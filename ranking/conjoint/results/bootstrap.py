@@ -23,9 +23,9 @@ from joblib import Parallel, delayed
 from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.part_worths import (
+    AttributeSpace,
     Fit,
-    HasSpace,
-    Space,
+    StudyOrSpace,
     as_fit,
     read_part_worths,
     space_of,
@@ -36,12 +36,12 @@ from ranking.errors import DataError
 
 DRAWS, REFITS, LEVEL = 1000, 200, 0.95
 # From part-worths to a table with the same rows, of which the mean is of interest; NaN is left out of it.
-Read: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
+Statistic: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Weighted means, their bootstrap draws, one a row, and the number of respondents that entered."""
+    """Weighted means, their bootstrap draws, one per row, and the number of respondents that entered."""
 
     estimate: "pd.Series[Any]"
     draws: pd.DataFrame
@@ -70,9 +70,9 @@ class RespondentBootstrap:
         table = self.part_worths.to_numpy()
         return bool((table != table[0]).any())
 
-    def means(self, read: Read) -> Means:
-        """Return the mean of a table read off the part-worths, without draws if these tell no scatter."""
-        values = read(self.part_worths)
+    def means(self, statistic: Statistic) -> Means:
+        """Return the mean of a table read off the part-worths, without draws if all rows are equal."""
+        values = statistic(self.part_worths)
         n = len(values)
         draws = np.empty((0, values.shape[1]))
         if self.has_scatter:
@@ -90,10 +90,10 @@ class RefitBootstrap:
     weights: Array
     samples: tuple[tuple[pd.DataFrame, Array], ...]
 
-    def means(self, read: Read) -> Means:
+    def means(self, statistic: Statistic) -> Means:
         """Return the mean of a table read off the part-worths of the study, and of every draw."""
-        values = read(self.part_worths)
-        drawn = [weighted_mean(read(table), weights).to_numpy() for table, weights in self.samples]
+        values = statistic(self.part_worths)
+        drawn = [weighted_mean(statistic(table), weights).to_numpy() for table, weights in self.samples]
         draws = np.array(drawn, dtype=float).reshape(len(drawn), values.shape[1])
         return _as_means(values, self.weights, draws)
 
@@ -101,7 +101,7 @@ class RefitBootstrap:
 Bootstrap: TypeAlias = RespondentBootstrap | RefitBootstrap
 
 
-def bootstrap_of(part_worths: Any, study: HasSpace, weights: Any = None) -> Bootstrap:
+def bootstrap_of(part_worths: Any, study: StudyOrSpace, weights: Any = None) -> Bootstrap:
     """Return a bootstrap of respondents with what it usually takes, or the one that is handed in."""
     if isinstance(part_worths, RespondentBootstrap | RefitBootstrap):
         if weights is not None:
@@ -114,7 +114,7 @@ def bootstrap_of(part_worths: Any, study: HasSpace, weights: Any = None) -> Boot
 
 
 def respondent_bootstrap(
-    part_worths: Any, study: HasSpace, weights: Any = None, draws: int = DRAWS, random_state: Any = 0
+    part_worths: Any, study: StudyOrSpace, weights: Any = None, draws: int = DRAWS, random_state: Any = 0
 ) -> RespondentBootstrap:
     """Return the bootstrap of part-worths that stay as they are while respondents are drawn.
 
@@ -137,7 +137,7 @@ def refit_bootstrap(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> RefitBootstrap:
-    """Return the bootstrap that estimates anew from every draw of respondents, and from the study itself.
+    """Return the bootstrap that estimates again from every draw of respondents, and from the study itself.
 
     `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
     Tasks marked as held out take no part. Draws are spread over processes by joblib, with equal results.
@@ -176,7 +176,7 @@ def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
 
 
 def summary_of(estimate: "pd.Series[Any]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
-    """Return estimates with the standard errors and percentile intervals of draws, one column an estimate."""
+    """Return estimates with standard errors and percentile intervals of their draws, one per column."""
     if not 0 < level < 1:
         raise DataError(argument="level", expected="between 0 and 1, for example 0.95", found=level)
     table = draws.to_numpy()
@@ -194,7 +194,9 @@ def require_draws(draws: Any) -> None:
         raise DataError(argument="draws", expected="a whole number of at least 2", found=draws)
 
 
-def _refitted(fit: Fit, study: ConjointStudy, codes: Integers, space: Space) -> tuple[pd.DataFrame, Array]:
+def _refitted(
+    fit: Fit, study: ConjointStudy, codes: Integers, space: AttributeSpace
+) -> tuple[pd.DataFrame, Array]:
     """Return part-worths and weights of a draw of respondents."""
     sample = resampled(study, codes)
     table = read_part_worths(fit(sample), space)

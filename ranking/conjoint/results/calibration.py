@@ -53,7 +53,7 @@ class Calibration:
 
 
 class Gaps(NamedTuple):
-    """Utilities D less those of the chosen alternatives, one row a task; weights and sizes of the tasks."""
+    """Utilities D less those of the chosen alternatives, one row per task; weights and sizes of the tasks."""
 
     D: Array
     weights: Array
@@ -97,7 +97,7 @@ def joined(parts: Sequence[Gaps]) -> Gaps:
 
 
 def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
-    r"""Return the scale for utilities D less those of the chosen alternatives, one row a task.
+    r"""Return the scale for utilities D less those of the chosen alternatives, one row per task.
 
     >>> D = np.array([[0.0, -1.0], [0.0, -1.0], [0.0, 1.0]])
     >>> fitted = fit_scale(D, np.ones(3), np.ones(3))  # two of three choose the better one: e^β = 2

@@ -6,7 +6,7 @@ The model of Orme (1998) and Huber, Orme and Miller (1999) chooses, again and ag
 
 .. math:: U_i = \beta\, x_i^\top v + z_i^\top E + e_i,
 
-where E, one normal number a level, wavers with the standard deviation `attribute` and is the same for all
+where E, one normal number per level, wavers with the standard deviation `attribute` and is the same for all
 products of a draw, and :math:`e_i`, Gumbel times `product`, is a product's own. Products with the same levels
 share E, so that they take shares from one another first. Without E and with `product=1` this is the logit
 rule. By default :math:`e_i` is 0 and E has the variance :math:`\pi^2/6` of logit, spread over the attributes:
@@ -34,7 +34,7 @@ from scipy.stats import qmc
 from ranking.conjoint.data.attributes import NONE, Attribute
 from ranking.conjoint.data.messages import listing, plain, quoted, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, Means, bootstrap_of, summary_of
-from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of
+from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, read_part_worths, space_of
 from ranking.conjoint.results.predictions import first_choices, logit, read_scale
 from ranking.conjoint.results.willingness import PRICE, price_row
 from ranking.core.validation import Array, as_vector, read_only
@@ -51,7 +51,7 @@ class Scenario:
     products: dict[str, dict[str, Any]]
     design: Array
     has_none: bool
-    space: Space
+    space: AttributeSpace
     extrapolate: bool = False
 
     @property
@@ -72,12 +72,12 @@ class Scenario:
             raise unknown(message, product, self.products, "products", argument="product")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a product; `read_scenario` reads it."""
+        """Return one row per product; `read_scenario` reads it."""
         return pd.DataFrame.from_dict(self.products, orient="index")
 
 
 def read_scenario(
-    products: Any, study: HasSpace, none: bool | None = None, extrapolate: bool = False
+    products: Any, study: StudyOrSpace, none: bool | None = None, extrapolate: bool = False
 ) -> Scenario:
     """Return the scenario of products: a mapping of names to {attribute: level or number}, or a table.
 
@@ -130,7 +130,7 @@ def _require_unique(products: pd.DataFrame) -> None:
         )
 
 
-def _profile(name: str, profile: Any, space: Space) -> dict[str, Any]:
+def _profile(name: str, profile: Any, space: AttributeSpace) -> dict[str, Any]:
     """Return the attributes of a product in the order of the study, all of them and no other."""
     if name == NONE:
         raise DataError(
@@ -162,7 +162,7 @@ def _profile(name: str, profile: Any, space: Space) -> dict[str, Any]:
     return {attribute: plain(profile[attribute]) for attribute in space.attributes}
 
 
-def _row(name: str, profile: Mapping[str, Any], space: Space, extrapolate: bool) -> Array:
+def _row(name: str, profile: Mapping[str, Any], space: AttributeSpace, extrapolate: bool) -> Array:
     """Return the design of a product."""
     row = np.zeros(len(space.columns))
     for attribute in space.attributes.values():
@@ -253,7 +253,7 @@ class Noise:
             raise DataError(argument="draws", expected="a power of two, for example 1024", found=self.draws)
 
     def of(self, scenario: Scenario) -> Array:
-        """Return the noise in the utility of every product, one row a draw."""
+        """Return the noise in the utility of every product, one row per draw."""
         Z = noise_rows(scenario)
         count = len(scenario.space.attributes)
         sd = np.sqrt(LOGIT_VARIANCE / count) if self.attribute is None else self.attribute
@@ -294,7 +294,7 @@ class Simulator:
     Parameters
     ----------
     part_worths
-        One row a respondent or one for all; or a bootstrap, which then says how intervals come about.
+        One row per respondent or one for all; or a bootstrap, which then says how intervals come about.
     study
         The study or its space, for attributes, levels and, if not given, weights.
     rule
@@ -304,7 +304,7 @@ class Simulator:
     """
 
     part_worths: Any
-    study: HasSpace
+    study: StudyOrSpace
     rule: Rule = "share_of_preference"
     scale: float = 1.0
     weights: Any = None
@@ -319,7 +319,7 @@ class Simulator:
         self.bootstrap  # noqa: B018 - bad part-worths or weights raise before any work
 
     @cached_property
-    def space(self) -> Space:
+    def space(self) -> AttributeSpace:
         """The space of the study."""
         return space_of(self.study)
 
@@ -338,13 +338,13 @@ class Simulator:
 
     def individual_shares(self, products: Any, none: bool | None = None) -> pd.DataFrame:
         """Return the probability with which every respondent chooses every product."""
-        return self.read(self.bootstrap.part_worths, read_scenario(products, self.space, none))
+        return self.respondent_shares(self.bootstrap.part_worths, read_scenario(products, self.space, none))
 
     def means(self, scenario: Scenario) -> Means:
         """Return mean shares and their draws."""
-        return self.bootstrap.means(lambda v: self.read(v, scenario))
+        return self.bootstrap.means(lambda v: self.respondent_shares(v, scenario))
 
-    def read(self, part_worths: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
+    def respondent_shares(self, part_worths: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
         """Return the shares of a scenario for every row of part-worths."""
         table = read_part_worths(part_worths, self.space)
         shares = self._rule_shares(table.to_numpy(), scenario)
@@ -363,7 +363,7 @@ class Simulator:
 
 def simulate(
     part_worths: Any,
-    study: HasSpace,
+    study: StudyOrSpace,
     products: Any,
     rule: Rule = "share_of_preference",
     *,
@@ -484,7 +484,9 @@ def own_shares(simulator: Simulator, scenarios: list[Scenario], product: str) ->
     """Return the share of one product in many scenarios, drawn together."""
     return simulator.bootstrap.means(
         lambda v: pd.concat(
-            [simulator.read(v, s)[product] for s in scenarios], axis=1, keys=range(len(scenarios))
+            [simulator.respondent_shares(v, s)[product] for s in scenarios],
+            axis=1,
+            keys=range(len(scenarios)),
         )
     )
 

@@ -15,7 +15,13 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
 from ranking.conjoint.data.messages import text, unknown
-from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of, weights_of
+from ranking.conjoint.results.part_worths import (
+    AttributeSpace,
+    StudyOrSpace,
+    read_part_worths,
+    space_of,
+    weights_of,
+)
 from ranking.conjoint.results.predictions import TIED
 from ranking.core.validation import Array
 from ranking.errors import DataError
@@ -26,7 +32,7 @@ RISES, FALLS = "rises", "falls"
 
 
 class OrderRows(NamedTuple):
-    """Conditions o·v ≥ 0, one a row, each of an attribute and two neighbours: the worse, and the better."""
+    """Conditions o·v ≥ 0, one per row, each of an attribute and two neighbours: the worse, and the better."""
 
     rows: Array
     neighbours: list[tuple[str, Any, Any]]
@@ -40,7 +46,7 @@ class OrderRows(NamedTuple):
         return [f"{name}: {better} at least {worse}" for name, worse, better in self.neighbours]
 
 
-def order_rows(study: HasSpace, orders: Orders | None) -> OrderRows:
+def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
     """Return the conditions that orders put on part-worths, from the worst level of each to the best.
 
     >>> from ranking.conjoint import example_study
@@ -114,7 +120,9 @@ def _ends(attribute: Attribute, row: Array) -> tuple[Any, Any]:
     return attribute.labels[int(np.argmin(row))], attribute.labels[int(np.argmax(row))]
 
 
-def order_reversals(part_worths: Any, study: HasSpace, orders: Orders, weights: Any = None) -> pd.DataFrame:
+def order_reversals(
+    part_worths: Any, study: StudyOrSpace, orders: Orders, weights: Any = None
+) -> pd.DataFrame:
     """Return one row for every two neighbouring levels: how many respondents have them the wrong way round.
 
     `orders` says for attributes that their worth "rises" or "falls" along their levels, or along the numbers
@@ -142,7 +150,7 @@ def order_reversals(part_worths: Any, study: HasSpace, orders: Orders, weights: 
     )
 
 
-def reversal_counts(part_worths: Any, study: HasSpace, orders: Orders) -> "pd.Series[Any]":
+def reversal_counts(part_worths: Any, study: StudyOrSpace, orders: Orders) -> "pd.Series[Any]":
     """Return for every respondent how many neighbouring levels stand the wrong way round."""
     space = space_of(study)
     table = read_part_worths(part_worths, space)
@@ -150,7 +158,7 @@ def reversal_counts(part_worths: Any, study: HasSpace, orders: Orders) -> "pd.Se
     return pd.Series(is_wrong.sum(axis=1), index=table.index, name="reversals")
 
 
-def _steps(space: Space, orders: Orders) -> OrderRows:
+def _steps(space: AttributeSpace, orders: Orders) -> OrderRows:
     """Return the neighbours to look at, at least one."""
     steps = order_rows(space, orders)
     if not len(steps):
@@ -163,6 +171,6 @@ def _steps(space: Space, orders: Orders) -> OrderRows:
 
 
 def _reversed(table: pd.DataFrame, steps: OrderRows) -> Array:
-    """Return which neighbours stand the wrong way round, beyond round-off, one row a respondent."""
+    """Return which neighbours stand the wrong way round, beyond rounding error, one row per respondent."""
     v, o = table.to_numpy(), steps.rows
     return np.asarray(v @ o.T < -TIED * (np.abs(v) @ np.abs(o).T))

@@ -2,7 +2,7 @@
 
 The space of products: the attributes of a study, their levels or ranges, and the columns of part-worths.
 
-Part-worths as they are handed in: one row a respondent, or one row for all of them.
+Part-worths as they are handed in: one row per respondent, or one row for all of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def as_fit(fit: Any) -> Fit:
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class AttributeSpace:
     """Attributes by name, the smallest and largest number shown of the linear ones, and the columns.
 
     >>> from ranking.conjoint import example_study
@@ -75,12 +75,12 @@ class Space:
 
 
 # What has a space: a study, or the space itself.
-HasSpace: TypeAlias = ConjointStudy | Space
+StudyOrSpace: TypeAlias = ConjointStudy | AttributeSpace
 
 
-def space_of(study: Any) -> Space:
+def space_of(study: Any) -> AttributeSpace:
     """Return the space of a study; linear attributes range over the numbers that were shown."""
-    if isinstance(study, Space):
+    if isinstance(study, AttributeSpace):
         return study
     if not isinstance(study, ConjointStudy):
         raise DataError(
@@ -89,11 +89,11 @@ def space_of(study: Any) -> Space:
     profiles = study.table.profiles
     linear = [name for name, attribute in study.attributes.items() if attribute.is_linear]
     ranges = {name: (float(profiles[name].min()), float(profiles[name].max())) for name in linear}
-    return Space(study.attributes, ranges, study.columns, study.has_none)
+    return AttributeSpace(study.attributes, ranges, study.columns, study.has_none)
 
 
-def read_part_worths(part_worths: Any, study: HasSpace) -> pd.DataFrame:
-    """Return part-worths with the columns of a study in their order, one row a respondent.
+def read_part_worths(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
+    """Return part-worths with the columns of a study in their order, one row per respondent.
 
     A series, or a table of one row, holds the part-worths of all respondents together; a fitted model has
     those of its respondents.
@@ -174,7 +174,7 @@ def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
     return rows.astype(np.int64)
 
 
-def weights_of(weights: Any, part_worths: pd.DataFrame, study: HasSpace) -> Array:
+def weights_of(weights: Any, part_worths: pd.DataFrame, study: StudyOrSpace) -> Array:
     """Return the weight of every row of part-worths.
 
     Without `weights` those of the study if the rows are its respondents, else all the same.

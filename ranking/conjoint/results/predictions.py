@@ -30,7 +30,7 @@ from ranking.conjoint.results.part_worths import read_part_worths, rows_of
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 
-# Utilities closer than this share of the sizes of what was added up to them are tied: the rest is round-off.
+# Utilities that differ by less than this share of the terms they are sums of are tied: it is rounding error.
 TIED = 1e-10
 
 
@@ -139,7 +139,7 @@ def agreement(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> "pd
 
 
 def task_utilities(part_worths: Any, study: ConjointStudy) -> tuple[Array, Array]:
-    """Return utilities with one row a task, −inf where it has fewer alternatives, and their sizes."""
+    """Return utilities with one row per task, −inf where it has fewer alternatives, and their sizes."""
     if not len(study.choices):
         raise DataError("{argument} has no task to compare utilities in", argument="study")
     v = _worths_of_rows(part_worths, study)

@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.results.bootstrap import LEVEL, bootstrap_of
-from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of
+from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, read_part_worths, space_of
 from ranking.core.validation import Array
 
 
-def attribute_ranges(part_worths: Any, study: HasSpace) -> pd.DataFrame:
-    """Return the range of every attribute, one row a respondent."""
+def attribute_ranges(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
+    """Return the range of every attribute, one row per respondent."""
     space = space_of(study)
     table = read_part_worths(part_worths, space)
     v = table.to_numpy()
@@ -29,7 +29,7 @@ def attribute_ranges(part_worths: Any, study: HasSpace) -> pd.DataFrame:
     return pd.DataFrame(ranges, index=table.index)
 
 
-def zero_centred_diffs(part_worths: Any, study: HasSpace) -> pd.DataFrame:
+def zero_centred_diffs(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
     """Return part-worths with mean 0 within every attribute and ranges that are 100 on average.
 
     Rows in which all ranges are 0 have no scale, so they are NaN.
@@ -58,8 +58,8 @@ def zero_centred_diffs(part_worths: Any, study: HasSpace) -> pd.DataFrame:
     return pd.DataFrame(v * factor[:, None], index=table.index, columns=table.columns)
 
 
-def importances(part_worths: Any, study: HasSpace) -> pd.DataFrame:
-    """Return the importance of every attribute in per cent, one row a respondent; NaN if all ranges are 0.
+def importances(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
+    """Return the importance of every attribute in per cent, one row per respondent; NaN if all ranges are 0.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> importances(example_part_worths().T, example_study()).round(1)
@@ -73,7 +73,11 @@ def importances(part_worths: Any, study: HasSpace) -> pd.DataFrame:
 
 
 def part_worth_summary(
-    part_worths: Any, study: HasSpace, zero_centred: bool = True, weights: Any = None, level: float = LEVEL
+    part_worths: Any,
+    study: StudyOrSpace,
+    zero_centred: bool = True,
+    weights: Any = None,
+    level: float = LEVEL,
 ) -> pd.DataFrame:
     """Return the mean part-worth of every level, zero-centred or raw, with its bootstrap interval.
 
@@ -87,7 +91,7 @@ def part_worth_summary(
 
 
 def importance_summary(
-    part_worths: Any, study: HasSpace, weights: Any = None, level: float = LEVEL
+    part_worths: Any, study: StudyOrSpace, weights: Any = None, level: float = LEVEL
 ) -> pd.DataFrame:
     """Return the mean importance of every attribute with its bootstrap interval; see `part_worth_summary`.
 
@@ -100,7 +104,7 @@ def importance_summary(
     return table
 
 
-def _range(worths: Array, name: str, space: Space) -> Array:
+def _range(worths: Array, name: str, space: AttributeSpace) -> Array:
     if not space.attributes[name].is_linear:
         return np.ptp(worths, axis=1)
     lo, hi = space.ranges[name]

@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.results.bootstrap import Read, weighted_mean
+from ranking.conjoint.results.bootstrap import Statistic, weighted_mean
 from ranking.conjoint.results.market import Scenario, read_scenario
-from ranking.conjoint.results.part_worths import HasSpace, Space, read_part_worths, space_of, weights_of
+from ranking.conjoint.results.part_worths import (
+    AttributeSpace,
+    StudyOrSpace,
+    read_part_worths,
+    space_of,
+    weights_of,
+)
 from ranking.conjoint.results.predictions import TIED, first_choices
 from ranking.conjoint.results.scaling import importances
 from ranking.core.validation import Array, as_vector
@@ -45,7 +51,7 @@ class PartWorthLines:
     """
 
     lines: tuple[PiecewiseLinear, ...]
-    space: Space
+    space: AttributeSpace
     names: "pd.Index[Any]"
     weights: Array
 
@@ -94,7 +100,7 @@ class PartWorthLines:
         return common_edges([lines.edges for lines in self.lines], self.lo, self.hi)
 
     def at(self, C: float) -> pd.DataFrame:
-        """Return the part-worths at C, one row a respondent."""
+        """Return the part-worths at C, one row per respondent."""
         rows = [lines.at(C)[0] for lines in self.lines]
         return pd.DataFrame(rows, index=self.names, columns=self.space.columns)
 
@@ -103,30 +109,30 @@ class PartWorthLines:
         inside = inside_of(self.edges)
         return inside[np.unique(np.linspace(0, len(inside) - 1, most).round().astype(int))]
 
-    def along(self, read: Read, C: Any = None) -> pd.DataFrame:
+    def along(self, statistic: Statistic, C: Any = None) -> pd.DataFrame:
         """Return the weighted mean of a table read off the part-worths, at every one of some C.
 
         >>> from ranking.conjoint import example_part_worths, example_study, importances
         >>> study = example_study()
-        >>> tracks = part_worth_lines(lambda C: C * example_part_worths().T, [0, 1], study)
-        >>> tracks.along(lambda v: importances(v, study), [0.5, 1]).round(1)
+        >>> part_worths = part_worth_lines(lambda C: C * example_part_worths().T, [0, 1], study)
+        >>> part_worths.along(lambda v: importances(v, study), [0.5, 1]).round(1)
              brand  roast  size  price
         C
         0.5   34.2   15.0   9.3   41.4
         1.0   34.2   15.0   9.3   41.4
         """
         where = self.points() if C is None else np.atleast_1d(as_vector(C, "C"))
-        means = [weighted_mean(read(self.at(c)), self.weights) for c in where]
+        means = [weighted_mean(statistic(self.at(c)), self.weights) for c in where]
         return pd.DataFrame(means, index=pd.Index(where, name="C"))
 
 
 def part_worth_lines(
-    part_worths_at: Callable[[float], Any], breakpoints: Any, study: HasSpace, weights: Any = None
+    part_worths_at: Callable[[float], Any], breakpoints: Any, study: StudyOrSpace, weights: Any = None
 ) -> PartWorthLines:
-    """Return the tracks of part-worths that are linear in C between breakpoints.
+    """Return part-worths at every C from a function that is linear in C between breakpoints.
 
-    `part_worths_at(C)` has one row a respondent, or one for all; `breakpoints` are those of all respondents,
-    with the ends of the path, of which the last may be infinite.
+    `part_worths_at(C)` has one row per respondent, or one for all. `breakpoints` are those of all
+    respondents, with the ends of the path, of which the last may be infinite.
     """
     space = space_of(study)
     edges = read_edges(breakpoints)
@@ -175,7 +181,7 @@ class Conclusions:
         return float(self.edges[step]), float(self.edges[step + 1])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an interval: C_lo, C_hi, verdict."""
+        """Return one row per interval: C_lo, C_hi, verdict."""
         columns = {"C_lo": self.edges[:-1], "C_hi": self.edges[1:], "verdict": list(self.verdicts)}
         return pd.DataFrame(columns)
 
@@ -208,12 +214,12 @@ class ShareSteps:
         return concluded(self.edges, [order_of(row, self.names) for row in self.shares], True)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an interval: C_lo, C_hi, and the share of every product."""
+        """Return one row per interval: C_lo, C_hi, and the share of every product."""
         ends = pd.DataFrame({"C_lo": self.edges[:-1], "C_hi": self.edges[1:]})
         return pd.concat([ends, pd.DataFrame(self.shares, columns=list(self.names))], axis=1)
 
 
-def first_choice_steps(tracks: PartWorthLines, products: Any, none: bool | None = None) -> ShareSteps:
+def first_choice_steps(part_worths: PartWorthLines, products: Any, none: bool | None = None) -> ShareSteps:
     """Return the shares of first choice at every C, exactly.
 
     >>> from ranking.conjoint import example_part_worths, example_study, part_worth_lines
@@ -228,37 +234,37 @@ def first_choice_steps(tracks: PartWorthLines, products: Any, none: bool | None 
     0  0.00  0.07...    ours
     1  0.07...  1.00   cheap
     """
-    scenario = read_scenario(products, tracks.space, none)
-    steps = [_choices_of(lines, scenario) for lines in tracks.lines]
-    edges = common_edges([edges for edges, _ in steps], tracks.lo, tracks.hi)
+    scenario = read_scenario(products, part_worths.space, none)
+    steps = [_choices_of(lines, scenario) for lines in part_worths.lines]
+    edges = common_edges([edges for edges, _ in steps], part_worths.lo, part_worths.hi)
     inside = inside_of(edges)
     total = np.zeros((len(inside), len(scenario.names)))
-    for weight, (own, shares) in zip(tracks.weights, steps, strict=True):
+    for weight, (own, shares) in zip(part_worths.weights, steps, strict=True):
         total += weight * shares[np.searchsorted(own, inside, side="right") - 1]
-    return ShareSteps(*_merged(edges, total / tracks.weights.sum()), tuple(scenario.names))
+    return ShareSteps(*_merged(edges, total / part_worths.weights.sum()), tuple(scenario.names))
 
 
-def importance_orders(tracks: PartWorthLines) -> Conclusions:
+def importance_orders(part_worths: PartWorthLines) -> Conclusions:
     """Return the attributes from the most to the least important at every C, exactly if all have the same."""
-    names = tuple(tracks.space.attributes)
-    if not tracks.is_common:
-        table = tracks.along(lambda v: importances(v, tracks.space))
-        return sampled_conclusions(tracks, table, lambda row: order_of(row, names))
-    ranges = _range_lines(tracks.lines[0], tracks.space)
+    names = tuple(part_worths.space.attributes)
+    if not part_worths.is_common:
+        table = part_worths.along(lambda v: importances(v, part_worths.space))
+        return sampled_conclusions(part_worths, table, lambda row: order_of(row, names))
+    ranges = _range_lines(part_worths.lines[0], part_worths.space)
     ranges = ranges.split_at_crossings(all_pairs(range(len(names))))
     found = [order_of(row[0], names) for row in map(ranges.at, ranges.inside)]
     return concluded(ranges.edges, found, True)
 
 
 def sampled_conclusions(
-    tracks: PartWorthLines, table: pd.DataFrame, conclude: Callable[[Array], Any]
+    part_worths: PartWorthLines, table: pd.DataFrame, conclude: Callable[[Array], Any]
 ) -> Conclusions:
     """Return what follows from values evaluated at some C, see `PartWorthLines.along`; not exact.
 
     Where the conclusion changes between two of these C, the edge lies in their middle.
     """
     where = table.index.to_numpy(dtype=float)
-    edges = np.concatenate([[tracks.lo], (where[:-1] + where[1:]) / 2, [tracks.hi]])
+    edges = np.concatenate([[part_worths.lo], (where[:-1] + where[1:]) / 2, [part_worths.hi]])
     return concluded(edges, [conclude(row) for row in table.to_numpy()], False)
 
 
@@ -299,7 +305,7 @@ def _choices_of(lines: PiecewiseLinear, scenario: Scenario) -> tuple[Array, Arra
     return _merged(edges, first_choices(v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)))
 
 
-def _range_lines(lines: PiecewiseLinear, space: Space) -> PiecewiseLinear:
+def _range_lines(lines: PiecewiseLinear, space: AttributeSpace) -> PiecewiseLinear:
     """Return the ranges of attributes as lines, on pieces that end where the best or worst level changes."""
     columns, blocks = _ends(space)
     finer = lines.times(columns).split_at_crossings([pair for block in blocks for pair in all_pairs(block)])
@@ -313,7 +319,7 @@ def _range_lines(lines: PiecewiseLinear, space: Space) -> PiecewiseLinear:
     return PiecewiseLinear(finer.lo, finer.hi, np.array(constants).T, np.array(slopes).T)
 
 
-def _ends(space: Space) -> tuple[Array, list[list[int]]]:
+def _ends(space: AttributeSpace) -> tuple[Array, list[list[int]]]:
     """Return the matrix from worths to levels, of a linear attribute its two ends, and the places of each."""
     columns: list[Array] = []
     blocks: list[list[int]] = []

@@ -3,7 +3,7 @@ r"""Willingness to pay: what a level is worth in money.
 With :math:`s < 0` the worth of one unit of money, the mean over respondents, a level worth d more than
 another is worth :math:`-d/s`. Of a price by level, s is the slope of the least squares line through the
 worths of its levels. The ratio of two means is nonsense where s may be 0: so an interval is given only if the
-bootstrap tells s from 0 at its level, which is also when Fieller's interval for a ratio is bounded; and no
+bootstrap shows s < 0 at its level, which is also when Fieller's interval for a ratio is bounded; and no
 estimate is given if s has the wrong sign. Then the table says why.
 """
 
@@ -17,7 +17,7 @@ import pandas as pd
 
 from ranking.conjoint.data.messages import listing, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
-from ranking.conjoint.results.part_worths import HasSpace, Space, space_of
+from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, space_of
 from ranking.core.validation import Array
 from ranking.errors import DataError
 
@@ -28,7 +28,7 @@ PRICE = "price"
 class WillingnessToPay:
     """Amounts of money, and how far the price can be trusted to be their measure.
 
-    `table`: one row a level, `against` the level it is compared with; of a linear attribute for one more of
+    `table`: one row per level, `against` the level it is compared with; of a linear attribute for one more of
     it. `price_slope`: the mean worth of one unit of money. `wrong_respondents` and `wrong_draws`: shares of
     respondents, weighted, and of bootstrap draws in which money is worth nothing or less (NaN: no draws).
     `remark`: why amounts or intervals are missing, or nothing.
@@ -50,7 +50,7 @@ class WillingnessToPay:
 
 def willingness_to_pay(
     part_worths: Any,
-    study: HasSpace,
+    study: StudyOrSpace,
     price: str = PRICE,
     against: Mapping[str, Any] | None = None,
     weights: Any = None,
@@ -87,7 +87,7 @@ def willingness_to_pay(
     )
 
 
-def price_row(space: Space, price: str) -> Array:
+def price_row(space: AttributeSpace, price: str) -> Array:
     """Return the row whose product with part-worths is the worth of one unit of money."""
     if price not in space.attributes:
         message = "{argument} must name an attribute, got {found}"
@@ -110,7 +110,7 @@ def price_row(space: Space, price: str) -> Array:
 
 
 def _level_rows(
-    space: Space, price: str, against: Mapping[str, Any]
+    space: AttributeSpace, price: str, against: Mapping[str, Any]
 ) -> tuple[list[tuple[str, Any, Any]], Array]:
     """Return (attribute, level, compared with) and the rows that give the difference of their worths."""
     for name in against:

@@ -50,7 +50,7 @@ def bent_lines(pieces, columns, seed, end=np.inf):
     return from_starts(np.append(np.arange(float(pieces)), end), knots[:pieces], slope)
 
 
-def bent_tracks(study, respondents, seed, pieces=4):
+def bent_part_worths(study, respondents, seed, pieces=4):
     lines = tuple(bent_lines(pieces, len(study.columns), seed + r) for r in range(respondents))
     names = pd.Index(range(1, respondents + 1))
     return PartWorthLines(lines, space_of(study), names, np.arange(1.0, respondents + 1))
@@ -151,22 +151,22 @@ class TestLines:
 class TestFirstChoice:
     @given(seed=st.integers(0, 99), respondents=st.sampled_from([1, 3]))
     def test_shares_at_any_C_are_those_of_the_simulator(self, study, packs, seed, respondents):
-        tracks = bent_tracks(study, respondents, seed)
-        steps = first_choice_steps(tracks, packs)
+        part_worths = bent_part_worths(study, respondents, seed)
+        steps = first_choice_steps(part_worths, packs)
         for C in some_C(steps.edges, seed, 5):
-            weights = tracks.weights if respondents > 1 else None
-            there = simulate(tracks.at(C), study, packs, "first_choice", weights=weights)["share"]
+            weights = part_worths.weights if respondents > 1 else None
+            there = simulate(part_worths.at(C), study, packs, "first_choice", weights=weights)["share"]
             assert_allclose(steps.at(C), there, atol=1e-9)
 
     @given(seed=st.integers(0, 99))
     def test_shares_change_at_every_edge(self, study, packs, seed):
-        steps = first_choice_steps(bent_tracks(study, 2, seed), packs)
+        steps = first_choice_steps(bent_part_worths(study, 2, seed), packs)
         assert (np.abs(np.diff(steps.shares, axis=0)).max(axis=1, initial=0) > 0).all()
         assert_allclose(steps.shares.sum(axis=1), 1)
 
     def test_the_winner_keeps_winning_on_its_interval(self, study, packs):
-        tracks = bent_tracks(study, 3, 5)
-        steps = first_choice_steps(tracks, packs)
+        part_worths = bent_part_worths(study, 3, 5)
+        steps = first_choice_steps(part_worths, packs)
         found = steps.winners()
         assert found.is_exact
         for C in some_C(found.edges):
@@ -176,7 +176,9 @@ class TestFirstChoice:
             assert {best_of(steps.at(c).to_numpy(), steps.names) for c in inner} == {found.at(C)}
 
     def test_neighbouring_intervals_conclude_differently(self, study, packs):
-        for found in (f(first_choice_steps(bent_tracks(study, 3, 5), packs)) for f in (_winners, _orders)):
+        for found in (
+            f(first_choice_steps(bent_part_worths(study, 3, 5), packs)) for f in (_winners, _orders)
+        ):
             assert all(a != b for a, b in zip(found.verdicts, found.verdicts[1:], strict=False))
             assert len(found.to_frame()) == len(found.verdicts)
 
@@ -193,15 +195,15 @@ class TestImportances:
     @pytest.mark.parametrize("study", [COFFEE, MIXED], ids=["coffee", "mixed"])
     @given(seed=st.integers(0, 99))
     def test_the_order_of_one_row_is_exact(self, study, seed):
-        tracks = bent_tracks(study, 1, seed)
-        found = importance_orders(tracks)
+        part_worths = bent_part_worths(study, 1, seed)
+        found = importance_orders(part_worths)
         assert found.is_exact
         for C in some_C(found.edges, seed, 5):
-            ranges = attribute_ranges(tracks.at(C), study).iloc[0].to_numpy()
+            ranges = attribute_ranges(part_worths.at(C), study).iloc[0].to_numpy()
             assert found.at(C) == order_of(ranges, list(study.attributes))
 
     def test_the_same_row_for_everybody_is_one_row(self):
-        one = bent_tracks(COFFEE, 1, 7)
+        one = bent_part_worths(COFFEE, 1, 7)
         all_alike = PartWorthLines(3 * one.lines, one.space, pd.Index([1, 2, 3]), np.ones(3))
         found, wanted = importance_orders(all_alike), importance_orders(one)
         assert found.is_exact
@@ -209,24 +211,24 @@ class TestImportances:
         assert_array_equal(found.edges, wanted.edges)
 
     def test_averages_are_known_where_they_were_evaluated(self):
-        tracks = bent_tracks(COFFEE, 3, 0)
-        found = importance_orders(tracks)
+        part_worths = bent_part_worths(COFFEE, 3, 0)
+        found = importance_orders(part_worths)
         assert not found.is_exact
-        table = tracks.along(lambda v: importances(v, COFFEE))
+        table = part_worths.along(lambda v: importances(v, COFFEE))
         for C, row in table.iterrows():
             assert found.at(C) == order_of(row.to_numpy(), table.columns)
 
     def test_averages_are_weighted(self):
-        tracks = bent_tracks(COFFEE, 3, 0)
-        row = tracks.along(lambda v: importances(v, COFFEE), [1.5]).iloc[0]
-        assert_allclose(row, np.average(importances(tracks.at(1.5), COFFEE), axis=0, weights=[1, 2, 3]))
+        part_worths = bent_part_worths(COFFEE, 3, 0)
+        row = part_worths.along(lambda v: importances(v, COFFEE), [1.5]).iloc[0]
+        assert_allclose(row, np.average(importances(part_worths.at(1.5), COFFEE), axis=0, weights=[1, 2, 3]))
 
 
 def test_logit_shares_lead_to_sampled_conclusions():
-    tracks = bent_tracks(COFFEE, 2, 3)
-    chooser, scenario = Simulator(tracks.at(1.5), COFFEE), read_scenario(PACKS, COFFEE)
-    table = tracks.along(lambda v: chooser.read(v, scenario))
-    found = sampled_conclusions(tracks, table, lambda row: best_of(row, table.columns))
+    part_worths = bent_part_worths(COFFEE, 2, 3)
+    chooser, scenario = Simulator(part_worths.at(1.5), COFFEE), read_scenario(PACKS, COFFEE)
+    table = part_worths.along(lambda v: chooser.respondent_shares(v, scenario))
+    found = sampled_conclusions(part_worths, table, lambda row: best_of(row, table.columns))
     assert not found.is_exact
     for C, row in table.iterrows():
         assert found.at(C) == best_of(row.to_numpy(), table.columns)
@@ -242,17 +244,17 @@ class TestPath:
     def edges(self, path):
         return np.unique([0.0, 1.0, *(float(b) for b in path.breakpoints)])
 
-    def tracks(self, path):
+    def part_worths(self, path):
         return part_worth_lines(lambda C: pd.Series(path(C).x, index=TRAIN.columns), self.edges(path), TRAIN)
 
-    def test_tracks_are_the_path(self, path):
-        tracks = self.tracks(path)
-        assert_array_equal(tracks.edges, self.edges(path))
+    def test_part_worths_are_the_path(self, path):
+        part_worths = self.part_worths(path)
+        assert_array_equal(part_worths.edges, self.edges(path))
         for C in (0.001, 0.01, 0.1, 0.7):
-            assert_allclose(tracks.at(C).iloc[0], path(C).x, atol=1e-8)
+            assert_allclose(part_worths.at(C).iloc[0], path(C).x, atol=1e-8)
 
     def test_the_conclusion_on_the_interval_is_that_of_the_path(self, path):
-        winners = first_choice_steps(self.tracks(path), PACKS).winners()
+        winners = first_choice_steps(self.part_worths(path), PACKS).winners()
         for C in np.geomspace(1e-4, 0.9, 30):
             there = simulate(pd.Series(path(C).x, index=TRAIN.columns), TRAIN, PACKS, "first_choice")
             assert winners.at(C) == best_of(there["share"].to_numpy(), list(there.index))
@@ -262,19 +264,19 @@ class TestTracks:
     def test_respondents_with_other_breakpoints_go_together(self):
         columns = len(COFFEE.columns)
         lines = (bent_lines(3, columns, 0), bent_lines(4, columns, 1, end=9.0))
-        tracks = PartWorthLines(lines, space_of(COFFEE), pd.Index(["a", "b"]), np.ones(2))
-        assert (tracks.lo, tracks.hi) == (0, 9)
-        assert tracks.edges.tolist() == [0, 1, 2, 3, 9]
+        part_worths = PartWorthLines(lines, space_of(COFFEE), pd.Index(["a", "b"]), np.ones(2))
+        assert (part_worths.lo, part_worths.hi) == (0, 9)
+        assert part_worths.edges.tolist() == [0, 1, 2, 3, 9]
 
     def test_many_pieces_are_thinned(self):
-        tracks = bent_tracks(COFFEE, 1, 0, pieces=30)
-        assert len(tracks.points(10)) == 10
+        part_worths = bent_part_worths(COFFEE, 1, 0, pieces=30)
+        assert len(part_worths.points(10)) == 10
 
     def test_weights_are_those_of_the_study(self):
         v = worths(24)
         assert_array_equal(part_worth_lines(lambda C: C * v, [0, 1], COFFEE).weights, COFFEE.weights)
 
-    def test_wrong_tracks_are_told(self):
+    def test_wrong_part_worths_are_told(self):
         with pytest.raises(DataError, match="lines must have the 12 columns"):
             PartWorthLines((bent_lines(3, 2, 0),), space_of(COFFEE), pd.Index([1]), np.ones(1))
         with pytest.raises(DataError, match="a name and a weight for each"):
@@ -284,6 +286,6 @@ class TestTracks:
             PartWorthLines(apart, space_of(COFFEE), pd.Index([1, 2]), np.ones(2))
 
     def test_C_of_a_conclusion_must_be_on_the_path(self):
-        found = first_choice_steps(bent_tracks(COFFEE, 1, 0), PACKS).winners()
+        found = first_choice_steps(bent_part_worths(COFFEE, 1, 0), PACKS).winners()
         with pytest.raises(DataError, match="C must be between 0 and inf, got -1"):
             found.at(-1)

@@ -22,7 +22,7 @@ from ranking.conjoint import (
     willingness_to_pay,
     zero_centred_diffs,
 )
-from ranking.studies.conjoint import Parts, SurveyPlan, follow, told
+from ranking.studies.conjoint import Parts, SurveyPlan, follow, in_words
 from ranking.studies.conjoint_tables import TITLES, flat_names, settings, survey_tables
 from tests.ranking.market import COFFEE, PACKS, mixed_study
 from tests.ranking.surveys import FEW, PLAN, parts, survey
@@ -197,4 +197,4 @@ class TestStability:
         lo, hi = leaders.interval(found.C)
         assert lo <= found.C <= hi
         assert all(one != other for one, other in zip(leaders.verdicts, leaders.verdicts[1:], strict=False))
-        assert told(leaders, found.C).startswith(leaders.at(found.C))
+        assert in_words(leaders, found.C).startswith(leaders.at(found.C))
