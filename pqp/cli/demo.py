@@ -1,8 +1,8 @@
 """The demonstration: which part-worths explain what one respondent chose in a small study of coffee?
 
-The study is in `coffee.csv` beside this module; it was made up, and `ranking/conjoint/example.py` tells how.
-A row is an alternative of a task: a pack of coffee, with one level of each attribute, or none of the packs,
-whose cells are empty. Tasks that are held out, the last two of everybody, take no part.
+The study is `pqp/data/coffee.csv`, with invented answers; `ranking/conjoint/data/example.py` says how they
+were made. A row is an alternative of a task: a pack of coffee, with one level of each attribute, or the none
+option, whose cells are empty. The last two tasks of every respondent are held out and not used here.
 """
 
 import csv
@@ -15,9 +15,10 @@ from pqp.model.affine import mu
 from pqp.model.problem import ParametricQP
 
 FILE = "coffee.csv"
-# How many respondents there are, and the tasks of each that are not held out.
-RESPONDENTS, TASKS = 24, 8
-# Someone who minds the price and contradicts himself; his path ends in fifths.
+RESPONDENTS = 24
+# Tasks of each respondent that are not held out.
+TASKS = 8
+# A respondent who cares about the price and whose choices contradict each other; the path ends in fifths.
 RESPONDENT = 12
 LEVELS: dict[str, tuple[str, ...]] = {
     "brand": ("Alba", "Brio", "Cima"),
@@ -26,15 +27,15 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "price": ("9", "12", "15"),
 }
 NONE = "none"
-# An alternative: a row of the file, by the names of its columns.
+# A row of the file, by the names of its columns.
 Alternative = dict[str, str]
 
 
 def conjoint_problem(respondent: int = RESPONDENT, tasks: int = TASKS) -> ParametricQP:
     r"""Return CBC(C) for the first choices of a respondent, its parameter mu being C.
 
-    Every alternative b that was passed over for a asks for part-worths v with :math:`n_{ab}^\top v \ge 1`,
-    where :math:`n_{ab} = \chi_a - \chi_b` marks what a has by 1 and what b has by -1. Violations cost C:
+    If a was chosen rather than b, the part-worths v should satisfy :math:`n_{ab}^\top v \ge 1`, where
+    :math:`n_{ab} = \chi_a - \chi_b` is 1 at the levels of a and -1 at those of b. Violations cost C:
 
     .. math:: \min_v \; \tfrac12 \|v\|^2 + C \sum_{ab} \xi_{ab}
               \quad\text{s.t.}\quad n_{ab}^\top v \ge 1 - \xi_{ab},\; \xi \ge 0
@@ -65,7 +66,7 @@ def part_worth_names() -> list[str]:
 
 
 def _comparisons(respondent: int, tasks: int) -> Iterator[tuple[Alternative, Alternative]]:
-    """Yield what was chosen with each alternative it was chosen over, task by task."""
+    """Yield every chosen alternative with each alternative that was not chosen, task by task."""
     lines = (files("pqp") / "data" / FILE).read_text(encoding="utf-8").splitlines()
     shown = [row for row in csv.DictReader(lines) if int(row["respondent"]) == respondent]
     asked = [row for row in shown if row["holdout"] == "0" and int(row["task"]) <= tasks]
@@ -76,11 +77,11 @@ def _comparisons(respondent: int, tasks: int) -> Iterator[tuple[Alternative, Alt
 
 
 def _marks(alternative: Alternative) -> set[str]:
-    """Return the names of the part-worths that add up to the utility of an alternative."""
+    """Return the names of the part-worths whose sum is the utility of an alternative."""
     levels = {f"{attribute} {alternative[attribute]}" for attribute in LEVELS if alternative[attribute]}
     return levels or {NONE}
 
 
 def _require_within(number: int, most: int, name: str) -> None:
     if not 1 <= number <= most:
-        raise ProblemError(f"{name} must be from 1 to {most}, got {number}")
+        raise ProblemError(argument=name, expected=f"from 1 to {most}", found=number)

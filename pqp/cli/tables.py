@@ -1,4 +1,4 @@
-"""Reports: a path as a table for the terminal."""
+"""A path as a table for the terminal."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 LONGEST_RATIONAL = 9
 # Longer paths are shown with their middle left out.
 MOST_ROWS = 60
-SHOWN_FIRST, SHOWN_LAST = 40, 10
-# Wider than any table that is asked for its width.
+SHOWN_FIRST = 40
+SHOWN_LAST = 10
+# A console this wide never wraps, so that a table can be measured on it.
 UNLIMITED = 10**6
-# How many variables are named where there is no column for each.
+# How many variables are named if there is no room for one column each.
 MOST_NAMED = 3
 
 Cells = Callable[[Segment], Sequence[str]]
 
 
 def path_table(path: "Path", console: Console) -> Table:
-    """Return one row a piece: where, status, and x from its left to its right end.
+    """Return one row per piece: its interval, its status, and x from its left to its right end.
 
     If the columns do not fit on the console, only the variables that move most are named.
     """
@@ -42,16 +43,18 @@ def path_table(path: "Path", console: Console) -> Table:
 
 
 def worth_table(path: "Path", parameter: str, console: Console) -> Table:
-    """Return one row a piece of a path that is optimal throughout and constant where it has no end.
+    """Return one row per piece: its interval, and x at its right end.
 
-    It tells where, and x at the right end; in two decimals if exact numbers do not fit on the console.
+    The path must be optimal throughout, and constant on a piece without end. Numbers are rounded to two
+    decimals if exact ones do not fit on the console.
     """
     columns = [name.replace(" ", "\n") for name in path.problem.names]
     table = _table(path, (parameter,), columns, lambda piece: [shown_range(path, piece), *_right_ends(piece)])
     if not _fits(table, console):
         table = _table(path, (f"{parameter}\nup to",), columns, _rounded_right_ends)
         table.padding = (0, 1, 0, 0)
-        table.caption, table.caption_justify = "Rounded; a wider terminal shows fractions.", "left"
+        table.caption = "Rounded; a wider terminal shows fractions."
+        table.caption_justify = "left"
     return table
 
 
@@ -68,7 +71,7 @@ def shown_number(value: Number) -> str:
 
 
 def shown_range(path: "Path", piece: Segment) -> str:
-    """Return the interval of a piece, a round bracket where its end belongs to a better neighbour."""
+    """Return the interval of a piece, with a round bracket where its end belongs to a neighbour."""
     mine = [interval for interval in path.intervals if interval.status == piece.status]
     owned = [not is_infinite(mu) and any(mu in interval for interval in mine) for mu in (piece.lo, piece.hi)]
     lo, hi = shown_number(piece.lo), shown_number(piece.hi)
@@ -135,7 +138,7 @@ def _summary(piece: Segment) -> list[str]:
 
 
 def _shown_values(piece: Segment, mu: Number) -> list[str]:
-    """Return x as text; floats that are nothing but rounding beside the largest entry are shown as 0."""
+    """Return x as text; floats that are rounding error relative to the largest entry are shown as 0."""
     x = piece.at(mu).x
     scale = float(max(map(abs, x), default=0))
     return [shown_number(value if piece.arithmetic.sign(value, scale) else 0) for value in x]

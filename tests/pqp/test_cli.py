@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +18,11 @@ from typer.testing import CliRunner
 
 import pqp
 from pqp.cli import app as cli
+from pqp.cli import kit
 from pqp.cli.app import progress_line
 from pqp.cli.demo import conjoint_problem, part_worth_names
 from pqp.cli.tables import worth_table
-from pqp.errors import InternalError, NumericalTroubleError
+from pqp.errors import CertificateError, InternalError, NumericalTroubleError, ProblemError
 from pqp.files import load_path, save_problem
 from pqp.solver import Progress
 from tests.pqp.documents import HAND_WRITTEN
@@ -317,6 +318,84 @@ class TestCtrlC:
         monkeypatch.setattr(cli, "check", lambda document: signal.raise_signal(signal.SIGINT))
         code, out, _ = run("certify", "path.json")
         assert (code, out) == (130, "")
+
+
+class TestErrorsInTheWordsOfACommand:
+    """A command that calls `orders` --order, and the exact arithmetic --exact."""
+
+    @pytest.fixture
+    def fails(self, capsys):
+        """Return what a command prints on stderr, and its exit code, if it raises an error."""
+
+        def call(error, file=None):
+            app = kit.make_app()
+            app.callback()(lambda: None)
+
+            def work(max_size: int = 1, orders_: str = "", is_on: bool = False) -> None:
+                with nullcontext() if file is None else kit.about_file("FILE", Path(file)):
+                    raise error
+
+            kit.command(app, kit.Words({"orders": "--order"}, {"method": lambda name: f"--{name}"}))(work)
+            code = kit.main(app, "prog", ["work"])
+            return code, capsys.readouterr().err.removeprefix("prog: ").removesuffix("\n")
+
+        return call
+
+    @pytest.mark.parametrize(
+        ("argument", "option"),
+        [
+            ("max_size", "--max-size"),
+            ("Max_Size", "--max-size"),
+            ("max_size[3]", "--max-size[3]"),
+            ("orders['price']", "--order price"),
+            ("penalty", "penalty"),
+        ],
+    )
+    def test_arguments_are_called_like_their_options(self, fails, argument, option):
+        error = ProblemError(argument=argument, found=0, expected="positive")
+        assert fails(error) == (2, f"{option} must be positive, got 0")
+
+    @pytest.mark.parametrize(
+        ("setting", "remedy"),
+        [
+            (("max_size", 2), "; pass --max-size 2"),
+            (("max_size", "a b"), "; pass --max-size 'a b'"),
+            (("is_on", True), "; pass --is-on"),
+            (("method", "fast"), "; pass --fast"),
+            (("penalty", 1), ""),
+        ],
+    )
+    def test_a_remedy_is_an_option_or_left_out(self, fails, setting, remedy):
+        error = ProblemError("too large", remedy="pass {setting}", setting=setting)
+        assert fails(error) == (2, f"too large{remedy}")
+
+    @pytest.mark.parametrize(
+        ("error", "sentence"),
+        [
+            (ProblemError("it is empty"), "FILE a.csv: it is empty"),
+            (ProblemError("a.csv is empty"), "FILE a.csv is empty"),
+            (
+                ProblemError("{argument} {found} is empty", argument="path", found="a.csv"),
+                "FILE a.csv is empty",
+            ),
+            (PermissionError(13, "Permission denied", "a.csv"), "FILE a.csv: Permission denied"),
+        ],
+    )
+    def test_an_error_about_a_file_names_the_argument_and_the_file_once(self, fails, error, sentence):
+        assert fails(error, "a.csv") == (2, sentence)
+
+    def test_text_of_users_is_not_taken_for_a_part_of_the_message(self, fails):
+        assert (
+            fails(ProblemError("{found}", found="{argument}"), "{found}.csv")[1]
+            == "FILE {found}.csv: {argument}"
+        )
+
+    @pytest.mark.parametrize("error", [CertificateError("no"), NumericalTroubleError("no")])
+    def test_what_is_not_the_fault_of_the_input_is_code_1(self, fails, error):
+        assert fails(error) == (1, "no")
+
+    def test_every_detail_has_a_line(self, fails):
+        assert fails(kit.CommandError("two\nthings", 2, ["a  b", "c"])) == (2, "two things\n- a b\n- c")
 
 
 class TestProcess:
