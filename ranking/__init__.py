@@ -1,8 +1,9 @@
-"""Ranking models whose whole regularisation path comes out in one call, traced by `pqp`.
+"""Ranking models whose whole regularisation path is computed in one call, traced by `pqp`.
 
-`RankSVMPath` and `RankSVMPathCV` for every C, `RankSVM` for one, on labels, pairs or graphs of preferences;
-`hastie_path` is an independent active-set path to check them against. `OrdinalSVM`, `OrdinalSVMPath` and
-`OrdinalSVMPathCV` do the same for ordered levels.
+`RankSVMPath` and `RankSVMPathCV` rank for every C, `RankSVM` for one, from labels, pairs or graphs of
+preferences. `OrdinalSVM`, `OrdinalSVMPath` and `OrdinalSVMPathCV` do the same for ordered levels;
+`ConjointSVM`, `ConjointPath` and `ConjointPathCV` for choices. `hastie_path` is an independent active-set
+path to check them against.
 """
 
 from ranking.conjoint import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM
@@ -63,3 +64,8 @@ __all__ = [
     "retention_pairs",
     "write_letor",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone: submodules are found by their folders."""
+    return __all__
