@@ -80,7 +80,7 @@ class ExplainedError(Exception):
         row: object = None,
         column: object = None,
     ) -> None:
-        super().__init__(message)  # all that pickle hands over; it restores the attributes afterwards
+        super().__init__(message)  # all that pickle passes here; it restores the attributes afterwards
         self.message = message
         self.argument = argument
         self.found = found

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from pqp.lcp.dictionary import Dictionary
 from pqp.lcp.log import Pivot
-from pqp.lcp.problem import Place
+from pqp.lcp.problem import PerturbedMu
 
 Ranks = list[int]
+# r, s and the pairs to pivot on.
+Choice = tuple[int, int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,14 @@ RULES = {rule.name: rule for rule in (LEAST_INDEX, LIFO, MOST_OFTEN)}
 
 @dataclass(frozen=True)
 class Solved:
-    """Every basic value is nonnegative at the place: a complementary solution."""
+    """Every basic value is nonnegative at the perturbed mu: a complementary solution."""
 
     dictionary: Dictionary
 
 
 @dataclass(frozen=True)
 class Infeasible:
-    """The basic variable of `row` has a forbidden `sign`, and no nonnegative choice of the others mends it.
+    """The basic variable of `row` has a forbidden `sign` for every nonnegative choice of the others.
 
     The sign is -1, or either one if the variable must vanish (the w of a free pair).
     """
@@ -74,19 +76,20 @@ Outcome = Solved | Infeasible | Broken | Cycled
 
 
 def criss_cross(
-    dictionary: Dictionary, place: Place, rule: Rule = LEAST_INDEX
+    dictionary: Dictionary, place: PerturbedMu, rule: Rule = LEAST_INDEX
 ) -> Generator[Pivot, None, Outcome]:
-    """Yield the pivots of the criss-cross method at a place, and return how it ended."""
+    """Yield the pivots of the criss-cross method at a perturbed mu, and return how it ended."""
     ranks = [0] * dictionary.size
     trail: list[frozenset[int]] = []
     seen: set[frozenset[int]] = set()
     while True:
         if dictionary.basis in seen:
             return Cycled(dictionary, tuple(trail[trail.index(dictionary.basis) :]))
-        outcome = _verdict(dictionary, place, rule, ranks)
+        outcome = _outcome_or_pivot(dictionary, place, rule, ranks)
         if not isinstance(outcome, tuple) and dictionary.age:
+            # a float dictionary collects rounding errors: no outcome is accepted before it is recomputed
             dictionary = dictionary.fresh()
-            outcome = _verdict(dictionary, place, rule, ranks)
+            outcome = _outcome_or_pivot(dictionary, place, rule, ranks)
         if not isinstance(outcome, tuple):
             return outcome
         seen.add(dictionary.basis)
@@ -98,9 +101,9 @@ def criss_cross(
         yield pivot
 
 
-def _verdict(
-    dictionary: Dictionary, place: Place, rule: Rule, ranks: Ranks
-) -> Outcome | tuple[int, int, tuple[int, ...]]:
+def _outcome_or_pivot(
+    dictionary: Dictionary, place: PerturbedMu, rule: Rule, ranks: Ranks
+) -> Outcome | Choice:
     """Return the outcome, or r, s and the pairs to pivot on."""
     values = dictionary.value_signs(place)
     for i, sign in enumerate(values):
@@ -117,9 +120,7 @@ def _verdict(
     return _pivot_pairs(dictionary, rule, r, s, row[r])
 
 
-def _pivot_pairs(
-    dictionary: Dictionary, rule: Rule, r: int, s: int, diagonal: int
-) -> Broken | tuple[int, int, tuple[int, ...]]:
+def _pivot_pairs(dictionary: Dictionary, rule: Rule, r: int, s: int, diagonal: int) -> Broken | Choice:
     if diagonal < 0:
         return Broken(dictionary, r, r)
     if s == r:
@@ -136,7 +137,11 @@ def _choose(candidates: Sequence[int], ranks: Ranks) -> int:
 
 
 def _record(
-    dictionary: Dictionary, place: Place, rule: Rule, choice: tuple[int, int, tuple[int, ...]], number: int
+    dictionary: Dictionary,
+    place: PerturbedMu,
+    rule: Rule,
+    choice: tuple[int, int, tuple[int, ...]],
+    number: int,
 ) -> Pivot:
     r, s, moved = choice
     row, column = (moved[0], moved[0]) if len(moved) == 1 else (r, s)

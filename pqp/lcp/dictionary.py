@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from pqp.errors import InternalError, NumericalTroubleError
-from pqp.lcp.problem import ParametricLCP, Place, Scaling, scaled_rows, scaling_of
+from pqp.lcp.problem import ParametricLCP, PerturbedMu, Scaling, scaled_rows, scaling_of
 from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Number
 from pqp.linalg.table import FloatTable, Table, Weights, build_table, float_table
@@ -40,25 +40,25 @@ class Dictionary:
         return self.lcp.size
 
     @cached_property
-    def bound(self) -> list[bool]:
-        """Which pairs take part in sign conditions: all but free ones."""
+    def signed(self) -> list[bool]:
+        """Which pairs have sign conditions: all but free ones."""
         return [not free for free in self.lcp.free]
 
     def idle(self, i: int) -> bool:
-        """Tell whether a free pair could not be brought in: its z is held at 0 and its w must vanish."""
-        return not self.bound[i] and i not in self.basis
+        """Return whether a free pair could not be brought in: its z is fixed at 0 and its w must vanish."""
+        return not self.signed[i] and i not in self.basis
 
     def row_signs(self, row: int) -> list[int]:
         """Return the signs of Λ in one row, 0 in the columns of free pairs, which never move."""
         signs = self.table.row_signs(row, self.size)
-        return [sign if bound else 0 for sign, bound in zip(signs, self.bound, strict=True)]
+        return [sign if signed else 0 for sign, signed in zip(signs, self.signed, strict=True)]
 
     def diagonal_sign(self, i: int) -> int:
         """Return the sign of Λ_ii."""
         return self.table.row_signs(i, self.size)[i]
 
-    def value_signs(self, place: Place) -> list[int]:
-        """Return the sign of every basic variable at a place; free basic ones count as 0."""
+    def value_signs(self, place: PerturbedMu) -> list[int]:
+        """Return the sign of every basic variable at a perturbed mu; free basic ones count as 0."""
         return self._signs(place.weights)
 
     def slope_signs(self) -> list[int]:
@@ -67,7 +67,7 @@ class Dictionary:
 
     def _signs(self, weights: Weights) -> list[int]:
         signs = self.table.value_signs(weights, self._terms)
-        return [s if self.bound[i] or self.idle(i) else 0 for i, s in enumerate(signs)]
+        return [s if self.signed[i] or self.idle(i) else 0 for i, s in enumerate(signs)]
 
     @cached_property
     def _terms(self) -> AffineArray | None:
@@ -193,10 +193,14 @@ def _solve(matrix: Array, right: Array) -> Array:
             warnings.simplefilter("ignore", LinAlgWarning)  # a singular basis shows below, as infinities
             solution = lu_solve(lu_factor(matrix, check_finite=True), right)
     except (LinAlgError, ValueError) as error:
-        raise NumericalTroubleError(f"a basis could not be factorised in float64 ({error})") from None
+        raise _singular(f"a basis could not be factorised in float64 ({error})") from None
     if not np.isfinite(solution).all():
-        raise NumericalTroubleError('a basis is singular in float64; use arithmetic="exact"')
+        raise _singular("a basis is singular in float64")
     return np.asarray(solution)
+
+
+def _singular(what: str) -> NumericalTroubleError:
+    return NumericalTroubleError(what, remedy="use {setting}", setting=("arithmetic", "exact"))
 
 
 def _next_pivot(dictionary: Dictionary, missing: set[int]) -> set[int]:
@@ -215,9 +219,9 @@ def with_free_pairs_in(dictionary: Dictionary) -> Dictionary:
     """Return the dictionary after the block pivot that brings in free pairs, as many as can be.
 
     Free variables and equality multipliers never leave again. A free pair that stays out has a
-    zero row and column: nothing determines its z, and its w must vanish by itself.
+    zero row and column: nothing determines its z, and its w must be zero already.
     """
-    candidates = [i for i in range(dictionary.size) if not dictionary.bound[i]]
+    candidates = [i for i in range(dictionary.size) if not dictionary.signed[i]]
     while found := _entering(dictionary, [i for i in candidates if i not in dictionary.basis]):
         dictionary = dictionary.pivot(found)
     return dictionary
@@ -231,7 +235,7 @@ def _entering(dictionary: Dictionary, waiting: list[int]) -> set[int] | None:
             return {i}
     for i in waiting:
         partners = [j for j in waiting if rows[i][j] != 0]
-        partners += [j for j in range(dictionary.size) if dictionary.bound[j] and rows[i][j] != 0]
+        partners += [j for j in range(dictionary.size) if dictionary.signed[j] and rows[i][j] != 0]
         if partners:
             return {i, partners[0]}
     return None

@@ -1,11 +1,11 @@
-"""The pivot log: what was pivoted, where, and why, for people who want to follow."""
+"""The pivot log: what was pivoted, where, and why."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, overload
 
 from pqp.lcp.dictionary import Dictionary, dictionary_of
-from pqp.lcp.problem import ParametricLCP, Place
+from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.linalg.affine import AffineNumber
 from pqp.linalg.field import Number, shown
 
@@ -14,12 +14,12 @@ from pqp.linalg.field import Number, shown
 class Pivot:
     """One pivot of the criss-cross method.
 
-    Pair r was chosen because its basic variable is negative, `r_value` at the place; pair
-    s because Λ_rs > 0. A diagonal pivot trades the partners of one pair, an exchange pivot those of two.
+    Pair r was chosen because its basic variable, `r_value`, is negative at `place`, pair s because Λ_rs > 0.
+    A diagonal pivot exchanges w and z of one pair, an exchange pivot those of two.
     """
 
     number: int
-    place: Place
+    place: PerturbedMu
     rule: str
     r: int
     r_value: AffineNumber
@@ -83,15 +83,15 @@ class Pivot:
 
 @dataclass(frozen=True)
 class Crossing:
-    """One event of the revised engine: items that step from one state to another at the same place.
+    """One event of the revised engine: items that change from one state to another at the same mu.
 
-    `kind` says why: they reached the end of their step ("event"), or they trade places along the optimal set
-    at this mu ("jump"). `tied` counts all that were at an end there; the pivots that decided between them
-    come before this record.
+    `kind` says why: they reached the end of their range ("event"), or x moves along the optimal set at this
+    mu ("jump"). `tied` counts all items that were at an end there; the pivots that decided between them come
+    before this record.
     """
 
     number: int
-    place: Place
+    place: PerturbedMu
     kind: Literal["event", "jump"]
     names: tuple[str, ...]
     before: tuple[str, ...]
@@ -116,7 +116,7 @@ _RULES = {
 
 @dataclass(frozen=True)
 class PivotLog(Sequence[Entry]):
-    """All pivots and events of a trace, in order; printing it tells the story."""
+    """All pivots and events of a trace, in order; print it to read them."""
 
     pivots: tuple[Entry, ...]
 
@@ -133,9 +133,9 @@ class PivotLog(Sequence[Entry]):
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.pivots)
 
-    def by_place(self) -> list[tuple[Place, int]]:
-        """Return the places at which the method was started, in order, each with its number of pivots."""
-        counts: list[tuple[Place, int]] = []
+    def by_place(self) -> list[tuple[PerturbedMu, int]]:
+        """Return where the method was started, in order, each with its number of pivots."""
+        counts: list[tuple[PerturbedMu, int]] = []
         for pivot in self.pivots:
             if counts and counts[-1][0] == pivot.place:
                 counts[-1] = (pivot.place, counts[-1][1] + 1)

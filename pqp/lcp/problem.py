@@ -4,9 +4,7 @@ r"""The parametric linear complementarity problem, the form the criss-cross meth
 
 A pair may be *free*: then z is any number and w is 0 (free variables, multipliers of equalities).
 
-Places on the mu axis: a number, just beside it, or infinitely far out.
-
-Beside a number means mu + ε or mu − ε with a symbolic ε, smaller than every positive number (paper,
+It is solved at a mu that may be perturbed by a symbolic ε, smaller than every positive number (paper,
 section 3.3): the sign of σ + ετ is that of σ, or of τ where σ = 0.
 """
 
@@ -80,7 +78,7 @@ def _denominators(lcp: ParametricLCP) -> Scaling:
 
 
 def _equilibration(lcp: ParametricLCP) -> Scaling:
-    """Return powers of two d with d M d about 1, so that scaling commits no rounding error."""
+    """Return powers of two d with d M d about 1: dividing by them rounds nothing."""
     d = np.ones(lcp.size)
     for _ in range(SCALING_ROUNDS):
         scaled = np.abs(lcp.M) * d[:, None] * d[None, :]
@@ -99,10 +97,10 @@ def _power_of_two(values: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place mu + side·ε; mu may be infinite.
+class PerturbedMu:
+    """The parameter mu + side·ε for a symbolic ε > 0; mu may be infinite.
 
-    >>> print(Place(3, 1), Place(3, 0), Place(float("-inf")))
+    >>> print(PerturbedMu(3, 1), PerturbedMu(3, 0), PerturbedMu(float("-inf")))
     3 + ε 3 -inf
     """
 
@@ -114,14 +112,16 @@ class Place:
         """Pairs (a, b): a function σ + mu τ has the sign of the first nonzero aσ + bτ."""
         if is_infinite(self.mu):
             return [(0, 1 if self.mu > 0 else -1), (1, 0)]
-        beside: list[tuple[Number, Number]] = [(0, self.side)] if self.side else []
-        return [(1, self.mu), *beside]
+        at_mu: list[tuple[Number, Number]] = [(1, self.mu)]
+        return [*at_mu, (0, self.side)] if self.side else at_mu
 
     def sign_of(self, value: tuple[Number, Number]) -> int:
         """Return the sign of constant + mu·slope here, in exact arithmetic.
 
-        >>> Place(1, 1).sign_of((-1, 1)), Place(1).sign_of((-1, 1)), Place(float("-inf")).sign_of((5, 1))
-        (1, 0, -1)
+        >>> PerturbedMu(1, 1).sign_of((-1, 1)), PerturbedMu(1).sign_of((-1, 1))
+        (1, 0)
+        >>> PerturbedMu(float("-inf")).sign_of((5, 1))
+        -1
         """
         for a, b in self.weights:
             if number := a * value[0] + b * value[1]:

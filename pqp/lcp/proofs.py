@@ -1,7 +1,4 @@
-"""Proofs about an LCP in exact rationals: rows of M_B⁻¹, infeasibility, lack of sufficiency.
-
-Confirmation: is a basis that float arithmetic proposes optimal in exact arithmetic too?
-"""
+"""Proofs about an LCP in exact rationals: infeasibility, lack of sufficiency, and float bases confirmed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from pqp.errors import InternalError
-from pqp.lcp.problem import ParametricLCP, Place
+from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import (
     FLOAT,
@@ -38,7 +35,7 @@ class NotSufficient:
     u: Array
 
     def holds_for(self, M: Array) -> bool:
-        """Tell whether u proves what it should, by the definition."""
+        """Return whether u proves what it should, by the definition."""
         image = (M if self.kind == "column" else M.T) @ self.u
         products = self.u * image
         return bool((products <= 0).all() and (products < 0).any())
@@ -51,7 +48,7 @@ def row_vector(lcp: ParametricLCP, basis: frozenset[int], row: int) -> Array:
 
 
 def is_obstruction(lcp: ParametricLCP, t: Array) -> bool:
-    """Tell whether t ≥ 0 and Mᵀt ≤ 0, with equality in the z of free pairs: tᵀq < 0 then has no solution."""
+    """Return whether t ≥ 0 and Mᵀt ≤ 0, with equality for free pairs: no solution exists where tᵀq < 0."""
     image, bound = lcp.M.T @ t, ~lcp.free
     return bool((t[bound] >= 0).all() and (image[bound] <= 0).all() and (image[~bound] == 0).all())
 
@@ -149,29 +146,29 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 
 def unconfirmed(lcp: ParametricLCP, basis: frozenset[int], ends: tuple[Number, Number]) -> Number | None:
-    """Return an end at which a basic variable is negative by more than rounding explains, or None."""
+    """Return an end at which a basic variable is negative by more than rounding error, or None."""
     constants, slopes = basic_values(lcp, basis)
     for mu in ends:
         for i in range(lcp.size):
             value = AffineNumber(constants[i], slopes[i])
-            is_negative = not lcp.free[i] and Place(RATIONAL.number(mu)).sign_of(value) < 0
+            is_negative = not lcp.free[i] and PerturbedMu(RATIONAL.number(mu)).sign_of(value) < 0
             if is_negative and not _is_rounding(value, row_vector(lcp, basis, i), lcp, mu):
                 return mu
     return None
 
 
 def is_same_mu(mu: Number, other: Number, field: Field) -> bool:
-    """Tell whether two mu are the same but for float rounding; exact ones must be equal."""
+    """Return whether two mu are the same up to float rounding; exact ones must be equal."""
     if field is RATIONAL or is_infinite(mu) or is_infinite(other):
         return mu == other
     return field.sign(float(mu) - float(other), max(1.0, abs(float(other)))) == 0
 
 
 def _is_rounding(value: AffineNumber, row: Array, lcp: ParametricLCP, mu: Number) -> bool:
-    """Tell whether a negative value is rounding.
+    """Return whether a negative value is rounding error.
 
-    It is if it is small beside its terms, or if it vanishes next to a mu that is itself rounded. A small
-    datum is not explained away by a large one.
+    It is if it is small relative to its own terms, however large other data are, or if it vanishes next to a
+    mu that is itself rounded.
     """
     constant, slope = value
     a, b = (0, 1) if is_infinite(mu) else (1, RATIONAL.number(mu))

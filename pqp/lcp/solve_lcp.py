@@ -10,7 +10,7 @@ from pqp.errors import InternalError, NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES, Broken, Cycled, Infeasible, Outcome, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, first_dictionary
 from pqp.lcp.log import Pivot, PivotLog
-from pqp.lcp.problem import ParametricLCP, Place, spread, unnamed_lcp
+from pqp.lcp.problem import ParametricLCP, PerturbedMu, spread, unnamed_lcp
 from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
 from pqp.linalg.field import (
     FIELDS,
@@ -61,7 +61,9 @@ def solve_lcp(M: object, q: object, arithmetic: Arithmetic = "exact", rule: str 
             raise ProblemError(argument=argument, found=repr(value), expected=f"one of {', '.join(known)}")
     matrix, vector = _checked(M, q)
     lcp, exact = (_lcp(matrix, vector, FIELDS[name]) for name in (arithmetic, "exact"))
-    pivots, outcome = run(criss_cross(first_dictionary(lcp), Place(0), replace(RULES[rule], paper=False)))
+    pivots, outcome = run(
+        criss_cross(first_dictionary(lcp), PerturbedMu(0), replace(RULES[rule], paper=False))
+    )
     log = PivotLog(tuple(pivots))
     if isinstance(outcome, Solved):
         return _solved(outcome.dictionary, exact, log)

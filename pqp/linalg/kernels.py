@@ -1,11 +1,8 @@
-r"""Kernels: products with M, compiled, for every structure a system can have.
+r"""Compiled products with M, and columns of M, for every structure a system can have.
 
-Columns of M, compiled, for every structure a system can have.
-
-Thin parts: M = L Rᵀ + diag, or D K Dᵀ over pairs, multiplied through a few numbers.
-
-A vector enters M v by Rᵀv, or by Dᵀv, alone; every entry of M v is then a short product with L, or a
-difference of two entries of K Dᵀv.
+A low-rank part, L Rᵀ + diag, and a paired one, D K Dᵀ, are multiplied through a short inner vector: v enters
+M v by Rᵀv, or by Dᵀv, alone, and every entry of M v is then a short product with L, or a difference of two
+entries of K Dᵀv.
 """
 
 from collections.abc import Callable
@@ -26,18 +23,19 @@ from pqp.linalg.structure import (
     Form,
     Part,
     Rows,
-    is_thin,
-    thin_part,
+    is_low_rank,
+    single_part,
 )
 
-# Rows summed up by themselves: sums of many have less round-off, and no more passes, than one sum.
-SUMMED = 512
-# Compiled code asks too; plain Python would have to load it for that.
-_is_thin, _thin_part = compiled(is_thin), compiled(thin_part)
+# Long sums are split into sums of this many terms: rounding errors then grow with the number of parts alone.
+TERMS_PER_SUM = 512
+# Python asks these questions too, and should not have to load compiled code for that.
+_is_low_rank, _single_part = compiled(is_low_rank), compiled(single_part)
 
 
 def product_of(part: Part, size: int, items: Array, values: Array) -> Array:
-    """Return the columns of a symmetric part times a vector or a block of them, which BLAS does faster."""
+    """Return the columns of a symmetric part times a vector, or times a block of vectors."""
+    # BLAS multiplies blocks faster than the compiled loops, which are made for one vector
     if values.ndim > 1 and part.kind == DENSE:
         return (values.T @ part.left[items]).T
     if values.ndim > 1 and values.shape[1] > 1 and part.kind == PAIRED:
@@ -46,12 +44,12 @@ def product_of(part: Part, size: int, items: Array, values: Array) -> Array:
 
 
 def _paired_block(part: Part, items: Array, values: Array) -> Array:
-    """Weigh objects by their pairs, multiply the weights that are not 0 by K, and take differences."""
+    """Return D K Dᵀ times a block: Dᵀ gives weights of objects, K their scores, D differences of scores."""
     places = (np.concatenate([part.first[items], part.second[items]]), np.tile(np.arange(len(items)), 2))
     signs = np.repeat([1.0, -1.0], len(items))
     weights = csr_array((signs, places), shape=(len(part.left), len(items))) @ values
     moved = np.flatnonzero(np.any(weights, axis=1))
-    are_few = 2 * len(moved) < len(weights)  # else a copy of their rows costs more than it saves
+    are_few = 2 * len(moved) < len(weights)  # otherwise copying their rows costs more than it saves
     scores = part.left[moved].T @ weights[moved] if are_few else part.left @ weights
     return scores[part.first] - scores[part.second]
 
@@ -95,10 +93,11 @@ def add_product(form: Form, items: Array, values: Array, out: Array) -> None:
 
 @compiled
 def add_products(form: Form, items: Array, values: Array, out: Array) -> None:
-    """Add M[:, items] times two vectors to two others, both in one pass over factors."""
+    """Add M[:, items] times two vectors to two others, reading factors once for both."""
+    # reading a large factor from memory takes longer than the arithmetic on it
     is_moved = np.any(values[0]), np.any(values[1])
-    if is_moved[0] and is_moved[1] and _is_thin(form, out.shape[1]):
-        part = _thin_part(form)
+    if is_moved[0] and is_moved[1] and _is_low_rank(form, out.shape[1]):
+        part = _single_part(form)
         _add_two_products(part.left, _two_sums(part.right, items, values), out)
         for side in range(2):
             _add_diagonal(part, items, values[side], out[side])
@@ -118,10 +117,10 @@ def add_products(form: Form, items: Array, values: Array, out: Array) -> None:
 def _two_sums(matrix: Array, items: Array, values: Array) -> Array:
     """Return the sums of some rows of a matrix with two weights each."""
     result = np.zeros((2, matrix.shape[1]))
-    for begin in range(0, len(items), SUMMED):
+    for begin in range(0, len(items), TERMS_PER_SUM):
         some = np.zeros((2, matrix.shape[1]))
         first, second = some[0], some[1]
-        for k in range(begin, min(begin + SUMMED, len(items))):
+        for k in range(begin, min(begin + TERMS_PER_SUM, len(items))):
             row, one, other = matrix[items[k]], values[0, k], values[1, k]
             for j in range(len(row)):
                 first[j] += one * row[j]
@@ -199,13 +198,13 @@ def _add_sparse_rows(rows: Rows, items: Array, values: Array, out: Array) -> Non
 
 @compiled_inside
 def _add_paired(part: Part, items: Array, values: Array, out: Array) -> None:
-    """Weigh objects by their pairs, multiply by K, and take differences."""
+    """Add D K Dᵀ times values: weights of objects, their scores, differences of scores."""
     K, first, second = part.left, part.first, part.second
     weights, scores = np.zeros(len(K)), np.zeros(len(K))
     for k in range(len(items)):
         weights[first[items[k]]] += values[k]
         weights[second[items[k]]] -= values[k]
-    moved = np.flatnonzero(weights)
+    moved = np.flatnonzero(weights)  # weights of an object often cancel, and its row of K is then not read
     _add_rows(K, moved, weights[moved], scores)
     for i in range(len(out)):
         out[i] += scores[first[i]] - scores[second[i]]
@@ -223,14 +222,14 @@ def _add_sparse_factored(part: Part, items: Array, values: Array, out: Array) ->
 
 @compiled_inside
 def is_grouped(form: Form) -> bool:
-    """Tell whether all of M is one grouped part, but for units."""
+    """Return whether all of M is one grouped part, apart from units."""
     is_one = form.G.kind == ABSENT and len(form.B[0]) == 0 and len(form.sparse[0].indptr) == 1
     return is_one and form.H.kind == GROUPED
 
 
 @compiled_inside
 def _sums_by_group(part: Part, items: Array, values: Array) -> Array:
-    """Return for every group what its items are multiplied by: sums of shared columns, then of its own."""
+    """Return the inner vector of every group: sums over all items in shared columns, else over its own."""
     L, group, shared = part.left, part.first, part.shared
     result, total = np.zeros((len(part.second), L.shape[1])), np.zeros(shared)
     for k in range(len(items)):
@@ -300,7 +299,7 @@ def column_of(form: Form, items: Array, item: int) -> Array:
 
 @compiled_inside
 def _coupled_entries(form: Form, item: int) -> Array:
-    """Return the column of B that belongs to a variable, or the row that belongs to a row, in full."""
+    """Return all entries of the column of B of a variable, or of the row of B of a row."""
     n = form.size
     side, i = (1, item) if item < n else (0, item - n)
     dense, rows = (form.B[1], form.sparse[1]) if side else (form.B[0], form.sparse[0])
@@ -339,7 +338,7 @@ def _entry(part: Part, i: int, j: int) -> float:
 
 @summed_in_any_order
 def _grouped_entry(part: Part, i: int, j: int) -> float:
-    """Return the product of two rows: of shared columns, and of all others within a group."""
+    """Return the product of two rows of L: over shared columns, and within a group over all."""
     one, other, result = part.left[i], part.left[j], 0.0
     for k in range(len(one) if part.first[i] == part.first[j] else part.shared):
         result += one[k] * other[k]
@@ -357,7 +356,7 @@ def _write_grouped_column(part: Part, items: Array, item: int, out: Array) -> No
 
 @compiled_inside
 def _sparse_entry(part: Part, i: int, j: int) -> float:
-    """Return the product of two sparse rows, both in the order of their columns."""
+    """Return the weighted product of two sparse rows, merging their columns, which are in order."""
     rows, result = part.rows, 0.0
     a, b = rows.indptr[i], rows.indptr[j]
     while a < rows.indptr[i + 1] and b < rows.indptr[j + 1]:
@@ -368,34 +367,34 @@ def _sparse_entry(part: Part, i: int, j: int) -> float:
     return result
 
 
-def can_sweep(form: Form, size: int) -> bool:
-    """Tell whether all of M is one thin part."""
+def is_single_product(form: Form, size: int) -> bool:
+    """Return whether all of M is one product through an inner vector: of factors, or over pairs."""
     kind = form.H.kind if form.size else form.G.kind
     is_one = form.size == 0 or (form.G.kind == ABSENT and form.size == size)
     return is_one and kind in (FACTORED, PAIRED) and len(form.units) == 0
 
 
-def width_of(part: Part) -> int:
-    """Return how many numbers a vector is known by."""
+def inner_size(part: Part) -> int:
+    """Return the length of inner vectors."""
     return int(part.left.shape[0] if part.kind == PAIRED else part.right.shape[1])
 
 
-def entering(part: Part, vectors: Array) -> Array:
-    """Return Rᵀv, or Dᵀv, of a few dense vectors, one a row."""
+def inner_of(part: Part, vectors: Array) -> Array:
+    """Return the inner vectors Rᵀv, or Dᵀv, of a few dense vectors, one per row."""
     if part.kind == FACTORED:
         return vectors @ part.right
-    n = width_of(part)
+    n = inner_size(part)
     return np.stack([np.bincount(part.first, v, n) - np.bincount(part.second, v, n) for v in vectors])
 
 
-def passing(part: Part, inner: Array) -> Array:
-    """Return what entries of M v are read from: Rᵀv itself, or K Dᵀv, one vector a row."""
+def scores_of(part: Part, inner: Array) -> Array:
+    """Return what entries of M v are computed from: Rᵀv itself, or K Dᵀv, one vector per row."""
     return inner @ part.left if part.kind == PAIRED else inner
 
 
 @compiled
-def add_row(part: Part, item: int, value: float, inner: Array) -> None:
-    """Let an item enter with a value."""
+def add_to_inner(part: Part, item: int, value: float, inner: Array) -> None:
+    """Add what one item with a value contributes to an inner vector."""
     if value == 0.0:
         return
     if part.kind == PAIRED:
@@ -407,8 +406,8 @@ def add_row(part: Part, item: int, value: float, inner: Array) -> None:
 
 
 @compiled
-def row_product(part: Part, item: int, inner: Array) -> float:
-    """Return one entry of M v but for diag, from what `passing` returned for v."""
+def product_of_row(part: Part, item: int, inner: Array) -> float:
+    """Return one entry of M v without diag, from what `scores_of` returned for v."""
     if part.kind == PAIRED:
         return inner[part.first[item]] - inner[part.second[item]]
     total = 0.0
@@ -418,8 +417,8 @@ def row_product(part: Part, item: int, inner: Array) -> float:
 
 
 @compiled
-def tile_products(part: Part, begin: int, end: int, inner: Array) -> Array:
-    """Return neighbouring entries of M v but for diag, for many v at once."""
+def products_of_tile(part: Part, begin: int, end: int, inner: Array) -> Array:
+    """Return neighbouring entries of M v without diag, for many v at once."""
     if part.kind != PAIRED:
         return np.dot(inner, part.left[begin:end].T)
     result = np.empty((len(inner), end - begin))

@@ -1,18 +1,17 @@
-r"""Forms: what M is, by plain arrays, as compiled code takes it.
+r"""The structure of M as plain arrays, which compiled code takes: `Form`, made of parts, one `Part` each.
 
-A `Form` says it by two symmetric parts H and G and the rows B that couple them, each in the structure it came
-with. M itself is never formed.
+A `Form` describes M by two symmetric parts H and G and the rows B that couple them, each in the structure it
+came with. M itself is never formed.
 
-Grouping: sparse factors whose rows fall into many groups once a few columns are set aside.
-
+A sparse factor whose rows fall into many groups, once a few columns are set aside, becomes a grouped part.
 With F = (U, O) and groups of rows that have no column of O in common,
 
 .. math:: F F^\top + \mathrm{diag} = U U^\top + B, \qquad B = O O^\top + \mathrm{diag} \text{ block diagonal}
 
-as for respondents who have part-worths in common and others of their own. A basis is solved through the
+as for respondents who share some part-worths and have others of their own. A basis is solved through the
 blocks of B if these are regular wherever F Fᵀ + diag is. That is so if the rows of every group satisfy
-U = O W (diag counting as columns √diag of O): what depends in O then depends in U, and U Uᵀ ≤ ‖W‖² B on a
-group.
+U = O W (diag counting as columns √diag of O): rows that are dependent in O are then dependent in U, and
+U Uᵀ ≤ ‖W‖² B on a group.
 """
 
 from bisect import bisect_left
@@ -28,11 +27,15 @@ from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, diagonal_block, is_sparse
 from pqp.linalg.tolerances import SHARED_EXCESS, SPANNED
 
+# The kinds of `Part`; plain integers, because compiled code compares them.
 ABSENT, DENSE, FACTORED, PAIRED, SPARSE, SPARSE_FACTORED, GROUPED = range(7)
 
 
 def frozen(values: Array) -> Array:
-    """Return an array as compiled code takes it: in one piece, and read-only, so that one kind suffices."""
+    """Return an array as compiled code takes it: contiguous and read-only.
+
+    Every combination of array types is compiled anew, so all arrays have the same one.
+    """
     view = np.ascontiguousarray(values).view()
     view.flags.writeable = False
     return view
@@ -56,9 +59,9 @@ NO_ROWS = Rows(NO_VECTOR, NO_INDICES, frozen(np.zeros(1, dtype=np.int64)))
 class Part(NamedTuple):
     """A symmetric matrix: L, L Rᵀ + diag, differences of L over pairs, or S, S diag(weights) Sᵀ + diag.
 
-    Which one it is `kind` tells; L is `left`, R `right`, S `rows`, and diag `added`. If it is grouped, it is
-    L Lᵀ + diag where items of different groups, `first`, have but the first `shared` columns of L in common;
-    no more items of a group are independent than `second` says.
+    `kind` says which; L is `left`, R `right`, S `rows`, and diag `added`. A grouped part is L Lᵀ + diag: the
+    items of different groups, `first`, have only the first `shared` columns of L in common; `second` is the
+    largest number of independent items of each group.
     """
 
     kind: int
@@ -171,21 +174,23 @@ def _integers(values: Array) -> Array:
     return frozen(np.asarray(values, dtype=np.int64))
 
 
-def thin_part(form: Form) -> Part:
+def single_part(form: Form) -> Part:
     """Return all of M if it is one symmetric part."""
     return form.H if form.size else form.G
 
 
-def is_thin(form: Form, size: int) -> bool:
-    """Tell whether all of M is one product of factors, whose rows then are all it takes to multiply."""
+def is_low_rank(form: Form, size: int) -> bool:
+    """Return whether all of M is one low-rank product of dense factors, which a product reads row by row."""
     kind = form.H.kind if form.size else form.G.kind
     is_one = form.size == 0 or (form.G.kind == ABSENT and form.size == size)
     return is_one and kind == FACTORED and len(form.units) == 0
 
 
-# At most so many columns are set aside, and one for so many rows.
-MOST_SHARED, ROWS_PER_SHARED = 64, 8
-# A group has at most this part of all rows: with fewer groups, blocks save little.
+# At most this many columns are set aside,
+MOST_SHARED = 64
+# and no more than one for this many rows: shared columns are dense, and cost work at every product.
+ROWS_PER_SHARED = 8
+# A group has at most this part of all rows: with a few large groups, blocks save little.
 LARGEST_GROUP = 1 / 8
 # The entries of a group are kept densely if that takes at most this many times the memory of sparse ones.
 MOST_PADDING = 4
@@ -198,7 +203,7 @@ def sparse_factor_part(factor: MatrixData, weights: Array, added: Array) -> Part
 
 
 def grouped_rows(factor: csr_array, added: Array) -> Part | None:
-    """Return factor factorᵀ + diag(added) by groups of rows; None if there are few, or blocks would not do.
+    """Return factor factorᵀ + diag(added) by groups of rows; None if groups are few, or blocks singular.
 
     >>> X = [[1, 1], [0, 1]]
     >>> pool = np.hstack([np.tile(X, (8, 1)), np.kron(np.eye(8), X)])
@@ -227,7 +232,7 @@ def grouped_rows(factor: csr_array, added: Array) -> Part | None:
 
 @dataclass(frozen=True, eq=False)
 class _Sorting:
-    """The entries of a factor, columns with most of them first."""
+    """The entries of a factor, the columns with most entries first: candidates to be shared."""
 
     factor: csr_array
 
@@ -274,7 +279,7 @@ class _Sorting:
 
 
 def _places_in_groups(group: Array) -> Array:
-    """Return for all items how many of their group stand before them."""
+    """Return for every item how many of its group come before it."""
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
     result = np.empty(len(group), dtype=np.int64)
@@ -283,7 +288,7 @@ def _places_in_groups(group: Array) -> Array:
 
 
 def _is_spanned(left: Array, shared: int, group: Array, added: Array) -> bool:
-    """Tell whether U = O W on every group, with W not too large."""
+    """Return whether U = O W on every group, with W small enough to keep precision."""
     for rows in groups_by_size(group):
         U, own = left[rows][:, :, :shared], left[rows][:, :, shared:]
         if len(added):
@@ -306,7 +311,7 @@ def grouped_block(part: Part, rows: Array, columns: Array) -> Array:
 
 
 def groups_by_size(group: Array) -> Iterator[Array]:
-    """Yield the items of all groups of one size, one row a group, for one size after the other.
+    """Yield the items of all groups of one size, one row per group, in order of size.
 
     >>> [rows.tolist() for rows in groups_by_size(np.array([2, 0, 2, 1]))]
     [[[1], [3]], [[0, 2]]]

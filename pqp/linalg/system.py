@@ -1,4 +1,4 @@
-r"""The linear system of the revised engine, never formed: what moves when something else moves.
+r"""The linear system of the revised engine, known by its products and never formed.
 
 For variables x and multipliers y of rows, v = (x, y) and
 
@@ -51,7 +51,7 @@ class System(Protocol):
 
     @property
     def signs(self) -> Array:
-        """J: one sign an item, J M is symmetric."""
+        """J: one sign per item, J M is symmetric."""
 
     @property
     def form(self) -> Form:
@@ -89,7 +89,8 @@ class Pure:
         return form_of(self.size, self.operator.part, NO_PART, None)
 
     def times(self, vector: Array) -> Array:
-        """M times a dense block; rows of zeros, of which there are many in sparse models, are left out."""
+        """M times a dense block."""
+        # most rows of a sparse model are zero; leaving them out saves most of a dense product
         moving = np.flatnonzero(np.any(vector, axis=1))
         if self.form.H.kind == DENSE and 2 * len(moving) < self.size:
             return product_of(self.form.H, self.size, moving, vector[moving])

@@ -1,7 +1,7 @@
 """Tables of numbers that can be pivoted, in float64 and in integers over one common denominator.
 
-A table is the array T of a linear system  basic = T · (nonbasic, 1, mu): one row a basic variable, one
-column a nonbasic variable, then one column for the constant and one for mu.
+A table is the array T of a linear system  basic = T · (nonbasic, 1, mu): one row per basic variable, one
+column per nonbasic variable, then one column for the constant and one for mu.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,10 @@ import numpy as np
 from flint import fmpz, fmpz_mat
 
 from pqp.errors import InternalError
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, fraction
 
-# A value in symbolic position is the first nonzero of  a·constant + b·slope  over these pairs (a, b).
+# The sign of a value at a perturbed mu is that of the first nonzero a·constant + b·slope over pairs (a, b).
 Weights = Sequence[tuple[Number, Number]]
 
 
@@ -33,7 +34,7 @@ class Table(Protocol):
     def row_signs(self, row: int, count: int) -> list[int]:
         """The signs of the first `count` entries of a row."""
 
-    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+    def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
         """The sign of every basic variable, its last two columns weighted; `terms` matter to float only."""
 
     def exchange(self, row: int, column: int) -> "Table":
@@ -45,7 +46,7 @@ class Table(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FloatTable:
-    """A table in float64; what is below `zero`, beside the numbers it is made of, is 0."""
+    """A table in float64; what is below `zero`, relative to the numbers it is made of, is 0."""
 
     values: Array
     zero: float = FLOAT.zero
@@ -65,7 +66,7 @@ class FloatTable:
         scale = max(1.0, float(np.max(np.abs(entries), initial=0.0)))
         return _signs(entries, np.full(count, self.zero * scale))
 
-    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+    def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
         """The sign of every basic variable; below `zero` of the terms it is the sum of it is 0."""
         constants, slopes = np.maximum(1.0, np.abs(self.values[:, -2:])).T if terms is None else terms
         result = np.zeros(len(self.values), dtype=int)
@@ -115,7 +116,7 @@ class ExactTable:
         entries = (self.numerators[row, j] for j in range(count))
         return [(entry > 0) - (entry < 0) for entry in entries]
 
-    def value_signs(self, weights: Weights, terms: tuple[Array, Array] | None = None) -> list[int]:
+    def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
         """The sign of every basic variable, its last two columns weighted."""
         whole = [_integers(pair) for pair in weights]
         rows, columns = self.shape
@@ -151,7 +152,7 @@ def float_table(values: Array, field: Field = FLOAT) -> FloatTable:
 
 
 def exact_table(values: Array) -> ExactTable:
-    """Return an exact table of whole numbers; scale rows first, or fraction-free divisions would leave rests.
+    """Return an exact table of whole numbers; scale rows first, or divisions would not be exact.
 
     >>> exact_table(np.array([[2, 3], [1, 4]])).exchange(0, 0).entry(0, 0)
     Fraction(1, 2)
@@ -180,7 +181,7 @@ def _lex_sign(constant: Any, slope: Any, weights: Sequence[tuple[int, int]]) -> 
 def _whole(number: Any) -> int:
     value = fraction(number)
     if value.denominator != 1:
-        raise InternalError(f"an exact table starts from whole numbers, got {value}")
+        raise InternalError(f"an exact table needs whole numbers, got {value}")
     return value.numerator
 
 

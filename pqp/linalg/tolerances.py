@@ -1,4 +1,4 @@
-"""Every tolerance of the library: a name, a value and its reason, grouped by who uses it.
+"""Every tolerance of the library: a name, a value and its reason, grouped by the part that uses it.
 
 Exact arithmetic uses none of them. All are relative, to what the comment says. `pqp.certificate`, which
 shares nothing with the engines, has its own.
@@ -74,7 +74,7 @@ SPURIOUS_BREAKPOINT = 1e-8
 # Items this close to an end, relative to the largest number of a basis, are in an excerpt from the beginning.
 NEAR_LIMIT = 1e-6
 
-# ---- Checks of what is handed out ----
+# ---- Checks of results ----
 
 # A line of the revised engine is repaired in exact arithmetic if it misses the optimality conditions by more,
 # relative to the numbers it is made of.
@@ -82,7 +82,7 @@ ACCURATE = 1e-9
 # A number is judged relative to itself and its limit, and to this share of the largest number that goes into
 # it: below that share it consists of the rounding errors of sums, which a small number cannot avoid.
 SHARE_OF_LARGEST = 1e-1
-# A float piece is handed out only if its KKT residual, relative to the data it is made of, is below this.
+# A float piece is returned only if its KKT residual, relative to the data it is made of, is below this.
 KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.
 SAME_POINT = 1e-7

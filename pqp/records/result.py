@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from pqp.lcp.log import Entry
-from pqp.lcp.problem import Place
+from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import RATIONAL, Number
 from pqp.records.segment import Segment
 from pqp.records.unsolvable import descent
@@ -82,5 +82,5 @@ def _descends(segment: Segment, lo: Number, hi: Number) -> bool:
     return all(end.sign_of(change) < 0 for end in _just_inside(lo, hi))
 
 
-def _just_inside(lo: Number, hi: Number) -> tuple[Place, Place]:
-    return Place(RATIONAL.number(lo), 1), Place(RATIONAL.number(hi), -1)
+def _just_inside(lo: Number, hi: Number) -> tuple[PerturbedMu, PerturbedMu]:
+    return PerturbedMu(RATIONAL.number(lo), 1), PerturbedMu(RATIONAL.number(hi), -1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from pqp.lcp.crisscross import Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
-from pqp.lcp.problem import ParametricLCP, Place
+from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.lcp.solve_lcp import run
 from pqp.linalg.field import FLOAT, Array, Field, Number, is_infinite, to_flint_matrix
 from pqp.model.problem import ParametricQP, QPData
@@ -114,5 +114,5 @@ def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:
     free = np.array([False] * len(G) + [True] * (k - len(G)), dtype=bool)
     names = tuple(str(i) for i in range(k))
     lcp = ParametricLCP(M, q, 0 * q, free, names, names, field)
-    _, outcome = run(criss_cross(with_free_pairs_in(first_dictionary(lcp)), Place(0)))
+    _, outcome = run(criss_cross(with_free_pairs_in(first_dictionary(lcp)), PerturbedMu(0)))
     return isinstance(outcome, Solved)

@@ -22,7 +22,7 @@ from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
 from pqp.linalg.kernels import add_products, column_of, system_product
-from pqp.linalg.structure import NO_PART, Form, frozen, is_thin
+from pqp.linalg.structure import NO_PART, Form, frozen, is_low_rank
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import (
     COARSENING,
@@ -399,7 +399,7 @@ class Walk:
 
     def _compute_g(self) -> None:
         lines, system, form = self._track.lines, self.setting.system, self.setting.form
-        if is_thin(form, system.size) or self.inverse.has_blocks:
+        if is_low_rank(form, system.size) or self.inverse.has_blocks:
             start_afresh(form, self.setting.q, self.track)
         else:
             for part, q in enumerate(self._centred(self.setting.q).T):

@@ -19,7 +19,7 @@ from pqp.errors import NumericalTroubleError
 from pqp.lcp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary
 from pqp.lcp.log import Pivot
-from pqp.lcp.problem import ParametricLCP, Place, unnamed_lcp
+from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
 from pqp.linalg.field import FLOAT, Array, Field
 from pqp.linalg.kernels import system_product
 from pqp.linalg.tolerances import COARSENING, COARSEST_ZERO, ROUNDING, ZERO
@@ -274,7 +274,7 @@ def _solved(local: _Local, chosen: list[int]) -> Generator[Pivot, None, tuple[li
     zero = local.zero
     while zero <= COARSEST_ZERO:
         part = local.part(chosen, replace(FLOAT, zero=zero))
-        outcome = yield from criss_cross(first_dictionary(part), Place(0), LEAST_INDEX)
+        outcome = yield from criss_cross(first_dictionary(part), PerturbedMu(0), LEAST_INDEX)
         if isinstance(outcome, Solved | Infeasible):
             crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
             return crossed, chosen[outcome.row] if isinstance(outcome, Infeasible) else None

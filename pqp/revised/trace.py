@@ -14,7 +14,7 @@ import numpy as np
 
 from pqp.errors import NumericalTroubleError
 from pqp.lcp.log import Crossing, Pivot
-from pqp.lcp.problem import Place
+from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import Array
 from pqp.linalg.tolerances import COARSENING, FLAT, PIVOT_ON_RAY, SINGULAR, TIE, ZERO
 from pqp.revised.basis import BLOCKING, HI, LO, MOVED, PIVOTS, Walk, beyond, top_slope
@@ -208,7 +208,7 @@ class Tracer:
         """Pass on the pivots of a tie, which happen just beyond mu, and return the verdict."""
         while True:
             try:
-                yield replace(next(pivots), place=Place(mu, self.direction))
+                yield replace(next(pivots), place=PerturbedMu(mu, self.direction))
             except StopIteration as stop:
                 return stop.value
 
@@ -224,7 +224,7 @@ class Tracer:
             old, new = (
                 tuple(STEP_NAMES[states[item]] for item in moved) for states in (before, self.walk.states)
             )
-            yield Crossing(0, Place(mu, self.direction), kind, names, old, new, tied)
+            yield Crossing(0, PerturbedMu(mu, self.direction), kind, names, old, new, tied)
 
     def _tied(self) -> Tie:
         """Return the ends reached at mu; if there are several, from numbers computed afresh."""

@@ -18,14 +18,14 @@ from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_in_any_order, compiled_inside
 from pqp.linalg.kernels import (
     add_product,
-    add_row,
-    can_sweep,
+    add_to_inner,
     column_of,
-    entering,
-    passing,
-    row_product,
-    tile_products,
-    width_of,
+    inner_of,
+    inner_size,
+    is_single_product,
+    product_of_row,
+    products_of_tile,
+    scores_of,
 )
 from pqp.linalg.structure import (
     ABSENT,
@@ -33,7 +33,7 @@ from pqp.linalg.structure import (
     PAIRED,
     Form,
     Part,
-    thin_part,
+    single_part,
 )
 from pqp.linalg.tolerances import ACCURATE, ROUNDING, SHARE_OF_LARGEST
 from pqp.revised.basis import Setting, Tables
@@ -371,7 +371,7 @@ def _sweep_advance(part: Part, tables: Tables, packed: Packed, number: int, stan
         item, step, old = packed.items[k], packed.after[k], stand.steps[packed.items[k]]
         for side in range(2):
             moved = outside(tables, item, step, side) - outside(tables, item, old, side)
-            add_row(part, item, moved, stand.base[side])
+            add_to_inner(part, item, moved, stand.base[side])
         is_row = tables.is_row[item]
         stand.inside[0] += int(PINNED[step] == is_row) - int(PINNED[old] == is_row)
         stand.steps[item] = step
@@ -391,7 +391,7 @@ def _sweep_write(
         item = packed.unknowns[k]
         strangers += int(PINNED[stand.steps[item]] != tables.is_row[item])
         value = packed.values[k, 0] + mu * packed.values[k, 1]
-        add_row(part, packed.unknowns[k], value, inner)
+        add_to_inner(part, packed.unknowns[k], value, inner)
         height = max(height, abs(value))
     points.heights[at] = height
     if strangers:
@@ -469,7 +469,7 @@ def _missed_on_R(part: Part, tables: Tables, q: Array, packed: Packed, points: P
     for k in range(packed.unknown_ends[number], packed.unknown_ends[number + 1]):
         i, step = packed.unknowns[k], points.steps[k]
         v, g = packed.values[k, 0] + mu * packed.values[k, 1], q[0, i] + mu * q[1, i]
-        g += row_product(part, i, points.inner[p])
+        g += product_of_row(part, i, points.inner[p])
         if len(part.added):
             g += part.added[i] * v
         held, moved = tables.held[step, i, 0], mu * tables.held[step, i, 1]
@@ -491,7 +491,7 @@ def _sweep(
 ) -> None:
     """Raise the misses of every point to those on a tile, and leave its lines as the last point has them."""
     number, end = points.numbers[0] - 1, begin + tile.shape[1]
-    products = tile_products(part, begin, end, points.inner)
+    products = products_of_tile(part, begin, end, points.inner)
     for p in range(len(points.mus)):
         number = _replay(tables, packed, number, points.numbers[p], begin, tile)
         mu, g = points.mus[p], products[p]
@@ -548,7 +548,7 @@ def misses(leg: Leg, setting: Setting) -> Array:
 
     Lines are checked at their ends, and at their starts where they do not continue the line before.
     """
-    is_swept = can_sweep(setting.form, setting.system.size)
+    is_swept = is_single_product(setting.form, setting.system.size)
     return _missed_by_sweeps(leg, setting) if is_swept else _missed_in_full(leg, setting)
 
 
@@ -573,18 +573,18 @@ def misses_again(leg: Leg, setting: Setting, known: Array, renewed: Array) -> Ar
 
 def _missed_by_sweeps(leg: Leg, setting: Setting) -> Array:
     """Return the misses of all lines, many points at a time on a few items."""
-    result, tables, part = np.zeros(len(leg.lines)), setting.tables, thin_part(setting.form)
-    columns = width_of(part)
+    result, tables, part = np.zeros(len(leg.lines)), setting.tables, single_part(setting.form)
+    columns = inner_size(part)
     stand = new_stand(tables, leg.first.astype(np.int8), columns)
     data = np.ascontiguousarray(setting.q.T), np.max(np.abs(setting.q), axis=0, initial=0.0)
     for begin in range(0, len(leg.lines), CHUNK):
         packed, number = _packed(leg.lines[begin : begin + CHUNK]), 0
         points = new_points(TOGETHER, columns, packed)
-        stand.base[:] = entering(part, stand.held)
+        stand.base[:] = inner_of(part, stand.held)
         while number < len(packed.ends):
             number, count = fill_points(part, tables, packed, number, stand, points)
             filled = first_points(points, count)
-            filled = filled._replace(inner=passing(part, filled.inner))
+            filled = filled._replace(inner=scores_of(part, filled.inner))
             found = swept_misses(part, tables, data, packed, stand, filled)
             np.maximum.at(result, begin + filled.numbers, found)
     return result

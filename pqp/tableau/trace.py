@@ -12,7 +12,7 @@ from pqp.errors import InternalError, NumericalTroubleError, PQPError
 from pqp.lcp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.lcp.log import Pivot
-from pqp.lcp.problem import Place, spread
+from pqp.lcp.problem import PerturbedMu, spread
 from pqp.lcp.proofs import is_obstruction, is_same_mu, row_vector, unconfirmed
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Number, is_infinite, shown
@@ -68,7 +68,7 @@ class Tracer:
                 yield self._optimal_piece(outcome, at, end)
                 if end == stop:
                     return
-                outcome = yield from self._leave(outcome.dictionary, Place(end, direction))
+                outcome = yield from self._leave(outcome.dictionary, PerturbedMu(end, direction))
             else:
                 piece = self._unsolvable_piece(outcome, at, stop, direction)
                 end = piece.end
@@ -87,26 +87,26 @@ class Tracer:
         method at mu and one just beyond.
         """
         if is_infinite(mu):
-            return (yield from self._pivot(dictionary, Place(mu)))
-        here = yield from self._pivot(dictionary, Place(mu))
+            return (yield from self._pivot(dictionary, PerturbedMu(mu)))
+        here = yield from self._pivot(dictionary, PerturbedMu(mu))
         if isinstance(here, Infeasible):
             return here
         if mu == stop:
             yield self._optimal_piece(here, mu, mu)
             return None
-        beyond = yield from self._pivot(here.dictionary, Place(mu, direction))
+        beyond = yield from self._pivot(here.dictionary, PerturbedMu(mu, direction))
         if isinstance(beyond, Infeasible):
             yield self._optimal_piece(here, mu, mu)
         return beyond
 
-    def _leave(self, dictionary: Dictionary, place: Place) -> Pivoting:
+    def _leave(self, dictionary: Dictionary, place: PerturbedMu) -> Pivoting:
         """Run the method just beyond the end of a basis, which must not come out as optimal again."""
         outcome = yield from self._pivot(dictionary, place)
         if isinstance(outcome, Solved) and outcome.dictionary.basis == dictionary.basis:
             raise self._trouble(f"no progress at mu = {place}: every step is below rounding error", place.mu)
         return outcome
 
-    def _pivot(self, dictionary: Dictionary, place: Place) -> Pivoting:
+    def _pivot(self, dictionary: Dictionary, place: PerturbedMu) -> Pivoting:
         """Run the criss-cross method; if it finds no answer, rounding is the reason, or a bug."""
         outcome = yield from criss_cross(dictionary, place, self.rule)
         if isinstance(outcome, Solved | Infeasible):
@@ -166,7 +166,7 @@ class Tracer:
             f"at mu = {place} exact arithmetic does not confirm that there is no solution", at
         )
 
-    def _holds(self, obstruction: Obstruction, place: Place) -> bool:
+    def _holds(self, obstruction: Obstruction, place: PerturbedMu) -> bool:
         """Return whether a proof holds at a place; float64 rounds mu, so its root may be next to it."""
         if place.sign_of(obstruction.value) < 0:
             return True
@@ -191,8 +191,8 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
     return stop if is_same_mu(end, stop, field) else end
 
 
-def _beside(mu: Number, direction: int) -> Place:
-    return Place(mu) if is_infinite(mu) else Place(mu, direction)
+def _beside(mu: Number, direction: int) -> PerturbedMu:
+    return PerturbedMu(mu) if is_infinite(mu) else PerturbedMu(mu, direction)
 
 
 def _is_before(mu: Number, other: Number, direction: int) -> bool:

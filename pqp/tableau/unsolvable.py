@@ -11,7 +11,7 @@ from itertools import groupby
 
 from pqp.errors import InternalError
 from pqp.lcp.crisscross import LEAST_INDEX
-from pqp.lcp.problem import Place
+from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite
 from pqp.model.problem import ParametricQP
@@ -136,7 +136,9 @@ def _through(mu: Number, x: AffineArray, slope: Array) -> AffineArray:
 def _proves(value: AffineNumber, obstruction: Obstruction, lo: Number, hi: Number) -> bool:
     """Return whether an affine function is positive from lo to hi, except where the obstruction vanishes."""
     for mu, other in ((lo, hi), (hi, lo)):
-        sign = Place(mu).sign_of(value)
-        if sign < 0 or (sign == 0 and not (obstruction.vanishes_at(mu) and Place(other).sign_of(value) > 0)):
+        sign = PerturbedMu(mu).sign_of(value)
+        if sign < 0 or (
+            sign == 0 and not (obstruction.vanishes_at(mu) and PerturbedMu(other).sign_of(value) > 0)
+        ):
             return False
     return True

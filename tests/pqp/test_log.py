@@ -11,7 +11,7 @@ import pqp
 from pqp import mu
 from pqp.lcp.crisscross import RULES
 from pqp.lcp.log import PivotLog
-from pqp.lcp.problem import Place
+from pqp.lcp.problem import PerturbedMu
 from tests.engines import EVERY_ENGINE, REVISED
 
 ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
@@ -115,7 +115,7 @@ class TestText:
 
     def test_value_beside_a_breakpoint_is_a_multiple_of_epsilon(self):
         # Just right of mu = 1 the reduced cost 2 - 2mu of wine is -2 ε.
-        pivot = next(pivot for pivot in log_of(BUDGET) if pivot.place == Place(1, 1))
+        pivot = next(pivot for pivot in log_of(BUDGET) if pivot.place == PerturbedMu(1, 1))
         assert pivot.r_reason == "u[wine] = -2 ε < 0, the smallest index"
 
     def test_value_far_out_is_shown_as_a_function_of_mu(self):
@@ -143,7 +143,7 @@ class TestSequence:
         places = log.by_place()
         assert sum(count for _, count in places) == len(log)
         # One pivot at each bend: wine enters at 1, the budget ceases to bind at 5.
-        assert places[1:] == [(Place(1, 1), 1), (Place(5, 1), 1)]
+        assert places[1:] == [(PerturbedMu(1, 1), 1), (PerturbedMu(5, 1), 1)]
 
     @EVERY_ENGINE
     def test_log_goes_on_counting_when_the_path_is_extended(self, engine):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pqp.lcp.crisscross import LEAST_INDEX, RULES, Broken, Cycled, Infeasible, Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
-from pqp.lcp.problem import ParametricLCP, Place, unnamed_lcp
+from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
 from pqp.lcp.solve_lcp import run
 from pqp.linalg.field import FIELDS
 
@@ -20,7 +20,7 @@ ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 EVERY_RULE = pytest.mark.parametrize("rule", RULES)
 
 
-def solve(M, q, arithmetic="exact", rule="least-index", place=Place(0), slope=None, free=None):  # noqa: B008
+def solve(M, q, arithmetic="exact", rule="least-index", place=PerturbedMu(0), slope=None, free=None):  # noqa: B008
     """The pivots and the outcome of the method from the first dictionary."""
     field, k = FIELDS[arithmetic], len(M)
     q0, q1 = field.array(q), field.array([0] * k if slope is None else slope)
@@ -117,11 +117,11 @@ class TestRules:
     def test_every_choice_follows_the_rule(self, rule, problem):
         """Replays the log: r is best among the negative, s among the positive entries of row r."""
         M, q0, q1 = problem
-        pivots, outcome = solve(M, q0, "exact", rule, Place(1, 1), q1)
+        pivots, outcome = solve(M, q0, "exact", rule, PerturbedMu(1, 1), q1)
         ranks = [0] * len(M)
         for step, pivot in enumerate(pivots, start=1):
             before = pivot.dictionary("before")
-            negative = [i for i, sign in enumerate(before.value_signs(Place(1, 1))) if sign < 0]
+            negative = [i for i, sign in enumerate(before.value_signs(PerturbedMu(1, 1))) if sign < 0]
             raising = [j for j in range(len(M)) if before.entry(pivot.r, j) > 0]
             assert pivot.r == max(negative, key=lambda i: (ranks[i], -i))
             assert pivot.s == pivot.r or pivot.s == max(raising, key=lambda i: (ranks[i], -i))
@@ -154,7 +154,7 @@ class TestRules:
     @given(problem=quadratic_programs(), side=st.sampled_from([-1, 1]))
     def test_solution_beside_a_place_stays_one_for_every_small_epsilon(self, problem, side):
         M, q0, q1 = problem
-        _, outcome = solve(M, q0, "exact", place=Place(1, side), slope=q1)
+        _, outcome = solve(M, q0, "exact", place=PerturbedMu(1, side), slope=q1)
         if isinstance(outcome, Solved):
             values = [outcome.dictionary.value(i) for i in range(len(M))]
             for epsilon in (Fraction(1, 10**6), Fraction(1, 10**9)):
@@ -164,7 +164,7 @@ class TestRules:
     @given(problem=quadratic_programs(), end=st.sampled_from([-math.inf, math.inf]))
     def test_solution_far_out_stays_one_further_out(self, problem, end):
         M, q0, q1 = problem
-        _, outcome = solve(M, q0, "exact", place=Place(end), slope=q1)
+        _, outcome = solve(M, q0, "exact", place=PerturbedMu(end), slope=q1)
         if isinstance(outcome, Solved):
             for mu in (10**9, 10**12):
                 far = int(math.copysign(mu, end))
@@ -204,6 +204,8 @@ def test_method_starts_from_any_dictionary():
     field = FIELDS["exact"]
     M, q = field.array([[2, 1], [1, 2]]), field.array([-5, -6])
     first = first_dictionary(unnamed_lcp(M, q, 0 * q, field))
-    answers = [run(criss_cross(start, Place(0), LEAST_INDEX))[1] for start in (first, first.pivot({0, 1}))]
+    answers = [
+        run(criss_cross(start, PerturbedMu(0), LEAST_INDEX))[1] for start in (first, first.pivot({0, 1}))
+    ]
     # 2a + b = 5, a + 2b = 6: a = 4/3, b = 7/3.
     assert [answer.dictionary.z()[0].tolist() for answer in answers] == [[Fraction(4, 3), Fraction(7, 3)]] * 2

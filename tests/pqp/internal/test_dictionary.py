@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
-from pqp.lcp.problem import ParametricLCP, Place, unnamed_lcp
+from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
 from pqp.linalg.field import FIELDS, exact_array
 from pqp.linalg.tolerances import REBUILD_EVERY
 
@@ -163,7 +163,7 @@ class TestPivots:
 
     def test_problem_without_pairs_has_an_empty_dictionary(self, arithmetic):
         dictionary = dictionary_of(lcp_of(np.zeros((0, 0)), arithmetic=arithmetic), set())
-        assert dictionary.value_signs(Place(0)) == []
+        assert dictionary.value_signs(PerturbedMu(0)) == []
 
 
 class TestAge:
@@ -199,7 +199,7 @@ class TestFreePairs:
         dictionary = with_free_pairs_in(first_dictionary(lcp))
         assert dictionary.basis == {1}
         assert [dictionary.idle(i) for i in (0, 1)] == [True, False]
-        assert dictionary.value_signs(Place(0)) == [1, 0]
+        assert dictionary.value_signs(PerturbedMu(0)) == [1, 0]
 
     def test_free_columns_never_move(self, arithmetic):
         lcp = lcp_of([[1, 2], [-2, 1]], arithmetic=arithmetic, free=[False, True])
@@ -211,13 +211,23 @@ class TestPlaces:
     def test_epsilon_decides_where_the_value_vanishes(self, arithmetic):
         # Values 1 - mu, mu - 1 and 2 at mu = 1, just left and just right of it, and far out.
         dictionary = first_dictionary(lcp_of(np.eye(3), [1, -1, 2], [-1, 1, 0], arithmetic))
-        places = [Place(1), Place(1, -1), Place(1, 1), Place(-math.inf), Place(math.inf)]
+        places = [
+            PerturbedMu(1),
+            PerturbedMu(1, -1),
+            PerturbedMu(1, 1),
+            PerturbedMu(-math.inf),
+            PerturbedMu(math.inf),
+        ]
         signs = [dictionary.value_signs(place) for place in places]
         assert signs == [[0, 0, 1], [1, -1, 1], [-1, 1, 1], [1, -1, 1], [-1, 1, 1]]
 
     def test_place_prints_its_side(self, arithmetic):
         three = FIELDS[arithmetic].number(3)
-        assert [str(Place(three, side)).replace("3.0", "3") for side in (-1, 0, 1)] == ["3 - ε", "3", "3 + ε"]
+        assert [str(PerturbedMu(three, side)).replace("3.0", "3") for side in (-1, 0, 1)] == [
+            "3 - ε",
+            "3",
+            "3 + ε",
+        ]
 
     @QUICK
     @given(
@@ -230,4 +240,4 @@ class TestPlaces:
         # constant + mu slope is 0 or at least 1/16 in size and |slope| <= 3, so this epsilon is small enough.
         beside = constant + (mu + side * Fraction(1, 1000)) * slope
         dictionary = first_dictionary(lcp_of([[1]], [constant], [slope], arithmetic))
-        assert dictionary.value_signs(Place(mu, side)) == [int(beside > 0) - int(beside < 0)]
+        assert dictionary.value_signs(PerturbedMu(mu, side)) == [int(beside > 0) - int(beside < 0)]

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import pqp
 from pqp.linalg.kernels import add_products, product_of
-from pqp.linalg.structure import NO_PART, factored_part, form_of, is_thin, restricted
+from pqp.linalg.structure import NO_PART, factored_part, form_of, is_low_rank, restricted
 from pqp.model.hessian import Matrix
 from tests.walking import FEW, SEEDS, positive
 
@@ -67,6 +67,6 @@ def test_sums_of_many_rows_leave_none_out(rows):
 @pytest.mark.parametrize("kind", HESSIANS)
 def test_only_products_of_dense_factors_are_thin(kind):
     part = HESSIANS[kind](np.random.default_rng(0)).part
-    assert is_thin(form_of(SIZE, part, NO_PART, None), SIZE) == (kind == "factored")
-    assert is_thin(form_of(0, NO_PART, part, None), SIZE) == (kind == "factored")
-    assert not is_thin(form_of(SIZE, part, NO_PART, np.ones((2, SIZE))), SIZE + 2)
+    assert is_low_rank(form_of(SIZE, part, NO_PART, None), SIZE) == (kind == "factored")
+    assert is_low_rank(form_of(0, NO_PART, part, None), SIZE) == (kind == "factored")
+    assert not is_low_rank(form_of(SIZE, part, NO_PART, np.ones((2, SIZE))), SIZE + 2)
