@@ -164,8 +164,8 @@ class NoSolutionError(PQPError):
     `segment` is the infeasible or unbounded piece with its proof; None outside the traced interval.
     """
 
-    def __init__(self, message: str = "", segment: "Segment | None" = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "", segment: "Segment | None" = None, *, remedy: str | None = None) -> None:
+        super().__init__(message, remedy=remedy)
         self.segment = segment
 
 

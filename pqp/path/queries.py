@@ -1,4 +1,4 @@
-"""Questions to a path: where a variable has a value, where a criterion is smallest, everything as a table."""
+"""Queries: where a variable has a value, where a criterion is smallest, the path and its states as tables."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,11 @@ import numpy as np
 
 from pqp.errors import NoSolutionError, ProblemError
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite
+from pqp.linalg.field import Array, Field, Number, as_numbers, float_number, infinite, is_infinite
 from pqp.linalg.matrices import dense_matrix
 from pqp.records.segment import Segment, product
+from pqp.records.states import WORDS
+from pqp.records.trail import Trail
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +28,7 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class Minimum:
-    """The smallest value of a criterion along a path and where it is taken (the smallest such mu)."""
+    """The smallest value of a criterion along a path, and the smallest mu at which it is taken."""
 
     mu: Number
     value: Number
@@ -72,7 +74,7 @@ def minimize(path: "Path", linear: Any, quadratic: Any) -> Minimum:
 
 def to_frame(path: "Path") -> "pd.DataFrame":
     """Return one row for each finite end of each segment."""
-    import pandas as pd  # a sixth of a second, spared to those who do not ask for a table
+    import pandas as pd  # takes long to import: only those who want a table wait for it
 
     rows = [
         _frame_row(path, number, segment, mu)
@@ -91,6 +93,45 @@ def _frame_row(path: "Path", number: int, segment: Segment, mu: Number) -> list[
     return [number, mu, segment.status, point.objective, *point.x, *point.y]
 
 
+def state_counts(segments: Sequence[Segment]) -> "pd.DataFrame":
+    """Return lo and hi of every optimal segment and how many variables, and rows, are in each state."""
+    import pandas as pd  # takes a third of a second: only those who want a table wait for it
+
+    optimal = [segment for segment in segments if segment.status == "optimal"]
+    shared = {segment.trail for segment in optimal}
+    trails = {trail: _counts_of_trail(trail) for trail in shared if trail is not None}
+    table = [trails[s.trail][s.number] if s.trail is not None else _counts_of_piece(s) for s in optimal]
+    names = [*WORDS, *(f"rows {word}" for word in WORDS)]
+    frame = pd.DataFrame(np.array(table, dtype=np.int64).reshape(-1, len(names)), columns=names)
+    frame.insert(0, "lo", [float_number(segment.lo) for segment in optimal])
+    frame.insert(1, "hi", [float_number(segment.hi) for segment in optimal])
+    return frame
+
+
+def _counts_of_piece(segment: Segment) -> list[int]:
+    """Count the states of one piece."""
+    basis = segment.basis
+    assert basis is not None
+    return [items.count(word) for items in (basis.variables, basis.rows) for word in WORDS]
+
+
+def _counts_of_trail(trail: Trail) -> Array:
+    """Count the states on all pieces of a trail, by what changes from piece to piece."""
+    states, n, kinds = trail.states(0), trail.problem.n, 2 * len(WORDS)
+    side = np.repeat([0, len(WORDS)], [n, len(states) - n])
+    counts = np.bincount(side + states, minlength=kinds)
+    result = np.empty((len(trail), kinds), dtype=np.int64)
+    result[0] = counts
+    for number in range(1, len(trail)):
+        items, new = trail.changes(number)
+        touched = np.unique(items)
+        counts -= np.bincount(side[touched] + states[touched], minlength=kinds)
+        states[items] = new
+        counts += np.bincount(side[touched] + states[touched], minlength=kinds)
+        result[number] = counts
+    return result
+
+
 def _optimal(path: "Path") -> Iterator[tuple[Segment, AffineArray]]:
     """Yield the optimal segments, each with its x."""
     for segment in path.segments:
@@ -100,7 +141,7 @@ def _optimal(path: "Path") -> Iterator[tuple[Segment, AffineArray]]:
 
 def _weights(path: "Path", variable: str | int | None, row: str | int | None) -> Array:
     if (variable is None) == (row is None):
-        raise ProblemError("name either a variable or a row")
+        raise ProblemError("name either a variable or a row", argument="variable")
     if variable is not None:
         j = _index(variable, path.problem.names, "variable")
         return path.arithmetic.array((np.arange(path.problem.n) == j).astype(int))
@@ -114,7 +155,8 @@ def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
     if isinstance(name, int | np.integer) and 0 <= name < len(names):
         return int(name)
     known = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-    raise ProblemError(f"{kind} must be one of {known} or an index below {len(names)}, got {name!r}")
+    expected = f"one of {known} or an index below {len(names)}"
+    raise ProblemError(argument=kind, expected=expected, found=repr(name))
 
 
 def _solve_linear(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> list[Ends]:
@@ -159,15 +201,18 @@ def _joined(found: list[Ends]) -> tuple[Ends, ...]:
 def _criterion(path: "Path", linear: Any, quadratic: Any) -> tuple[Array, Array]:
     n = path.problem.n
     if linear is None and quadratic is None:
-        raise ProblemError("give a linear criterion, a quadratic one, or both")
+        raise ProblemError("give a linear criterion, a quadratic one, or both", argument="linear")
     H = as_numbers(np.zeros((n, n)) if quadratic is None else quadratic, "quadratic")
     g = as_numbers(np.zeros(n) if linear is None else linear, "linear")
     if H.shape != (n, n) or g.shape != (n,):
         raise ProblemError(
-            f"linear must have {n} entries and quadratic be {n} x {n}, got {g.shape} and {H.shape}"
+            "linear must have {expected}, got {found}",
+            argument="linear, quadratic",
+            expected=f"{n} entries and quadratic be {n} x {n}",
+            found=f"{g.shape} and {H.shape}",
         )
     if infinite(H).any() or infinite(g).any():
-        raise ProblemError("linear and quadratic must be finite")
+        raise ProblemError("linear and quadratic must be {expected}", argument="linear", expected="finite")
     return path.arithmetic.array(H), path.arithmetic.array(g)
 
 

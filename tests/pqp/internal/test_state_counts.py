@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import pqp
-from pqp.path.path import tally
+from pqp.path.queries import state_counts
 from pqp.records.segment import Segment
 from pqp.records.states import WORDS
 from pqp.records.trail import Trail
@@ -69,7 +69,7 @@ def test_a_piece_whose_item_changes_twice_counts_it_once():
         Segment(s.lo, s.hi, s.status, s.problem, s.arithmetic, trail=doubled, number=s.number)
         for s in path.segments
     )
-    for found, wanted in zip(tally(segments).values, path.counts().values, strict=True):
+    for found, wanted in zip(state_counts(segments).values, path.counts().values, strict=True):
         assert (found == wanted).all()
 
 
