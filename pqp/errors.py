@@ -164,8 +164,15 @@ class NoSolutionError(PQPError):
     `segment` is the infeasible or unbounded piece with its proof; None outside the traced interval.
     """
 
-    def __init__(self, message: str = "", segment: "Segment | None" = None, *, remedy: str | None = None) -> None:
-        super().__init__(message, remedy=remedy)
+    def __init__(
+        self,
+        message: str = "",
+        segment: "Segment | None" = None,
+        *,
+        found: object = None,
+        remedy: str | None = None,
+    ) -> None:
+        super().__init__(message, found=found, remedy=remedy)
         self.segment = segment
 
 

@@ -36,7 +36,15 @@ class StopLimits:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a trace has come."""
+    """How far a trace has come.
+
+    Parameters
+    ----------
+    mu
+        Where the last finished piece ends.
+    pieces, pivots
+        How many there were so far.
+    """
 
     mu: Number
     pieces: int

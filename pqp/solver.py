@@ -1,4 +1,4 @@
-"""Solving: the calls a user makes, `solve_path`, `solve`, and how a trace is gathered into a path."""
+"""The calls a user makes: `solve_path` for an interval of mu, `solve` for one mu, `extend` behind a path."""
 
 import math
 import os
@@ -28,7 +28,7 @@ METHODS = ("revised", "tableau")
 
 def solve_path(
     problem: ParametricQP,
-    interval: tuple[object, object],
+    interval: tuple[Number, Number],
     method: str = "revised",
     arithmetic: Arithmetic = "float",
     log: bool = False,
@@ -46,6 +46,8 @@ def solve_path(
 
     Parameters
     ----------
+    problem
+        What to solve.
     interval
         (lo, hi) with lo ≤ hi; either may be infinite.
     method
@@ -64,12 +66,26 @@ def solve_path(
         A basis, or a segment that has one, which is optimal where the trace begins: no time is spent on
         finding one.
     n_jobs
-        Trace this many parts of the interval side by side, in processes of their own (-1: one a core); the
-        path is the same. Not with limits, `start`, `log` or `progress`.
+        Trace this many parts of the interval in parallel processes (-1: one per core); the path is the same.
+        Not with limits, `start`, `log` or `progress`.
     max_pieces, max_pivots, time_limit
         Stop early; the path then ends where it was stopped, and `path.stopped` says why.
     progress
-        Called after every pivot and every piece with how far the trace has come.
+        Called after every pivot and every piece with a `pqp.Progress`.
+
+    Returns
+    -------
+    Path
+        All pieces in ascending order; if a limit or Ctrl-C stopped the trace, those that were finished.
+
+    Raises
+    ------
+    ProblemError
+        If an argument makes no sense, before any work is done.
+    NotConvexError
+        If P is not positive semidefinite.
+    NumericalTroubleError
+        If float64 is not accurate enough, with the interval at fault and the segments that are good.
 
     >>> import pqp
     >>> problem = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=pqp.mu, lower=0)
@@ -78,12 +94,16 @@ def solve_path(
     ['0', '1', '5']
     """
     if not isinstance(problem, ParametricQP):
-        remedy = "; call .subject_to() on it" if hasattr(problem, "subject_to") else ""
-        raise ProblemError(f"problem must be a pqp.ParametricQP, got {type(problem).__name__}{remedy}")
+        raise ProblemError(
+            argument="problem",
+            expected="a pqp.ParametricQP",
+            found=type(problem).__name__,
+            remedy="call .subject_to() on it" if hasattr(problem, "subject_to") else None,
+        )
     field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
     _choice(method, METHODS, "method")
     method = "tableau" if field is RATIONAL else method
-    job = _Job(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
+    engine = _Engine(problem, field, RULES[_choice(rule, tuple(RULES), "rule")], method, log)
     _choice(direction, ("left-to-right", "right-to-left"), "direction")
     lo, hi = _interval(interval, field)
     begin, stop = (lo, hi) if direction == "left-to-right" else (hi, lo)
@@ -92,16 +112,30 @@ def solve_path(
         problem.P.require_exact_convexity()
     limits = StopLimits(max_pieces, max_pivots, time_limit)
     if jobs := _jobs(n_jobs, limits == StopLimits() and start is None and not log and progress is None):
-        part = job.run_parts((lo, hi), jobs)
+        result = engine.run_parts((lo, hi), jobs)
     else:
-        part = job.run(begin, stop, job.checked(start, begin), limits, progress)
-    return job.path(part, part.segments, (lo, hi), begin)
+        result = engine.run(begin, stop, engine.checked(start, begin), limits, progress)
+    return engine.path(result, result.segments, (lo, hi), begin)
 
 
 def solve(
-    problem: ParametricQP, mu: object, arithmetic: Arithmetic = "float", rule: str = "least-index"
+    problem: ParametricQP, mu: Number, arithmetic: Arithmetic = "float", rule: str = "least-index"
 ) -> Point:
     """Return the solution at one mu.
+
+    Parameters
+    ----------
+    problem
+        What to solve.
+    mu
+        A finite number.
+    arithmetic, rule
+        As in `solve_path`.
+
+    Returns
+    -------
+    Point
+        The solution, or why there is none.
 
     >>> import pqp
     >>> pqp.solve(pqp.ParametricQP([[2]], [-4], lower=0), 0).x
@@ -109,13 +143,13 @@ def solve(
     """
     at = _one_number(mu, RATIONAL)
     if is_infinite(at):
-        raise ProblemError(f"mu must be finite, got {mu!r}")
+        raise ProblemError(argument="mu", expected="finite", found=mu)
     return solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)(at)
 
 
 @dataclass(frozen=True)
-class _Job:
-    """Everything a trace needs apart from its interval."""
+class _Engine:
+    """An engine with everything a trace needs apart from its interval."""
 
     problem: ParametricQP
     field: Field
@@ -132,18 +166,21 @@ class _Job:
         progress: Callable[[Progress], None] | None = None,
     ) -> TraceResult:
         """Trace from one end to the other, starting with a basis if there is one."""
-        part, watch = TraceResult(), Watch(limits, begin, progress)
+        result, watch = TraceResult(), Watch(limits, begin, progress)
         try:
-            self._runner().run(begin, stop, start, watch, part)
+            self._runner().run(begin, stop, start, watch, result)
         except KeyboardInterrupt:
             watch.interrupt()
         except NumericalTroubleError as trouble:
-            trouble.segments = tuple(in_order(part.segments))
+            trouble.segments = tuple(in_order(result.segments))
             raise
         except InternalError as bug:
-            raise InternalError(*_reproducible(bug, self.problem, (begin, stop))) from bug
-        part.segments, part.stopped = in_order(part.segments), watch.stopped
-        return part
+            file = _save_reproducer(self.problem)
+            message = f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {begin} to {stop})"
+            raise InternalError(message, file) from bug
+        result.segments = in_order(result.segments)
+        result.stopped = watch.stopped
+        return result
 
     def checked(self, start: Basis | Segment | None, begin: Number) -> Basis | None:
         """Return the basis to start from after checking it."""
@@ -152,20 +189,27 @@ class _Job:
             return None
         if (len(basis.variables), len(basis.rows)) != (self.problem.n, self.problem.m):
             raise ProblemError(
-                f"start must have {self.problem.n} variables and {self.problem.m} rows, got "
-                f"{len(basis.variables)} and {len(basis.rows)}"
+                "{argument} must have {expected}, got {found}",
+                argument="start",
+                expected=f"{self.problem.n} variables and {self.problem.m} rows",
+                found=f"{len(basis.variables)} and {len(basis.rows)}",
             )
         if self.method == "revised":
             self._revised().require_optimal(basis, begin)
         return basis
 
     def run_parts(self, ends: tuple[Number, Number], jobs: int) -> TraceResult:
-        """Trace the parts of an interval side by side."""
-        part = TraceResult()
+        """Trace the parts of an interval in parallel."""
+        result = TraceResult()
         if self.method != "revised":
-            raise ProblemError('n_jobs needs method="revised" and arithmetic="float"; leave it out')
-        self._revised().run_parts(_cuts(*ends, jobs), jobs, part)
-        return part
+            raise ProblemError(
+                "{argument} needs {expected}",
+                argument="n_jobs",
+                expected="the revised engine and float arithmetic",
+                remedy="leave it out",
+            )
+        self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
+        return result
 
     def _runner(self) -> "TableauRunner | RevisedRunner":
         if self.method == "tableau":
@@ -179,7 +223,7 @@ class _Job:
         return RevisedRunner(self.problem, self.log)
 
     def path(
-        self, part: TraceResult, segments: list[Segment], asked: tuple[Number, Number], begin: Number
+        self, result: TraceResult, segments: list[Segment], asked: tuple[Number, Number], begin: Number
     ) -> Path:
         """Return the finished path."""
         return Path(
@@ -189,8 +233,8 @@ class _Job:
             arithmetic=self.field,
             method=self.method,
             rule=self.rule.name,
-            stopped=part.stopped,
-            log=numbered(part.pivots) if self.log else None,
+            stopped=result.stopped,
+            log=numbered(result.pivots) if self.log else None,
             continuation=extend,
             begin=begin,
         )
@@ -198,77 +242,78 @@ class _Job:
 
 def extend(
     path: Path,
-    mu: object,
+    mu: Number,
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
 ) -> Path:
-    """Return a path carried on to mu; its last piece is traced again from its start, so that pieces join."""
+    """Return a path continued to mu; its last piece is traced again from its start, so that pieces join."""
     target, limits = _one_number(mu, path.arithmetic), StopLimits(max_pieces, max_pivots, time_limit)
-    job = _Job(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
+    engine = _Engine(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
     if not path.segments:
-        part = job.run(path.origin, target, None, limits)
-        return job.path(part, part.segments, ordered(path.origin, target), path.origin)
+        result = engine.run(path.origin, target, None, limits)
+        return engine.path(result, result.segments, ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
         raise ProblemError(
-            f"mu must lie outside [{shown(path.lo)}, {shown(path.hi)}], which is traced already, got {mu}"
+            "{argument} must lie outside {expected}, which is traced already, got {found}",
+            argument="mu",
+            expected=f"[{shown(path.lo)}, {shown(path.hi)}]",
+            found=str(mu),
         )
-    last, kept = (
-        (path.segments[-1], path.segments[:-1]) if rightwards else (path.segments[0], path.segments[1:])
-    )
-    begin, neighbour = (last.lo, kept[-1:]) if rightwards else (last.hi, kept[:1])
-    repeated = 1 + (last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal")
-    part = job.run(begin, target, last.basis, _with_more_pieces(limits, repeated))
-    if not part.segments:
+    if rightwards:
+        last, kept, neighbour = path.segments[-1], path.segments[:-1], path.segments[-2:-1]
+        begin, asked, is_cut = last.lo, (path.asked[0], target), path.lo != path.asked[0]
+    else:
+        last, kept, neighbour = path.segments[0], path.segments[1:], path.segments[1:2]
+        begin, asked, is_cut = last.hi, (target, path.asked[1]), path.hi != path.asked[1]
+    # an unsolvable piece begins at the end of an optimal one, which the trace then meets again as a point
+    meets_neighbour = last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal"
+    if limits.max_pieces is not None:  # pieces that are only traced again do not count
+        limits = replace(limits, max_pieces=limits.max_pieces + 1 + meets_neighbour)
+    result = engine.run(begin, target, last.basis, limits)
+    if not result.segments:
         kept = path.segments
-    new = [s for s in part.segments if not (_is_point(s, begin) and repeated == 2)]
-    part.pivots = [*(path.log or ()), *part.pivots]
-    asked = (path.asked[0], target) if rightwards else (target, path.asked[1])
-    is_cut = path.lo != path.asked[0] if rightwards else path.hi != path.asked[1]
-    part.stopped = part.stopped or (path.stopped if is_cut else None)
-    return job.path(part, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
-
-
-def _with_more_pieces(limits: StopLimits, count: int) -> StopLimits:
-    """Return limits that do not count the pieces that are only traced again."""
-    return limits if limits.max_pieces is None else replace(limits, max_pieces=limits.max_pieces + count)
+    new = [segment for segment in result.segments if not (meets_neighbour and _is_point(segment, begin))]
+    result.pivots = [*(path.log or ()), *result.pivots]
+    # the other end may have been cut short as well, and still is
+    result.stopped = result.stopped or (path.stopped if is_cut else None)
+    return engine.path(result, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
 
 
 def _is_point(segment: Segment, mu: Number) -> bool:
     return segment.status == "optimal" and segment.lo == segment.hi == mu
 
 
-def _reproducible(
-    bug: InternalError, problem: ParametricQP, interval: tuple[Number, Number]
-) -> tuple[str, str]:
-    """Return the message of a bug and the file in which its problem was kept."""
+def _save_reproducer(problem: ParametricQP) -> str:
+    """Return the name of a new file with the problem that shows a bug."""
     handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
     os.close(handle)
     write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
-    return (
-        f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {interval[0]} to {interval[1]})",
-        file,
-    )
+    return file
 
 
 def _jobs(n_jobs: Any, is_plain: bool) -> int:
-    """Return how many parts to trace side by side, 0 if there is one."""
+    """Return how many parts to trace in parallel, 0 if there is one."""
     if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0:
-        raise ProblemError(f"n_jobs must be a whole number other than 0, got {n_jobs!r}")
+        raise ProblemError(argument="n_jobs", expected="a whole number other than 0", found=n_jobs)
     if n_jobs == 1:
         return 0
     from joblib import effective_n_jobs  # slow to import, and most paths are traced in one process
 
     jobs = effective_n_jobs(n_jobs)
     if jobs > 1 and not is_plain:
-        raise ProblemError("n_jobs does not go with limits, start, log or progress; leave it or them out")
+        raise ProblemError(
+            "{argument} cannot be combined with limits, start, log or progress",
+            argument="n_jobs",
+            remedy="leave it or them out",
+        )
     return jobs if jobs > 1 else 0
 
 
 def _cuts(lo: Number, hi: Number, parts: int) -> list[Number]:
-    """Return the ends of the parts: equal ones, or by equal angles over an infinite interval."""
+    """Return the ends of the parts: equal ones, or, over an infinite interval, tangents of equal angles."""
     shares = [k / parts for k in range(1, parts)]
     if is_infinite(lo) and is_infinite(hi):
         inner = [math.tan(math.pi * (share - 0.5)) for share in shares]
@@ -283,26 +328,32 @@ def _cuts(lo: Number, hi: Number, parts: int) -> list[Number]:
 
 def _choice(value: Any, allowed: tuple[str, ...], name: str) -> str:
     if value not in allowed:
-        raise ProblemError(f"{name} must be {' or '.join(map(repr, allowed))}, got {value!r}")
+        raise ProblemError(argument=name, expected=" or ".join(map(repr, allowed)), found=repr(value))
     return str(value)
 
 
 def _one_number(mu: object, field: Field) -> Number:
     value = as_numbers(mu, "mu")
     if value.shape:
-        raise ProblemError(f"mu must be a single number, got {mu!r}")
+        raise ProblemError(argument="mu", expected="a single number", found=mu)
     return field.number(value[()])
 
 
 def _interval(interval: object, field: Field) -> tuple[Number, Number]:
     ends = as_numbers(interval, "interval")
     if ends.shape != (2,):
-        raise ProblemError(f"interval must be (lo, hi), got shape {ends.shape}")
+        raise ProblemError(argument="interval", expected="(lo, hi)", found=f"shape {ends.shape}")
     lo, hi = field.number(ends[0]), field.number(ends[1])
     if lo > hi:
         raise ProblemError(
-            f"interval must have lo ≤ hi, got ({shown(lo)}, {shown(hi)}); give the smaller end first"
+            "{argument} must have {expected}, got {found}",
+            argument="interval",
+            expected="lo ≤ hi",
+            found=f"({shown(lo)}, {shown(hi)})",
+            remedy="give the smaller end first",
         )
     if lo == hi and is_infinite(lo):
-        raise ProblemError(f"interval ({lo}, {hi}) contains no number")
+        raise ProblemError(
+            "{argument} {found} contains no number", argument="interval", found=f"({lo}, {hi})"
+        )
     return lo, hi

@@ -420,8 +420,8 @@ class Path:
 
     def _not_covered(self, mu: Number) -> NoSolutionError:
         covered = "; ".join(map(str, self.intervals)) or "nothing was traced"
-        remedy = self.stopped or f"call path.extend({shown(mu)}) to continue"
-        return NoSolutionError(f"mu = {shown(mu)} was not traced: {covered}", remedy=remedy)
+        advice = self.stopped or f"call path.extend({shown(mu)}) to continue"
+        return NoSolutionError(f"mu = {shown(mu)} was not traced: {{found}}", found=f"{covered}; {advice}")
 
     def _is_continuous(self, left: Segment, right: Segment) -> bool:
         """Return whether x is the same on both sides of a shared end, up to rounding of its terms."""

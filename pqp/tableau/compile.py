@@ -92,7 +92,11 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
         compiled = _compiled(problem, problem.data(field))
     lcp = compiled.lcp
     if field is FLOAT and not all(np.isfinite(part).all() for part in (lcp.M, lcp.q0, lcp.q1)):
-        raise NumericalTroubleError('the data overflow float64; scale them, or use arithmetic="exact"')
+        raise NumericalTroubleError(
+            "the data overflow float64",
+            remedy="scale them, or use {setting}",
+            setting=("arithmetic", "exact"),
+        )
     return compiled
 
 

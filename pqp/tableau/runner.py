@@ -18,7 +18,7 @@ from pqp.records.segment import Segment
 from pqp.records.states import Basis
 from pqp.records.unsolvable import UnsolvablePiece
 from pqp.tableau.compile import basis_of, compile_problem, read_segment, read_sizes
-from pqp.tableau.trace import Event, OptimalPiece, Tracer
+from pqp.tableau.trace import EXACT, Event, OptimalPiece, Tracer
 from pqp.tableau.unsolvable import unsolvable_segments
 
 
@@ -78,7 +78,9 @@ class TableauRunner:
             if not miss <= KKT_RESIDUAL:
                 raise NumericalTroubleError(
                     f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
-                    f'optimality conditions by {miss:.1e}; use arithmetic="exact"',
+                    f"optimality conditions by {miss:.1e}",
                     interval=ends,
+                    remedy="use {setting}",
+                    setting=EXACT,
                 )
         return segment

@@ -33,6 +33,8 @@ class OptimalPiece:
     z_sizes: AffineArray
 
 
+# The setting that helps where float64 is not accurate enough.
+EXACT = ("arithmetic", "exact")
 Event = Pivot | OptimalPiece | UnsolvablePiece
 Trace = Generator[Event, None, None]
 Pivoting = Generator[Pivot, None, Solved | Infeasible]
@@ -139,8 +141,8 @@ class Tracer:
         """Return the error for something that only rounding explains, or a bug if nothing was rounded."""
         if self.compiled.field is RATIONAL:
             return InternalError(f"the exact trace contradicts itself at mu = {shown(mu)}")
-        message = f'{what}; the path before is good; use arithmetic="exact"'
-        return NumericalTroubleError(message, interval=(mu, mu))
+        message = f"{what}; the path before is good"
+        return NumericalTroubleError(message, (mu, mu), remedy="use {setting}", setting=EXACT)
 
     def _unsolvable_piece(
         self, outcome: Infeasible, at: Number, stop: Number, direction: int

@@ -136,9 +136,10 @@ class TestTrouble:
 
     def test_float_that_goes_in_circles_names_place_consequence_and_remedy(self, monkeypatch):
         monkeypatch.setattr(tableau, "criss_cross", self.going_in_circles)
-        with pytest.raises(NumericalTroubleError, match=r'at mu = 2.0 .* use arithmetic="exact"') as caught:
+        with pytest.raises(NumericalTroubleError, match=r"at mu = 2.0 .* use arithmetic='exact'") as caught:
             events(BUDGET, 2, 3, "float")
         assert caught.value.interval == (2, 2)
+        assert caught.value.setting == ("arithmetic", "exact")
 
     def test_exact_that_goes_in_circles_is_a_bug(self, monkeypatch):
         monkeypatch.setattr(tableau, "criss_cross", self.going_in_circles)
@@ -150,7 +151,7 @@ class TestTrouble:
         # det P = 2⁻⁵² is round-off for float, which takes P for singular and the problem for unbounded.
         tiny = 2.0**-52
         problem = pqp.ParametricQP([[1, 1], [1, 1 + tiny]], [0, -1])
-        with pytest.raises(NumericalTroubleError, match='use arithmetic="exact"'):
+        with pytest.raises(NumericalTroubleError, match="use arithmetic='exact'"):
             events(problem, 0, 0, "float")
         # x + y = 0 and x + (1 + 2⁻⁵²) y = 1.
         assert pqp.solve(problem, 0, arithmetic="exact").x.tolist() == [-(2**52), 2**52]
