@@ -14,7 +14,6 @@ from pqp.errors import NoSolutionError, ProblemError
 from pqp.io.document import path_document, write_document
 from pqp.lcp.log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
-from pqp.linalg.matrices import MatrixData
 from pqp.linalg.tolerances import SAME_POINT
 from pqp.model.problem import ParametricQP
 from pqp.path import queries
