@@ -81,14 +81,14 @@ class Certificate:
 
     def __str__(self) -> str:
         interval = " to ".join(map(_text, self.interval))
-        stretches = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
+        intervals = [f"{status} from {_text(lo)} to {_text(hi)}" for lo, hi, status in self.statuses]
         agree = f"agree with the exact ones to {self.deviation:.0e}" if self.deviation else "are exact"
         stopped = self.document.get("stopped")
         cost = f" The proof took {self.seconds:.0f} s." if self.seconds >= REPORTED_SECONDS else ""
         cut = f" The path is not complete: {stopped}." if stopped else ""
         return (
             f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
-            f"({', '.join(stretches) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
+            f"({', '.join(intervals) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
             "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, others are "
             f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}."
             f"{cost}{cut}"

@@ -1,6 +1,7 @@
-"""Packing: the long number arrays of a path document as a few blocks, which npz files hold.
+"""Documents: problems and paths as plain data, written to JSON or npz files; see docs/file-format.md.
 
-Documents: problems and paths as plain data, in JSON or npz files, described in docs/file-format.md.
+An npz file holds the document without the long vectors of its optimal segments, and these as a few blocks of
+numbers (`pack`, `unpack`).
 """
 
 import json
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 
 Document = dict[str, Any]
-# The arrays of a dense optimal segment: one block a name, one row a segment.
+# The arrays of a dense optimal segment: one block per name, one row per segment.
 ARRAYS = ("x0", "x1", "y0", "y1", "z0", "z1")
-# What compact segments state, packed end to end with the lengths beside it: changes of states of both kinds
-# of items, and what moves, each item with its constant and slope.
+# What compact segments state: changes of the states of both kinds of items, and the items solved for with
+# their constants and slopes. They are packed end to end, with their lengths in a block of their own.
 KINDS: tuple[Kind, ...] = ("variables", "rows")
 MOVING: dict[Kind, tuple[str, str]] = {"variables": ("x0", "x1"), "rows": ("y0", "y1")}
 
@@ -115,7 +116,7 @@ def _unpack_moving(segments: list[Document], blocks: Mapping[str, Array], kind: 
 
 
 def _parts(blocks: Mapping[str, Array], name: str, lengths: str, count: int) -> list[Array]:
-    """Return the parts of a block that was packed end to end, one a segment."""
+    """Return the parts of a block that was packed end to end, one per segment."""
     block, sizes = blocks[name], blocks[lengths]
     if sizes.shape != (count,) or sizes.dtype.kind != "i" or (sizes < 0).any():
         message = "the block {argument} must hold {expected} lengths"

@@ -1,9 +1,9 @@
-r"""Images: the lines of B x, or B y, along a whole path, for a few rows B, without completing every piece.
+r"""Images: B x(mu) or B y(mu) along a whole path, for a few rows B, without completing every piece.
 
 Scores of a ranking model, part-worths, the exposure of a portfolio to its factors are all B x(mu) for one
-matrix B; thresholds of an ordinal model are B y(mu). On a trail only few items change from piece to piece,
-and of the others the contribution is kept. Pieces on which some x, or y, was neither held nor solved for, but
-follows from others, are completed.
+matrix B; thresholds of an ordinal model are B y(mu). On a trail few items change from piece to piece, so the
+contribution of the fixed items (at a limit or a cap) is updated, not summed again. Pieces on which some x, or
+y, is neither fixed nor solved for, but follows from others, are completed.
 """
 
 from collections.abc import Sequence
@@ -22,25 +22,32 @@ from pqp.records.segment import Segment
 from pqp.records.states import ACTIVE_ROWS, State
 from pqp.records.trail import Trail
 
-# What there are images of: x, one entry a variable, or y, one entry a row.
+# What there are images of: x, one entry per variable, or y, one entry per row.
 Part = Literal["x", "y"]
-# What is kept of held items is summed up anew after so many pieces, so that round-off does not pile up.
-SUM_ANEW_EVERY = 256
-# The states in which an item must have been solved for, if the trail is to tell its x, or its y.
-OPEN: dict[Part, tuple[State, ...]] = {"x": (State.BETWEEN,), "y": ACTIVE_ROWS}
+# The sum over fixed items is computed afresh after so many updates: rounding errors must not accumulate.
+REFRESH_EVERY = 256
+# The states in which x, or y, of an item is an unknown: the trail has it only if it was solved for.
+UNKNOWN: dict[Part, tuple[State, ...]] = {"x": (State.BETWEEN,), "y": ACTIVE_ROWS}
 
 
-class Asked(NamedTuple):
-    """Items of which there are images, from `first` on: what they are held at, and which states are open."""
+class Items(NamedTuple):
+    """The items that enter images, from `first` on: what each is fixed at by state, and unknown states."""
 
     first: int
-    held: Array
-    is_open: Array
+    fixed: Array
+    is_unknown: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """B x(mu), or B y(mu), is constant + mu slope on the optimal pieces from `lo` to `hi`, one row a piece.
+    """B x(mu), or B y(mu), on optimal pieces: constant + mu slope from `lo` to `hi`, one row per piece.
+
+    Parameters
+    ----------
+    lo, hi
+        The ends of the pieces.
+    constant, slope
+        One row per piece, one column per row of B.
 
     >>> import pqp
     >>> problem = pqp.ParametricQP([[1]], -pqp.mu, lower=0, upper=2)
@@ -67,12 +74,13 @@ class Images:
         """Return the image at one mu inside the pieces; where two meet, that of the right one."""
         piece = int(np.searchsorted(self.lo, mu, side="right")) - 1
         if piece < 0 or not mu <= self.hi[piece]:
-            raise ProblemError(f"mu = {mu} is on no optimal piece of the path")
+            message = "{argument} = {found} is on no optimal piece of the path"
+            raise ProblemError(message, argument="mu", found=mu)
         return self.constant[piece] + mu * self.slope[piece]
 
 
 def images_of(segments: Sequence[Segment], B: Any, part: Part = "x") -> Images:
-    """Return the lines of B x, or B y, on the optimal ones among ascending segments, in float64."""
+    """Return B x, or B y, on the optimal ones among ascending segments, in float64."""
     optimal = [segment for segment in segments if segment.status == "optimal"]
     matrix = as_matrix(B, "B")
     _require_fit(matrix, segments, part)
@@ -89,7 +97,12 @@ def _require_fit(B: MatrixData, segments: Sequence[Segment], part: Part) -> None
     problem = segments[0].problem
     count, what = (problem.n, "variable") if part == "x" else (problem.m, "row of the problem")
     if B.shape[1] != count:
-        raise ProblemError(f"B must have {count} columns, one a {what}, got shape {B.shape}")
+        raise ProblemError(
+            "{argument} must have {expected}, got {found}",
+            argument="B",
+            expected=f"{count} columns, one per {what}",
+            found=f"shape {B.shape}",
+        )
 
 
 def _runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
@@ -106,75 +119,75 @@ def _runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
 
 
 def _fill(segments: Sequence[Segment], B: MatrixData, part: Part, lines: Array) -> None:
-    """Write the lines of some pieces, from the trail alone where it tells all."""
-    trail, is_told = segments[0].trail, np.zeros(len(segments), dtype=bool)
+    """Write the lines of some pieces, from the trail alone where that is enough."""
+    trail, is_done = segments[0].trail, np.zeros(len(segments), dtype=bool)
     if trail is not None:
-        is_told = _fill_run(trail, segments[0].number, csr_array(B), _asked(trail, part), lines)
-    for k in np.flatnonzero(~is_told).tolist():
+        is_done = _fill_run(trail, segments[0].number, csr_array(B), _items(trail, part), lines)
+    for k in np.flatnonzero(~is_done).tolist():
         solution = segments[k].x if part == "x" else segments[k].y
         assert solution is not None
         for side in (0, 1):
             lines[side, k] = B @ float_array(solution[side])
 
 
-def _asked(trail: Trail, part: Part) -> Asked:
-    """Return the items of a trail there are images of: variables at their limits, or rows at their caps."""
+def _items(trail: Trail, part: Part) -> Items:
+    """Return the items that enter images: variables, fixed at their limits, or rows, fixed at their caps."""
     data, n, m = trail.problem.data(FLOAT), trail.problem.n, trail.problem.m
-    held = np.zeros((len(State), n if part == "x" else m, 2))
+    fixed = np.zeros((len(State), n if part == "x" else m, 2))
     cap = np.stack(data.penalty)
     limits = {State.LOWER: data.lower, State.UPPER: data.upper, State.FIXED: data.lower}
     for state, limit in (limits if part == "x" else {State.BELOW: cap, State.ABOVE: -cap}).items():
-        held[state] = np.where(np.isfinite(limit[0]), limit, 0.0).T
-    return Asked(0 if part == "x" else n, held, np.isin(list(State), OPEN[part]))
+        fixed[state] = np.where(np.isfinite(limit[0]), limit, 0.0).T
+    return Items(0 if part == "x" else n, fixed, np.isin(list(State), UNKNOWN[part]))
 
 
-def _fill_run(trail: Trail, first: int, B: Any, asked: Asked, lines: Array) -> Array:
-    """Write the lines of consecutive pieces of a trail; tell for which of them it tells all."""
-    columns, is_told = B.T.tocsr(), np.zeros(lines.shape[1], dtype=bool)
+def _fill_run(trail: Trail, first: int, B: Any, items: Items, lines: Array) -> Array:
+    """Write the lines of consecutive pieces of a trail; return for which of them the trail was enough."""
+    columns, is_done = B.T.tocsr(), np.zeros(lines.shape[1], dtype=bool)
     changes = (trail.change_ends, trail.changed_items, trail.changed_states)
     solved = (trail.solved_ends, trail.solved_items, trail.solved_values)
     matrix = (columns.indptr, columns.indices, columns.data.astype(float))
-    own = slice(asked.first, asked.first + asked.held.shape[1])
-    for begin in range(0, lines.shape[1], SUM_ANEW_EVERY):
-        states, some = trail.states(first + begin)[own], slice(begin, begin + SUM_ANEW_EVERY)
-        base = np.ascontiguousarray((B @ asked.held[states, np.arange(len(states))]).T)
-        _walk(changes, solved, matrix, asked, states, base, first + begin, lines[:, some], is_told[some])
-    return is_told
+    own = slice(items.first, items.first + items.fixed.shape[1])
+    for begin in range(0, lines.shape[1], REFRESH_EVERY):
+        states, some = trail.states(first + begin)[own], slice(begin, begin + REFRESH_EVERY)
+        base = np.ascontiguousarray((B @ items.fixed[states, np.arange(len(states))]).T)
+        _replay(changes, solved, matrix, items, states, base, first + begin, lines[:, some], is_done[some])
+    return is_done
 
 
 @compiled
-def _walk(
+def _replay(
     changes: tuple[Array, Array, Array],
     solved: tuple[Array, Array, Array],
     matrix: tuple[Array, Array, Array],
-    asked: Asked,
+    items: Items,
     states: Array,
     base: Array,
     first: int,
     lines: Array,
-    is_told: Array,
+    is_done: Array,
 ) -> None:
-    """Write the lines piece by piece: few held items change, what was solved for is new.
+    """Write the lines piece by piece: few fixed items change, the unknowns are new on every piece.
 
-    All is told if what was solved for is exactly what is open.
+    The trail is enough for a piece if the items solved for are exactly those whose state is unknown.
     """
-    held, is_open, size = asked.held, asked.is_open, len(states)
-    count = np.sum(is_open[states])
+    fixed, is_unknown, size = items.fixed, items.is_unknown, len(states)
+    count = np.sum(is_unknown[states])
     for k in range(lines.shape[1]):
         for c in range(changes[0][first + k] if k else 0, changes[0][first + k + 1] if k else 0):
-            item, state = changes[1][c] - asked.first, changes[2][c]
+            item, state = changes[1][c] - items.first, changes[2][c]
             if 0 <= item < size:
-                _add(matrix, item, held[state, item] - held[states[item], item], base)
-                count += int(is_open[state]) - int(is_open[states[item]])
+                _add(matrix, item, fixed[state, item] - fixed[states[item], item], base)
+                count += int(is_unknown[state]) - int(is_unknown[states[item]])
                 states[item] = state
         lines[:, k] = base
         found, others = 0, 0
         for u in range(solved[0][first + k], solved[0][first + k + 1]):
-            item = solved[1][u] - asked.first
+            item = solved[1][u] - items.first
             if 0 <= item < size:
                 _add(matrix, item, solved[2][u], lines[:, k])
-                found, others = found + 1, others + int(not is_open[states[item]])
-        is_told[k] = found == count and others == 0
+                found, others = found + 1, others + int(not is_unknown[states[item]])
+        is_done[k] = found == count and others == 0
 
 
 @compiled

@@ -201,7 +201,7 @@ class Path:
 
     def derivative(self, mu: Number, side: Side = "right") -> Array:
         """Return dx/dmu from one side."""
-        segment = self._beside(self._number(mu), side)
+        segment = self._segment_next_to(self._number(mu), side)
         if segment.status != "optimal" or segment.x1 is None:
             raise NoSolutionError(
                 f"the problem is {segment.status} to the {side} of mu = {shown(mu)}", segment
@@ -210,7 +210,7 @@ class Path:
 
     def objective_derivative(self, mu: Number, side: Side = "right") -> Number:
         """Return the derivative of the optimal value from one side."""
-        _, a1, a2 = self._beside(self._number(mu), side).objective
+        _, a1, a2 = self._segment_next_to(self._number(mu), side).objective
         return a1 + 2 * a2 * self._number(mu)
 
     @cached_property
@@ -391,7 +391,7 @@ class Path:
         owners = [segment for segment in candidates if _RANK[segment.status] == best]
         return owners[-1] if side == "right" else owners[0]
 
-    def _beside(self, mu: Number, side: Side) -> Segment:
+    def _segment_next_to(self, mu: Number, side: Side) -> Segment:
         """Return the segment that mu + ε or mu − ε lies in."""
         _require_side(side)
         candidates = self._touching(mu)

@@ -1,10 +1,9 @@
-"""Residuals: by how much a point misses the optimality conditions of a problem.
+"""Residuals: by how much a point misses the optimality conditions of a problem, absolutely or relatively.
 
-Accuracy: does a float piece satisfy the optimality conditions as well as float64 can?
-
-Every residual is judged beside the terms it is the sum of, so that a small part of a problem is not excused
-by a large one. A multiplier of the wrong sign counts by what it contributes to stationarity, a bound that is
-missed by what the miss does to gradients and rows.
+Relative residuals decide whether a float piece is as accurate as float64 allows. Every residual is relative
+to the terms it is the sum of, so that a large part of a problem does not excuse a small one. A multiplier of
+the wrong sign counts by what it contributes to stationarity, a violated bound by what the violation does to
+gradients and rows.
 """
 
 from dataclasses import dataclass
@@ -19,7 +18,19 @@ from pqp.model.problem import QPData
 
 @dataclass(frozen=True)
 class Residuals:
-    """How far a point is from satisfying each optimality condition; every entry is 0 at a solution."""
+    """How far a point is from satisfying each optimality condition; every entry is 0 at a solution.
+
+    Parameters
+    ----------
+    primal
+        The largest violation of a hard row or a bound.
+    stationarity
+        The largest entry of |P x + c − Aᵀy − z|.
+    dual
+        By how much a multiplier of a soft row exceeds its penalty.
+    complementarity
+        The largest minimum of a multiplier and the distance from its limit.
+    """
 
     primal: Number
     stationarity: Number
@@ -83,7 +94,7 @@ class _Scales:
 def relative_residual(
     data: QPData, mu: float, solution: tuple[AffineArray, AffineArray, AffineArray], sizes: Sizes
 ) -> float:
-    """Return the largest residual of a float piece (x, y, z) at mu, beside the terms it is the sum of."""
+    """Return the largest residual of a float piece (x, y, z) at mu, relative to the terms it sums up."""
     x, y, z = (part.at(mu) for part in solution)
     scales = _scales(data, mu, sizes)
     parts = [

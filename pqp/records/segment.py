@@ -1,4 +1,4 @@
-"""Segments: the pieces of a path, with everything that holds on them."""
+"""Segments and points: the pieces of a path with everything that holds on them, and a path at one mu."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,10 +27,10 @@ class _Part(Generic[T]):
         self.name = name
 
     @overload
-    def __get__(self, segment: None, owner: Any) -> None: ...
+    def __get__(self, segment: None, owner: type) -> None: ...
     @overload
-    def __get__(self, segment: "Segment", owner: Any) -> T | None: ...
-    def __get__(self, segment: "Segment | None", owner: Any) -> T | None:
+    def __get__(self, segment: "Segment", owner: type) -> T | None: ...
+    def __get__(self, segment: "Segment | None", owner: type) -> T | None:
         if segment is None:
             return None  # the default of the field
         stored: T | None = segment.__dict__[self.name]
@@ -48,12 +48,30 @@ def _read(trail: Trail, number: int, name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """One piece of a path, from `lo` to `hi`.
+    """One piece of a path, from `lo` to `hi`; optimal pieces include both ends.
 
-    Optimal pieces are closed and carry the affine solution x(mu) = x0 + mu x1, the row multipliers
-    y0 + mu y1 and the bound multipliers z0 + mu z1: handed in, or piece `number` of a `trail`, which
-    completes them on demand. Infeasible pieces carry `proof`; unbounded ones carry `ray`, the growth
-    `violation` of soft rows along it, and a feasible x0 + mu x1.
+    Parameters
+    ----------
+    lo, hi
+        Its ends, which may be infinite.
+    status
+        "optimal", "infeasible" or "unbounded".
+    problem
+        The problem it belongs to.
+    arithmetic
+        The arithmetic of its numbers; proofs are exact in both.
+    basis
+        The states of variables and rows, on optimal pieces.
+    x
+        The optimal point x0 + mu x1; on unbounded pieces a feasible one.
+    y, z
+        The multipliers of rows and of bounds, affine in mu, on optimal pieces.
+    proof
+        On infeasible pieces, the weights of limits that contradict each other.
+    ray, violation
+        On unbounded pieces, the direction of descent, and the growth of the violation of soft rows along it.
+    trail, number
+        Basis, x, y and z are those of this piece of a trail, which completes them on demand.
     """
 
     lo: Number
@@ -79,20 +97,19 @@ class Segment:
         _freeze(*(array for array in (self.ray, self.violation) if array is not None))
 
     def covers(self, mu: Number) -> bool:
-        """Tell whether the piece proves its status at one of its ends, or leaves that end to a neighbour."""
-        if self.proof is not None:
-            constant, slope = self.proof.gap(self.problem.data(RATIONAL))
-        elif self.ray is not None and self.violation is not None:
-            constant, slope = (
-                -part for part in descent(self.problem.data(RATIONAL), self.ray, self.violation)
-            )
-        else:
+        """Return whether the piece proves its status at one of its ends; if not, a neighbour does."""
+        if is_infinite(mu):
             return True
-        return is_infinite(mu) or constant + RATIONAL.number(mu) * slope > 0
+        if self.proof is not None:
+            return self.proof.gap(self.problem.data(RATIONAL)).at(RATIONAL.number(mu)) > 0
+        if self.ray is not None and self.violation is not None:
+            change = descent(self.problem.data(RATIONAL), self.ray, self.violation)
+            return change.at(RATIONAL.number(mu)) < 0
+        return True
 
     @property
     def farkas(self) -> Array | None:
-        """The proof of infeasibility as one number a row: positive weighs row_lower, negative row_upper."""
+        """The proof of infeasibility as one number per row: positive weighs row_lower, negative row_upper."""
         return None if self.proof is None else self.proof.row_lower - self.proof.row_upper
 
     @property
@@ -168,7 +185,17 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """What a path says at one mu: the solution, or why there is none."""
+    """What a path says at one mu: the solution, or why there is none.
+
+    x, y, z, `objective` and `named` raise `NoSolutionError` where the problem has no solution.
+
+    Parameters
+    ----------
+    mu
+        The value of the parameter.
+    segment
+        The piece it lies on.
+    """
 
     mu: Number
     segment: Segment
@@ -217,10 +244,9 @@ class Point:
         return affine.at(self.mu)
 
     def _no_solution(self, name: str) -> NoSolutionError:
-        proof = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
-        return NoSolutionError(
-            f"the problem is {self.status} at mu = {shown(self.mu)}: no {name}; {proof}", self.segment
-        )
+        advice = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
+        message = f"the problem is {self.status} at mu = {shown(self.mu)}: no {name}"
+        return NoSolutionError(message, self.segment, remedy=advice)
 
     def __repr__(self) -> str:
         if self.status != "optimal":

@@ -1,4 +1,8 @@
-"""Compact paths: thousands of pieces as a trail of changes, a few numbers a piece."""
+"""Trails: thousands of pieces of a path by what changes from one to the next, a few numbers per piece.
+
+A piece keeps the states that change at its beginning and the unknowns that were solved for. The whole x, y
+and z follow from these and the data of the problem, and are completed on demand.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,7 +92,7 @@ class Trail:
 
     @property
     def nbytes(self) -> int:
-        """The size of the packed arrays; checkpoints come on top, one byte an item every 64 pieces."""
+        """The size of the packed arrays in bytes; checkpoints add one byte per item every 64 pieces."""
         return sum(array.nbytes for array in self._arrays)
 
     def changes(self, number: int) -> tuple[Array, Array]:

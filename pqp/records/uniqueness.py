@@ -22,7 +22,7 @@ from pqp.model.problem import ParametricQP, QPData
 
 
 def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Array, z: Array) -> bool:
-    """Tell whether x is the only optimal point at mu, given multipliers y of rows and z of bounds."""
+    """Return whether x is the only optimal point at mu, given multipliers y of rows and z of bounds."""
     data = problem.data(field)
     fixed, rising = _variable_directions(data, mu, x, z)
     kept = np.flatnonzero(~fixed)
@@ -105,7 +105,7 @@ def _rank(matrix: Array, field: Field) -> int:
 
 
 def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:
-    """Tell whether Gᵀu + Hᵀv = 0 has a solution with u ≥ 1, by the criss-cross method itself."""
+    """Return whether Gᵀu + Hᵀv = 0 has a solution with u ≥ 1, by the criss-cross method itself."""
     rows = np.hstack([G.T, H.T])
     n, k = rows.shape[1], sum(rows.shape)
     M = field.array(np.zeros((k, k)))

@@ -1,10 +1,9 @@
-r"""From the problem to the complementarity problem of the paper (section 3.1), and the map back.
+r"""From the problem to the linear complementarity problem (LCP) of the paper (section 3.1), and back.
 
 Variables are shifted to their finite limit, fixed ones substituted; free variables and equality
 multipliers become free pairs, so nothing is split. A soft row adds one pair for its violation ξ, whose
-partner says that the multiplier is capped:  ξ ≥ 0,  penalty − y ≥ 0.
-
-Reading a dictionary: from pairs of the LCP back to x, multipliers, states and proofs.
+partner says that the multiplier is capped:  ξ ≥ 0,  penalty − y ≥ 0. The map back reads x, multipliers,
+states and proofs from the pairs of the LCP.
 """
 
 from collections.abc import Iterable

@@ -160,7 +160,7 @@ class Tracer:
     def _obstruction(self, outcome: Infeasible, at: Number, direction: int) -> Obstruction:
         """Return the exact proof behind an infeasible row, and make sure that it is one."""
         t = -outcome.sign * row_vector(self.exact.lcp, outcome.dictionary.basis, outcome.row)
-        place = _beside(RATIONAL.number(at), direction)
+        place = _next_to(RATIONAL.number(at), direction)
         obstruction = read_obstruction(self.exact, t)
         if is_obstruction(self.exact.lcp, t) and self._holds(obstruction, place):
             return obstruction
@@ -193,7 +193,7 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
     return stop if is_same_mu(end, stop, field) else end
 
 
-def _beside(mu: Number, direction: int) -> PerturbedMu:
+def _next_to(mu: Number, direction: int) -> PerturbedMu:
     return PerturbedMu(mu) if is_infinite(mu) else PerturbedMu(mu, direction)
 
 
