@@ -72,7 +72,12 @@ class Window:
         return C[first:last]
 
 
-def fitted_path(model: Any, method: str) -> Any:
+def knows_every_C(model: Any) -> bool:
+    """Return whether a model was fitted at every C, or is a search that chose such a one."""
+    return isinstance(model, PathSearch) or hasattr(type(model), "score_lines")
+
+
+def fitted_path(model: Any, method: str, argument: str = "path_model") -> Any:
     """Return the fitted path that a plot asks for a method of `PATHS`, or that a search chose by folds."""
     path = model
     if isinstance(model, PathSearch):
@@ -80,7 +85,7 @@ def fitted_path(model: Any, method: str) -> Any:
         path = model.best_estimator_
     if not hasattr(type(path), method):
         expected = f"{PATHS[method]}, or a search for one"
-        raise DataError(argument="path_model", found=type(model).__name__, expected=expected)
+        raise DataError(argument=argument, found=type(model).__name__, expected=expected)
     check_is_fitted(path)
     return path
 
@@ -161,58 +166,45 @@ def _reciprocal(values: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Objects in a plane and what the two features are called."""
+    """Objects in the plane of two features, and a grid around them as rows for a model."""
 
     points: Array
     names: tuple[str, str]
-
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """The two coordinates of the points of a grid, and these points as rows for a model."""
-
-    across: Array
-    up: Array
+    grid: list[Array]
     rows: Any
 
-    def shaped(self, values: Array) -> Array:
-        """Return one value per row as one per point of the grid."""
-        return values.reshape(self.across.shape)
+    def on_grid(self, values: Array) -> list[Array]:
+        """Return both coordinates of the grid and one value per row, each in the shape of the grid."""
+        return [*self.grid, values.reshape(self.grid[0].shape)]
+
+
+def plane_of(model: Any, X: Any, grid: int) -> Plane:
+    """Return rows of a model's two features as points, with a grid of `grid` points per side around them."""
+    X, _ = take_qid(X)
+    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+    n_features = getattr(model, "n_features_in_", 2)
+    if points.ndim != 2 or points.shape[1] != 2 or n_features != 2:
+        found = f"shape {points.shape} and a model of {n_features} features"
+        raise DataError(argument="X", found=found, expected="two columns, those the model was fitted to")
+    is_finite = np.isfinite(points).all(axis=1)
+    if not is_finite.all():
+        row = int(is_finite.argmin())
+        raise DataError(argument=f"X[{row}]", found=points[row].tolist(), expected="finite", row=row)
+    if grid < 2:
+        raise DataError(argument="grid", found=grid, expected="at least 2")
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = np.where(high > low, MARGIN * (high - low), 1.0)
+    sides = [np.linspace(a, b, grid) for a, b in zip(low - room, high + room, strict=True)]
+    coordinates = np.meshgrid(*sides)
+    rows: Any = np.column_stack([side.ravel() for side in coordinates])
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        rows = pd.DataFrame(rows, columns=names)
+    first, second = ("feature 1", "feature 2") if names is None else names
+    return Plane(points, (plain(str(first)), plain(str(second))), list(coordinates), rows)
 
 
 def require_labels(y: Any, rows: int) -> None:
     """Raise unless there is one label for each row of X."""
     if len(y) != rows:
         raise DataError(argument="y", found=len(y), expected=f"one label for each of {rows} rows of X")
-
-
-def plane_of(model: Any, X: Any) -> Plane:
-    """Return rows of a model's two features as points."""
-    X, _ = take_qid(X)
-    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
-    if points.ndim != 2 or points.shape[1] != 2 or getattr(model, "n_features_in_", 2) != 2:
-        raise DataError(
-            argument="X",
-            found=f"shape {points.shape} and a model of {getattr(model, 'n_features_in_', 2)} features",
-            expected="two columns, those the model was fitted to",
-        )
-    is_finite = np.isfinite(points).all(axis=1)
-    if not is_finite.all():
-        row = int(is_finite.argmin())
-        raise DataError(argument=f"X[{row}]", found=points[row].tolist(), expected="finite", row=row)
-    names = getattr(model, "feature_names_in_", ("feature 1", "feature 2"))
-    return Plane(points, (plain(str(names[0])), plain(str(names[1]))))
-
-
-def mesh_around(model: Any, plane: Plane, grid: int) -> Mesh:
-    """Return a grid around the objects, with `grid` points per side."""
-    if grid < 2:
-        raise DataError(argument="grid", found=grid, expected="at least 2")
-    low, high = plane.points.min(axis=0), plane.points.max(axis=0)
-    room = np.where(high > low, MARGIN * (high - low), 1.0)
-    sides = [np.linspace(a, b, grid) for a, b in zip(low - room, high + room, strict=True)]
-    across, up = np.meshgrid(*sides)
-    rows: Any = np.column_stack([across.ravel(), up.ravel()])
-    if hasattr(model, "feature_names_in_"):
-        rows = pd.DataFrame(rows, columns=model.feature_names_in_)
-    return Mesh(across, up, rows)

@@ -59,7 +59,8 @@ class _Curves(NamedTuple):
 
 def plot_importances(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the importances of `importance_summary` with their intervals, the largest on top."""
-    table = _table(summary, "importance_summary", "estimate").sort_values("estimate", kind="stable")
+    table = _table(summary, "summary", "importance_summary", "estimate")
+    table = table.sort_values("estimate", kind="stable")
     axes = _row_axes(ax, len(table))
     _draw_bars(axes, table, "{:.0f} %")
     axes.set_xlabel("importance: range in per cent of all ranges, mean over respondents")
@@ -68,7 +69,7 @@ def plot_importances(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
 
 def plot_shares(shares: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of `simulate` with their intervals, products from the top as in the scenario."""
-    table = 100 * _table(shares, "simulate", "share").iloc[::-1]
+    table = 100 * _table(shares, "shares", "simulate", "share").iloc[::-1]
     axes = _row_axes(ax, len(table))
     _draw_bars(axes, table, "{:.1f} %")
     axes.set_xlabel("share in per cent")
@@ -77,7 +78,7 @@ def plot_shares(shares: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
 
 def plot_part_worths(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the part-worths of `part_worth_summary` with their intervals, level by level."""
-    table = _table(summary, "part_worth_summary", "estimate")
+    table = _table(summary, "summary", "part_worth_summary", "estimate")
     if table.index.nlevels != 2:
         wanted = "a table of attributes and levels, as part_worth_summary returns"
         raise DataError(argument="summary", found=f"{table.index.nlevels} index columns", expected=wanted)
@@ -101,7 +102,7 @@ def plot_part_worths(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
 
 def plot_price_curve(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of `price_curve` over the price with their band, and the revenue on a second axis."""
-    table = _table(curve, "price_curve", "share").sort_index()
+    table = _table(curve, "curve", "price_curve", "share").sort_index()
     if "revenue" not in table:
         remedy = "pass what price_curve returns"
         raise DataError(
@@ -146,9 +147,8 @@ def plot_stability(
     draw_C_axis(axes, found.window)
     how: dict[str, Any] = {} if is_table else {"drawstyle": "steps-post"}
     for number, name in enumerate(found.names):
-        axes.plot(
-            found.C, found.values[:, number], label=plain(name), linewidth=1.8, **how, **style_of(number)
-        )
+        style = {"linewidth": 1.8, **how, **style_of(number)}
+        axes.plot(found.C, found.values[:, number], label=plain(name), **style)
     axes.set_ylabel("per cent" if is_table else "share of first choice in per cent")
     axes.set_ylim(bottom=0)
     if conclusions is not None and C is not None:
@@ -157,13 +157,15 @@ def plot_stability(
     return axes
 
 
-def _table(table: Any, maker: str, column: str) -> pd.DataFrame:
+def _table(table: Any, argument: str, maker: str, column: str) -> pd.DataFrame:
     """Return the estimates of a table, its column of that name, as first column, then their intervals."""
     columns = [column, "lo", "hi"]
     if not isinstance(table, pd.DataFrame) or not set(columns) <= set(table.columns):
-        wanted = f"one with the columns {column}, lo and hi"
-        remedy = f"pass what {maker} returns"
-        raise DataError(argument="the table", found=type(table).__name__, expected=wanted, remedy=remedy)
+        found = (
+            ", ".join(map(str, table.columns)) if isinstance(table, pd.DataFrame) else type(table).__name__
+        )
+        wanted = f"a table with the columns {column}, lo and hi"
+        raise DataError(argument=argument, found=found, expected=wanted, remedy=f"pass what {maker} returns")
     others = [name for name in table.columns if name not in columns]
     return table[[*columns, *others]]
 

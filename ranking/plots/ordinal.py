@@ -13,11 +13,11 @@ from pqp.plotting import axes_for, place_legend, plain
 from ranking.core.labels import Levels
 from ranking.core.validation import Array, Integers
 from ranking.plots.axes import (
-    Mesh,
+    Plane,
     draw_breakpoints,
     draw_C_axis,
     fitted_path,
-    mesh_around,
+    knows_every_C,
     plane_of,
     require_labels,
     require_no_C,
@@ -72,15 +72,13 @@ def plot_levels(
     number of points per side at which the model is evaluated.
     """
     fitted = _at(model, C)
-    plane = plane_of(fitted, X)
+    plane = plane_of(fitted, X, grid)
     levels, codes = _coded(fitted, y)
     require_labels(codes, len(plane.points))
     fit = _Fit(fitted, levels, codes)
-    mesh = mesh_around(fitted, plane, grid)
-    scores = mesh.shaped(fitted.predict_projection(mesh.rows))
     is_right = levels.codes(fitted.predict(X)) == codes
     axes = axes_for(ax, 6.6, 5.4)
-    _draw_regions(axes, fit, mesh, scores)
+    _draw_regions(axes, fit, plane)
     _draw_objects(axes, fit, plane.points, is_right)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
     place_legend(axes, ax is None, columns=4)
@@ -111,12 +109,11 @@ def plot_level_path(path_model: Any, X: Any, y: Any, ax: "Axes | None" = None) -
 
 def _at(model: Any, C: float | None) -> Any:
     """Return an ordinal model at one C."""
-    has_one_C = hasattr(type(model), "predict_projection") and not hasattr(type(model), "level_lines")
-    if has_one_C:
+    if hasattr(type(model), "predict_projection") and not knows_every_C(model):
         check_is_fitted(model)
         require_no_C(model, C)
         return model
-    path = fitted_path(model, "level_lines")
+    path = fitted_path(model, "level_lines", "model")
     return path.at(path.C_ if C is None else C)
 
 
@@ -126,13 +123,14 @@ def _coded(model: Any, y: Any) -> tuple[Levels, Integers]:
     return levels, levels.codes(y)
 
 
-def _draw_regions(axes: "Axes", fit: _Fit, mesh: Mesh, scores: Array) -> None:
+def _draw_regions(axes: "Axes", fit: _Fit, plane: Plane) -> None:
     """Draw the regions of the predicted levels, with the thresholds and margins between them."""
+    scores = fit.model.predict_projection(plane.rows)
     low, high = float(scores.min()), float(scores.max())
     visible = np.unique(fit.thresholds[(fit.thresholds > low) & (fit.thresholds < high)])
     tints = _tinted(_colours(len(fit.levels))[fit.level_above(np.append(low, visible))])
     edges = np.concatenate([[low - 1], visible, [high + 1]])
-    axes.contourf(mesh.across, mesh.up, scores, levels=edges, colors=tints, zorder=0)
+    axes.contourf(*plane.on_grid(scores), levels=edges, colors=tints, zorder=0)
     margins = np.unique(np.concatenate([fit.thresholds - 1, fit.thresholds + 1]))
     dashed = margins[(margins > low) & (margins < high)]
     styles: tuple[tuple[Array, str, dict[str, Any]], ...] = (
@@ -141,7 +139,7 @@ def _draw_regions(axes: "Axes", fit: _Fit, mesh: Mesh, scores: Array) -> None:
     )
     for heights, name, style in styles:
         if len(heights):
-            axes.contour(mesh.across, mesh.up, scores, levels=heights, zorder=1, **style)
+            axes.contour(*plane.on_grid(scores), levels=heights, zorder=1, **style)
             line = {key.removesuffix("s"): value for key, value in style.items()}
             axes.plot([], [], label=name, **line)
 

@@ -61,10 +61,11 @@ def plot_coefficients(
         raise DataError(message, argument="path_model", found=repr(model.kernel), remedy="use plot_scores")
     known = getattr(model, "feature_names_in_", None)
     listed = names_of(known if names is None else names, model.n_features_in_, "names", "feature")
-    unit_rows = pd.DataFrame(np.eye(model.n_features_in_), columns=known)
-    return _draw_path(
-        model, unit_rows if known is not None else unit_rows.to_numpy(), listed, "weight w(C)", ax
-    )
+    # the scores of unit vectors are the weights
+    units: Any = np.eye(model.n_features_in_)
+    if known is not None:
+        units = pd.DataFrame(units, columns=known)
+    return _draw_path(model, units, listed, "weight w(C)", ax)
 
 
 def plot_scores(
@@ -119,7 +120,15 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
     draw_C_axis(axes, window)
     _draw_steps(axes, curve, window)
     _draw_best(axes, curve, window)
-    for C, name, style in _choices(curve):
+    choices: list[tuple[float, str, dict[str, Any]]] = [
+        (curve.C_best, "best", {"color": COLOURS[1], "linestyle": "-", "marker": "o"}),
+        (
+            curve.C_one_standard_error,
+            "within one standard error",
+            {"color": COLOURS[2], "linestyle": "--", "marker": "s"},
+        ),
+    ]
+    for C, name, style in choices:
         axes.axvline(C, color=style["color"], linestyle=style["linestyle"], linewidth=1.2, zorder=3)
         label = f"{name}: C = {C:.4g}, λ = {1 / C:.4g}"
         axes.plot(C, curve.at(C), markersize=7, markeredgecolor="white", zorder=4, label=label, **style)
@@ -229,12 +238,3 @@ def _draw_best(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
     shade: dict[str, Any] = {"facecolor": COLOURS[4], "edgecolor": COLOURS[4], "alpha": 0.3, "linewidth": 1}
     spans = list(zip(ends[:, 0].tolist(), np.diff(ends, axis=1).ravel().tolist(), strict=True))
     axes.broken_barh(spans, (0, 1), transform=axes.get_xaxis_transform(), zorder=0.5, label=name, **shade)
-
-
-def _choices(curve: SelectionCurve) -> list[tuple[float, str, dict[str, Any]]]:
-    best = {"color": COLOURS[1], "linestyle": "-", "marker": "o"}
-    simplest = {"color": COLOURS[2], "linestyle": "--", "marker": "s"}
-    return [
-        (curve.C_best, "best", best),
-        (curve.C_one_standard_error, "within one standard error", simplest),
-    ]

@@ -16,17 +16,15 @@ from ranking.errors import DataError
 from ranking.plots.axes import (
     COLOURS,
     GRID,
-    Mesh,
     PathLike,
     Plane,
     fitted_path,
-    mesh_around,
+    knows_every_C,
     plane_of,
     require_labels,
     require_no_C,
     set_title,
 )
-from ranking.selection.search import PathSearch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,11 +60,11 @@ def plot_decision(
     side at which scores are computed. Only differences of scores have a meaning: darker is preferred.
     """
     check_is_fitted(model)
-    plane = plane_of(model, X)
-    labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
-    scores = _scores(model, mesh, C)
+    plane = plane_of(model, X, grid)
+    labels = _labels(y, plane)
+    scores = _scores(model, plane, C)
     axes = axes_for(ax, 6.4, 4.8)
-    _draw_scores(axes, plane, mesh, scores)
+    _draw_scores(axes, plane, scores)
     _draw_items(axes, plane, labels)
     place_legend(axes, ax is None, columns=4)
     set_title(axes, _title(model, C))
@@ -88,13 +86,13 @@ def plot_decisions(
     chosen = [float(C) for C in (_spread(model) if Cs is None else Cs)]
     if not chosen:
         raise DataError(argument="Cs", found="none", expected="at least one C")
-    plane = plane_of(model, X)
-    labels, mesh = _labels(y, plane), mesh_around(model, plane, grid)
+    plane = plane_of(model, X, grid)
+    labels = _labels(y, plane)
     rows, columns = -(-len(chosen) // COLUMNS), min(COLUMNS, len(chosen))
     figure = new_figure(columns * PANEL[0], rows * PANEL[1] + 0.4)
     panels = [figure.add_subplot(rows, columns, k + 1) for k in range(len(chosen))]
     for letter, C, axes in zip("abcdefghijklmnopqrstuvwxyz", chosen, panels, strict=False):
-        _draw_scores(axes, plane, mesh, _scores(model, mesh, C))
+        _draw_scores(axes, plane, _scores(model, plane, C))
         _draw_items(axes, plane, labels)
         set_title(axes, f"({letter}) {_title(model, C)}")
     handles, names = panels[0].get_legend_handles_labels()
@@ -116,27 +114,27 @@ def _labels(y: Any, plane: Plane) -> Array:
     return labels
 
 
-def _scores(model: Any, mesh: Mesh, C: float | None) -> Array:
-    """Return the score of every point of a grid."""
-    if isinstance(model, PathSearch) or hasattr(type(model), "pair_counts"):
-        path = fitted_path(model, "pair_counts")
-        return mesh.shaped(path.decision_function(mesh.rows, C=path.C_ if C is None else C))
+def _scores(model: Any, plane: Plane, C: float | None) -> Array:
+    """Return the score of every point of the grid."""
+    if knows_every_C(model):
+        path = fitted_path(model, "pair_counts", "model")
+        return np.asarray(path.decision_function(plane.rows, C=path.C_ if C is None else C))
     require_no_C(model, C)
-    return mesh.shaped(model.decision_function(mesh.rows))
+    return np.asarray(model.decision_function(plane.rows))
 
 
-def _draw_scores(axes: "Axes", plane: Plane, mesh: Mesh, scores: Array) -> None:
-    """Draw bands of equal scores with a scale beside them; a constant score is one pale band."""
+def _draw_scores(axes: "Axes", plane: Plane, scores: Array) -> None:
+    """Draw bands of equal scores with a scale next to them; a constant score is one pale band."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
 
     shades = LinearSegmentedColormap.from_list("pale", colormaps["Greys"](np.linspace(*SHADES, 256)))
     low, high = float(scores.min()), float(scores.max())
     levels = BANDS if high > low else [low - 0.5, low + 0.5]
-    filled = axes.contourf(mesh.across, mesh.up, scores, levels=levels, cmap=shades)
+    filled = axes.contourf(*plane.on_grid(scores), levels=levels, cmap=shades)
     if high > low:
         thin: dict[str, Any] = {"colors": "0.45", "linewidths": 0.4, "linestyles": "solid"}
-        axes.contour(mesh.across, mesh.up, scores, levels=filled.levels, **thin)
+        axes.contour(*plane.on_grid(scores), levels=filled.levels, **thin)
     axes.figure.colorbar(filled, ax=axes, label="score f(x)", pad=0.02)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
 
@@ -234,14 +232,13 @@ def _places(graph: Any, levels: dict[Any, int]) -> tuple[dict[Any, Place], dict[
 
 def _contradictory(graph: Any) -> list[tuple[Any, Any]]:
     """Return the pairs that lie on a cycle."""
-    part = {item: k for k, items in enumerate(nx.strongly_connected_components(graph)) for item in items}
-    return [(i, j) for i, j in graph.edges if part[i] == part[j]]
+    parts = nx.strongly_connected_components(graph)
+    return [pair for part in parts for pair in graph.subgraph(part).edges]
 
 
 def _draw_edges(axes: "Axes", graph: Any, levels: dict[Any, int], places: dict[Any, Place]) -> None:
     wrong = _contradictory(graph)
-    contradictory = set(wrong)
-    right = [edge for edge in graph.edges if edge not in contradictory]
+    right = [edge for edge in graph.edges if edge not in wrong]
     near = [(i, j) for i, j in right if abs(levels[i] - levels[j]) == 1]
     far = [(i, j) for i, j in right if abs(levels[i] - levels[j]) != 1]
     strength = 0.9 if len(right) <= 60 else 0.55

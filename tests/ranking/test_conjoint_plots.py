@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from inspect import signature
 from itertools import pairwise
 
 import numpy as np
@@ -167,8 +168,9 @@ def test_given_axes_are_drawn_on(plot, table):
 
 @pytest.mark.parametrize("plot", [plot for plot, _ in ALL[:4]], ids=[plot.__name__ for plot, _ in ALL[:4]])
 def test_other_tables_are_refused(plot):
-    with pytest.raises(DataError, match=r"pass what .* returns"):
+    with pytest.raises(DataError, match=r"pass what .* returns") as caught:
         plot(pd.DataFrame({"a": [1]}))
+    assert (caught.value.argument, caught.value.found) == (next(iter(signature(plot).parameters)), "a")
 
 
 def test_names_are_shown_letter_by_letter():

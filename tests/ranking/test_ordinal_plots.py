@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
-from ranking import DataError, OrdinalSVM, OrdinalSVMPath, RankSVMPath, SelectionCurve
+from ranking import DataError, OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV, RankSVMPath, SelectionCurve
 from ranking.ordinal.students import students
 from ranking.plot import plot_coefficients, plot_level_path, plot_levels, plot_pair_counts, plot_selection
 from ranking.plots.ordinal import MARGIN, THRESHOLD, WRONG
@@ -102,6 +102,12 @@ class TestLevels:
         drawn = contours(plot_levels(path, X, Y, C=7.5, grid=10))[0].levels
         assert drawn == pytest.approx(line.thresholds_)
 
+    def test_a_search_is_drawn_at_the_C_it_chose_or_another(self, line):
+        search = OrdinalSVMPathCV(OrdinalSVMPath(C_max=10), cv=2).fit(X, Y)
+        assert plot_levels(search, X, Y, grid=10).get_title(loc="left").startswith(f"C = {search.C_:.4g}:")
+        drawn = contours(plot_levels(search, X, Y, C=7.5, grid=10))[0].levels
+        assert drawn == pytest.approx(line.thresholds_)
+
     def test_equal_and_unreached_thresholds_leave_a_picture(self):
         # nothing is learnt at a C this small: all scores are nearly the same
         fitted = OrdinalSVM(C=1e-9).fit(X, Y)
@@ -132,7 +138,7 @@ class TestLevels:
         fitted = RankSVMPath(C_max=1).fit(X, Y.cat.codes)
         with pytest.raises(DataError, match=r"such as OrdinalSVMPath, .* got RankSVMPath") as caught:
             plot_levels(fitted, X, Y)
-        assert (caught.value.argument, caught.value.found) == ("path_model", "RankSVMPath")
+        assert (caught.value.argument, caught.value.found) == ("model", "RankSVMPath")
 
     @pytest.mark.parametrize("model", [OrdinalSVM(), OrdinalSVMPath()])
     def test_unfitted_model_is_named(self, model):
