@@ -51,7 +51,7 @@ def unique_points(path: Path) -> Iterator[Point]:
     return (segment.at(inside(segment)) for segment in optimal(path) if segment.unique)
 
 
-def stretches(path: Path, to: Map = lambda mu: mu) -> list[tuple[Any, Any, str]]:
+def status_intervals(path: Path, to: Map = lambda mu: mu) -> list[tuple[Any, Any, str]]:
     """The statuses over mu, whose numbers are replaced by what `to` makes of them, in ascending order."""
     moved = [(*sorted((to(interval.lo), to(interval.hi))), interval.status) for interval in path.intervals]
     return moved if len(moved) < 2 or moved[0][1] <= moved[1][0] else moved[::-1]
@@ -65,7 +65,7 @@ def assert_same_solutions(
     The other path is at `to(mu)` where this one is at mu, its values are `times` as large, and `read` finds
     this problem's x in its x.
     """
-    assert stretches(path, to) == stretches(other)
+    assert status_intervals(path, to) == status_intervals(other)
     P = path.problem.data(RATIONAL).P
     for point in optimal_points(path):
         twin = other(to(point.mu))

@@ -247,7 +247,7 @@ def test_message_names_the_piece_the_entry_and_both_numbers():
         check(document)
 
 
-def test_certificate_states_the_exact_stretches_and_breakpoints():
+def test_certificate_states_the_exact_intervals_and_breakpoints():
     proof = check(as_float(shared()))
     assert proof.breakpoints == (Fraction(1, 3),)
     assert proof.statuses == ((-1, 1, "optimal"),)

@@ -30,7 +30,7 @@ PROBLEMS = {
         [[0.1]], 0.7 + mu * 1e-300, upper=[-0.0], constant=[0.1, Fraction(1, 3), 2]
     ),
     "large integers": lambda: pqp.ParametricQP([[10**40]], [2**53 + 1 + mu * 3**50], lower=-(2**62)),
-    "integers beside infinity": lambda: pqp.ParametricQP(
+    "integers next to infinity": lambda: pqp.ParametricQP(
         np.zeros((2, 2)), 0, lower=[Fraction(2**60 + 1), -math.inf], upper=[math.inf, 3 - mu]
     ),
     "Gram": lambda: pqp.ParametricQP(pqp.Gram([[0.1], [0.2], [0.3]]), mu * [1, 2, 3]),

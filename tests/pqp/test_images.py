@@ -106,5 +106,5 @@ def test_image_outside_the_path_is_refused():
 def test_columns_of_B_are_counted():
     with pytest.raises(ProblemError, match=r"B must have 256 columns, one per variable.* got shape \(1, 3\)"):
         ranking_path().images([[1, 2, 3]])
-    with pytest.raises(ProblemError, match=r"B must have 0 columns, one a row.* got shape \(1, 3\)"):
+    with pytest.raises(ProblemError, match=r"B must have 0 columns, one per row.* got shape \(1, 3\)"):
         ranking_path().multiplier_images([[1, 2, 3]])

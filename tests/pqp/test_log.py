@@ -113,7 +113,7 @@ class TestText:
     def test_reason_names_the_rule(self, rule, words):
         assert words in str(log_of(BUSY, rule=rule))
 
-    def test_value_beside_a_breakpoint_is_a_multiple_of_epsilon(self):
+    def test_value_next_to_a_breakpoint_is_a_multiple_of_epsilon(self):
         # Just right of mu = 1 the reduced cost 2 - 2mu of wine is -2 ε.
         pivot = next(pivot for pivot in log_of(BUDGET) if pivot.place == PerturbedMu(1, 1))
         assert pivot.r_reason == "u[wine] = -2 ε < 0, the smallest index"

@@ -154,7 +154,7 @@ class TestSides:
         assert path.objective_derivative(1, "left") == path.objective_derivative(1, "right") == -4
         assert path.objective_derivative(5, "left") == path.objective_derivative(5, "right") == 0
 
-    def test_there_is_no_derivative_beyond_the_ends_or_in_a_bad_stretch(self, engine):
+    def test_there_is_no_derivative_beyond_the_ends_or_where_there_is_no_solution(self, engine):
         path = budget(engine)
         with pytest.raises(NoSolutionError, match="no points to the right of mu = 8"):
             path.derivative(8)

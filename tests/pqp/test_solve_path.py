@@ -1,4 +1,4 @@
-"""solving: the calls of a user, what stops them early, how they go on, and how they fail."""
+"""solve_path and solve: what stops them early, how a path is extended, and how they fail."""
 
 import math
 from fractions import Fraction
@@ -135,7 +135,7 @@ class TestExtend:
             assert summary(path) == summary(trace(name, engine))
             assert (path.asked, path.stopped) == ((lo, hi), None)
 
-    def test_path_grows_step_by_step_across_every_stretch(self, name, engine):
+    def test_path_grows_step_by_step_across_every_interval(self, name, engine):
         problem, (lo, hi) = CASES[name]
         rightwards = engine.trace(problem, (lo, lo))
         leftwards = engine.trace(problem, (hi, hi))
@@ -303,7 +303,7 @@ class TestTrouble:
                 for step in super().trace(begin, stop, crowd):
                     yield step
                     if isinstance(step, revised.Line) and step.end == 5:
-                        raise NumericalTroubleError("round-off wins")
+                        raise NumericalTroubleError("rounding wins")
 
         monkeypatch.setattr(journey, "Tracer", Failing)
 
@@ -317,7 +317,7 @@ class TestTrouble:
     @pytest.mark.usefixtures("late_trouble")
     def test_good_part_of_the_revised_engine_comes_with_the_error(self, monkeypatch):
         monkeypatch.setattr(rescue, "LARGEST", 0)
-        with pytest.raises(NumericalTroubleError, match="round-off wins") as caught:
+        with pytest.raises(NumericalTroubleError, match="rounding wins") as caught:
             trace("budget", REVISED)
         assert [(s.lo, s.hi) for s in caught.value.segments] == [(-2, 0), (0, 1), (1, 5)]
 

@@ -1,4 +1,4 @@
-"""tableau: the trace goes on without a hole, in either direction, from anywhere to anywhere."""
+"""tableau: the trace has no gap, in either direction, from anywhere to anywhere."""
 
 import math
 from fractions import Fraction
@@ -80,7 +80,7 @@ class TestCourse:
         assert course(BUDGET, 1, 5, arithmetic) == [("OptimalPiece", 1, 5)]
         assert course(BUDGET, 5, 1, arithmetic) == [("OptimalPiece", 5, 1)]
 
-    def test_solvable_single_point_between_stretches(self, arithmetic):
+    def test_solvable_single_point_between_unsolvable_pieces(self, arithmetic):
         # x >= mu, x >= -mu, x <= 0 leaves mu = 0 alone.
         problem = pqp.ParametricQP([[1]], [0], A=[[1], [1]], row_lower=[mu, -mu], upper=0)
         assert course(problem, -1, 2, arithmetic) == [
@@ -97,7 +97,7 @@ class TestCourse:
     def test_unsolvable_piece_that_ends_where_the_interval_does_leaves_a_point(self, arithmetic):
         assert course(BUDGET, -2, 0, arithmetic) == [("UnsolvablePiece", -2, 0), ("OptimalPiece", 0, 0)]
 
-    def test_stretch_begins_at_the_last_solvable_mu(self, arithmetic):
+    def test_unsolvable_piece_begins_at_the_last_solvable_mu(self, arithmetic):
         assert course(BUDGET, 0, -2, arithmetic) == [("OptimalPiece", 0, 0), ("UnsolvablePiece", 0, -2)]
 
     def test_bases_on_both_sides_of_a_breakpoint_give_the_same_x_there(self, arithmetic):
@@ -114,12 +114,12 @@ class TestCourse:
 
 
 class TestExactEnds:
-    def test_float_stretch_keeps_its_end_as_a_rational(self):
+    def test_float_unsolvable_piece_keeps_its_end_as_a_rational(self):
         # 0 <= x <= 3 mu - 1 has a solution from mu = 1/3 on.
         problem = pqp.ParametricQP([[1]], [0], A=[[1]], row_upper=3 * mu - 1, lower=0)
-        (stretch,) = [event for event in events(problem, 0, 1, "float") if isinstance(event, UnsolvablePiece)]
-        assert stretch.exact == (0, Fraction(1, 3))
-        assert stretch.end == pytest.approx(1 / 3)
+        (piece,) = [event for event in events(problem, 0, 1, "float") if isinstance(event, UnsolvablePiece)]
+        assert piece.exact == (0, Fraction(1, 3))
+        assert piece.end == pytest.approx(1 / 3)
 
     def test_float_tracer_proves_in_rationals(self):
         compiled = compile_problem(BUDGET, FIELDS["float"])
@@ -148,7 +148,7 @@ class TestTrouble:
         assert "float" not in str(caught.value)
 
     def test_float_claim_of_no_solution_is_checked_in_rationals(self):
-        # det P = 2⁻⁵² is round-off for float, which takes P for singular and the problem for unbounded.
+        # det P = 2⁻⁵² is below rounding error: float64 takes P for singular and the problem for unbounded.
         tiny = 2.0**-52
         problem = pqp.ParametricQP([[1, 1], [1, 1 + tiny]], [0, -1])
         with pytest.raises(NumericalTroubleError, match="use arithmetic='exact'"):
@@ -167,7 +167,7 @@ class TestScales:
             "infeasible",
         ),
         "downhill, the limit uphill": (pqp.ParametricQP([[0]], [1], A=[[1]], row_upper=1e10), "unbounded"),
-        "downhill beside a steep bowl": (
+        "downhill next to a steep bowl": (
             pqp.ParametricQP(np.diag([0, 1]), [-1, -1e10], lower=0),
             "unbounded",
         ),

@@ -1,4 +1,4 @@
-"""stretches: infeasible and unbounded, with exact ends, open or closed, and one proof for each side."""
+"""unsolvable: infeasible and unbounded segments with exact ends, open or closed, and one proof per side."""
 
 import math
 from fractions import Fraction
@@ -196,7 +196,7 @@ class TestProofs:
 
 
 @EVERY_ENGINE
-def test_optimal_value_tends_to_the_one_at_the_end_of_the_stretch(engine):
+def test_optimal_value_tends_to_the_one_at_the_end_of_the_interval(engine):
     # x = 0 on [2, 5] costs nothing but -2x at x = 1: value -2 from mu = 2 on.
     path = solved("penalty too small", engine)
     assert path.objective([2, 5]).tolist() == [-2, -2]

@@ -1,4 +1,4 @@
-"""certificate parts: the short ways of the checker lead where the long ones do."""
+"""Parts of the certificate: the shortcuts of the checker give the results of the long way."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""compilation: every kind of limit becomes pairs of an LCP, none is split, and paths are those by hand."""
+"""compile: every kind of limit becomes pairs of an LCP, none is split, and paths are those by hand."""
 
 from fractions import Fraction
 

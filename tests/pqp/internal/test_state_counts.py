@@ -1,4 +1,4 @@
-"""tallies: the counts of a path are those of the states of its pieces, counted one by one."""
+"""state counts: the counts of a path are those of the states of its pieces, counted one by one."""
 
 from collections import Counter
 

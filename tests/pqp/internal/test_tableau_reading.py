@@ -109,10 +109,10 @@ OBSTRUCTED = {
 
 @pytest.mark.parametrize("name", OBSTRUCTED)
 class TestObstructions:
-    """Every stretch without a solution comes with t ≥ 0, Mᵀt ≤ 0, a ray and a Farkas vector in one."""
+    """Every piece without a solution comes with t ≥ 0, Mᵀt ≤ 0, a ray and a Farkas vector in one."""
 
     @staticmethod
-    def stretches(name: str) -> list[UnsolvablePiece]:
+    def pieces(name: str) -> list[UnsolvablePiece]:
         tracer = Tracer(compile_problem(OBSTRUCTED[name], RATIONAL), LEAST_INDEX)
         found = [
             event
@@ -126,8 +126,8 @@ class TestObstructions:
         """Aᵀ(row_lower − row_upper) + lower − upper = 0; no weight is negative or without its limit."""
         problem = OBSTRUCTED[name]
         data = problem.data(RATIONAL)
-        for stretch in self.stretches(name):
-            farkas = stretch.obstruction.farkas
+        for piece in self.pieces(name):
+            farkas = piece.obstruction.farkas
             total = data.A.T @ (farkas.row_lower - farkas.row_upper) + farkas.lower - farkas.upper
             assert (total == 0).all()
             for side in ("row_lower", "row_upper", "lower", "upper"):
@@ -141,8 +141,8 @@ class TestObstructions:
         """The conditions of docs/file-format.md on d and v."""
         problem = OBSTRUCTED[name]
         data = problem.data(RATIONAL)
-        for stretch in self.stretches(name):
-            d, v = stretch.obstruction.ray, stretch.obstruction.violation
+        for piece in self.pieces(name):
+            d, v = piece.obstruction.ray, piece.obstruction.violation
             drift = data.A @ d
             assert (data.P @ d == 0).all()
             assert (v >= 0).all()
@@ -153,9 +153,9 @@ class TestObstructions:
                 assert ((sense * drift + v)[np.isfinite(limits[0].astype(float))] >= 0).all()
 
     def test_value_is_descent_less_gap_and_negative_inside(self, name):
-        for stretch in self.stretches(name):
-            obstruction = stretch.obstruction
-            lo, hi = sorted(stretch.exact)
+        for piece in self.pieces(name):
+            obstruction = piece.obstruction
+            lo, hi = sorted(piece.exact)
             inside = (lo + hi) / 2
             (a, b), (g, h) = obstruction.descent, obstruction.gap
             assert obstruction.value == (a - g, b - h)

@@ -1,4 +1,4 @@
-"""compact: a trail of changes says the same as dense segments, in memory, in files and under proof."""
+"""trail: a trail of changes says the same as dense segments, in memory, in files and under proof."""
 
 import copy
 import dataclasses
