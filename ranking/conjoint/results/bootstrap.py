@@ -1,31 +1,36 @@
 r"""Bootstrap: how averages over respondents would scatter if other respondents had been asked.
 
-Respondents are drawn with replacement, each with its weight. `RespondentBootstrap` draws rows of part-worths
-that were estimated once: quick, and what belongs to models of single respondents. `RefitBootstrap` estimates
-anew from the choices of every draw: what belongs to one row of part-worths for all.
+Respondents are drawn with replacement, each with their weight. `RespondentBootstrap` draws rows of
+part-worths that were estimated once: it is quick, and right for models of single respondents.
+`RefitBootstrap` estimates again from the choices of every draw: it is right where respondents share
+part-worths or are pooled.
 
-Everything read off part-worths here is a weighted mean over respondents of a table of theirs,
+Every statistic here is a weighted mean over respondents of a table computed from their part-worths,
 
 .. math:: \bar q = \sum_r w_r q(v_r) / \sum_r w_r,
 
-so a bootstrap hands out the mean of such a table and its draws. Intervals are percentiles of the draws.
+so a bootstrap returns the mean of such a table and its draws. Intervals are percentiles of the draws.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
 from ranking.conjoint.data.choice_table import Choices
+from ranking.conjoint.data.splits import Seed
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
+    Estimator,
     Fit,
+    PartWorths,
     StudyOrSpace,
+    Weights,
     as_fit,
     read_part_worths,
     space_of,
@@ -35,7 +40,7 @@ from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 
 DRAWS, REFITS, LEVEL = 1000, 200, 0.95
-# From part-worths to a table with the same rows, of which the mean is of interest; NaN is left out of it.
+# From part-worths to a table with the same rows, of which the mean is taken; NaN is left out of it.
 Statistic: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
 
@@ -43,9 +48,9 @@ Statistic: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 class Means:
     """Weighted means, their bootstrap draws, one per row, and the number of respondents that entered."""
 
-    estimate: "pd.Series[Any]"
+    estimate: "pd.Series[float]"
     draws: pd.DataFrame
-    respondents: "pd.Series[Any]"
+    respondents: "pd.Series[float]"
 
     def intervals(self, level: float = LEVEL) -> pd.DataFrame:
         """Return estimate, standard error and the ends of percentile intervals; NaN if there are no draws."""
@@ -59,7 +64,7 @@ class RespondentBootstrap:
     part_worths: pd.DataFrame
     weights: Array
     draws: int = DRAWS
-    random_state: Any = 0
+    random_state: Seed = 0
 
     def __post_init__(self) -> None:
         require_draws(self.draws)
@@ -101,7 +106,9 @@ class RefitBootstrap:
 Bootstrap: TypeAlias = RespondentBootstrap | RefitBootstrap
 
 
-def bootstrap_of(part_worths: Any, study: StudyOrSpace, weights: Any = None) -> Bootstrap:
+def bootstrap_of(
+    part_worths: PartWorths | Bootstrap, study: StudyOrSpace, weights: Weights = None
+) -> Bootstrap:
     """Return a bootstrap of respondents with what it usually takes, or the one that is handed in."""
     if isinstance(part_worths, RespondentBootstrap | RefitBootstrap):
         if weights is not None:
@@ -114,9 +121,29 @@ def bootstrap_of(part_worths: Any, study: StudyOrSpace, weights: Any = None) -> 
 
 
 def respondent_bootstrap(
-    part_worths: Any, study: StudyOrSpace, weights: Any = None, draws: int = DRAWS, random_state: Any = 0
+    part_worths: PartWorths,
+    study: StudyOrSpace,
+    weights: Weights = None,
+    draws: int = DRAWS,
+    random_state: Seed = 0,
 ) -> RespondentBootstrap:
     """Return the bootstrap of part-worths that stay as they are while respondents are drawn.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent, with the columns of the study; or a fitted model.
+    study
+        The study, or its space.
+    weights
+        Of the rows; by default those of the study if the rows are its respondents, else 1.
+    draws, random_state
+        How many draws, and the seed.
+
+    Returns
+    -------
+    RespondentBootstrap
+        To be passed to functions such as `importance_summary` and `simulate` instead of part-worths.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> boot = respondent_bootstrap(example_part_worths().T, example_study(), draws=100)
@@ -131,16 +158,29 @@ def respondent_bootstrap(
 
 
 def refit_bootstrap(
-    fit: Any,
+    fit: Fit | Estimator,
     study: ConjointStudy,
     draws: int = REFITS,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
 ) -> RefitBootstrap:
     """Return the bootstrap that estimates again from every draw of respondents, and from the study itself.
 
-    `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
-    Tasks marked as held out take no part. Draws are spread over processes by joblib, with equal results.
+    Parameters
+    ----------
+    fit
+        An estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
+    study
+        The study; tasks marked as held out are not used.
+    draws, random_state
+        How many draws, and the seed.
+    n_jobs
+        Processes, as in joblib; results do not depend on their number.
+
+    Returns
+    -------
+    RefitBootstrap
+        To be passed to functions such as `importance_summary` and `simulate` instead of part-worths.
     """
     require_draws(draws)
     estimate = as_fit(fit)
@@ -153,7 +193,7 @@ def refit_bootstrap(
 
 
 def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
-    """Return the study of respondents given by code, who may be there several times, named 0, 1, ...."""
+    """Return the study of respondents given by code, who may occur several times, named 0, 1, ...."""
     table, choices = study.table, study.choices
     mine = [np.flatnonzero(choices.respondent == code) for code in range(len(study.respondents))]
     tasks = np.concatenate([mine[code] for code in codes])
@@ -175,7 +215,7 @@ def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
     )
 
 
-def summary_of(estimate: "pd.Series[Any]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
+def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     """Return estimates with standard errors and percentile intervals of their draws, one per column."""
     if not 0 < level < 1:
         raise DataError(argument="level", expected="between 0 and 1, for example 0.95", found=level)
@@ -188,7 +228,7 @@ def summary_of(estimate: "pd.Series[Any]", draws: pd.DataFrame, level: float = L
     return pd.DataFrame(columns, index=estimate.index)
 
 
-def require_draws(draws: Any) -> None:
+def require_draws(draws: object) -> None:
     """Raise unless a number of draws is at least 2."""
     if not isinstance(draws, Integral) or isinstance(draws, bool) or draws < 2:
         raise DataError(argument="draws", expected="a whole number of at least 2", found=draws)
@@ -203,7 +243,7 @@ def _refitted(
     return table, weights_of(None, table, sample)
 
 
-def weighted_mean(values: pd.DataFrame, weights: Array) -> "pd.Series[Any]":
+def weighted_mean(values: pd.DataFrame, weights: Array) -> "pd.Series[float]":
     """Return the weighted mean of every column, without the entries that are NaN."""
     return pd.Series(_means(values.to_numpy(dtype=float), weights[None, :])[0], index=values.columns)
 

@@ -11,20 +11,20 @@ derivative :math:`\sum_t w_t (u_{t,\mathrm{chosen}} - \sum_a p_{ta} u_{ta})` fal
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import brentq
 
-from ranking.conjoint.data.splits import By
+from ranking.conjoint.data.splits import By, Seed
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.results.part_worths import Fit, as_fit
+from ranking.conjoint.results.part_worths import Estimator, Fit, PartWorths, as_fit
 from ranking.conjoint.results.predictions import TIED, log_logit, logit, task_utilities, task_weights
 from ranking.core.validation import Array
 
 Verdict = Literal["fitted", "zero", "infinite"]
-# How precise a scale is, relative to the largest utility.
+# The precision of the scale, relative to the largest utility: the root is sought in utilities of size 1.
 PRECISE = 1e-14
 SENTENCES: dict[Verdict, str] = {
     "fitted": "scale {scale:.4g}: root likelihood {root_likelihood:.3f} in {tasks} tasks, "
@@ -61,18 +61,32 @@ class Gaps(NamedTuple):
 
 
 def calibrate(
-    fit: Any,
+    fit: Fit | Estimator,
     study: ConjointStudy,
     k: int = 5,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     n_jobs: int | None = None,
     by: By = "task",
 ) -> Calibration:
     """Return the scale of the part-worths of `fit`, from folds of the tasks to learn from.
 
-    `fit` is an estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths. It is used
-    k times with a part of the study; utilities of the other tasks are then compared with their choices. Tasks
-    marked as held out take no part. Folds are those of `study.folds`.
+    Utilities of the tasks of every fold, from part-worths of the other tasks, are compared with the choices.
+
+    Parameters
+    ----------
+    fit
+        An estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
+    study
+        The study; tasks marked as held out are not used.
+    k, random_state, by
+        The number of folds, their seed, and what is divided; see `ConjointStudy.folds`.
+    n_jobs
+        Processes, as in joblib.
+
+    Returns
+    -------
+    Calibration
+        With the scale, and the root likelihood of the choices at it.
     """
     estimate = as_fit(fit)
     train = study.split_holdout()[0] if study.table.is_holdout.any() else study
@@ -81,7 +95,7 @@ def calibrate(
     return fit_scale(*joined(parts))
 
 
-def gaps_of(part_worths: Any, study: ConjointStudy) -> Gaps:
+def gaps_of(part_worths: PartWorths, study: ConjointStudy) -> Gaps:
     """Return how far the alternatives of every task are from the chosen one."""
     U, sizes = task_utilities(part_worths, study)
     chosen = U[np.arange(len(U)), study.choices.chosen]
@@ -124,6 +138,7 @@ def slope_of(D: Array, weights: Array, scale: float) -> float:
 
 def _root(D: Array, weights: Array) -> float:
     """Return where the derivative is 0; it is positive at 0, and negative far out as one D is positive."""
+    # the derivative falls, so doubling ends beyond its root
     far = 1.0
     while slope_of(D, weights, far) > 0:
         far *= 2

@@ -1,30 +1,29 @@
-r"""Scenarios: the products of a market, described by the attributes of a study.
+r"""The market simulator: shares of products that respondents with known part-worths would choose.
 
-Noise of randomized first choice: utilities that waver, alike for products that are alike.
+A `Scenario` holds the products, described by the attributes of a study. A `Simulator` turns part-worths into
+shares by one of three rules: first choice, the logit rule, or randomized first choice. `sensitivity` and
+`price_curve` change one attribute of a product and simulate again.
 
-The model of Orme (1998) and Huber, Orme and Miller (1999) chooses, again and again, the product of largest
+Randomized first choice, the model of Orme (1998) and Huber, Orme and Miller (1999), chooses, in many draws,
+the product of largest
 
 .. math:: U_i = \beta\, x_i^\top v + z_i^\top E + e_i,
 
-where E, one normal number per level, wavers with the standard deviation `attribute` and is the same for all
-products of a draw, and :math:`e_i`, Gumbel times `product`, is a product's own. Products with the same levels
-share E, so that they take shares from one another first. Without E and with `product=1` this is the logit
-rule. By default :math:`e_i` is 0 and E has the variance :math:`\pi^2/6` of logit, spread over the attributes:
-so products that differ in everything get about their logit shares.
+where E has one normal number per level, with the standard deviation `attribute`, the same for all products of
+a draw, and :math:`e_i`, Gumbel times `product`, is a product's own. Products with the same levels share E,
+so that they take shares from one another first. Without E and with `product=1` this is the logit rule. By
+default :math:`e_i` is 0 and E has the variance :math:`\pi^2/6` of logit, divided among the attributes: so
+products that differ in everything get about their logit shares.
 
 :math:`z_i` is the row of the product, where the number of a linear attribute is written in units that make
 its two ends as different as two levels, and the none option is as different as a whole product can be.
-
-The simulator: shares of products that respondents with known part-worths would choose among.
-
-Sensitivity: how the share of a product moves as one of its attributes does.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,14 @@ from scipy.stats import qmc
 from ranking.conjoint.data.attributes import NONE, Attribute
 from ranking.conjoint.data.messages import listing, plain, quoted, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, Means, bootstrap_of, summary_of
-from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, read_part_worths, space_of
+from ranking.conjoint.results.part_worths import (
+    AttributeSpace,
+    PartWorths,
+    StudyOrSpace,
+    Weights,
+    read_part_worths,
+    space_of,
+)
 from ranking.conjoint.results.predictions import first_choices, logit, read_scale
 from ranking.conjoint.results.willingness import PRICE, price_row
 from ranking.core.validation import Array, as_vector, read_only
@@ -48,7 +54,7 @@ class Scenario:
     If `has_none`, the none option is one more of them, the last row. Made by `read_scenario`.
     """
 
-    products: dict[str, dict[str, Any]]
+    products: dict[str, dict[str, str | float]]
     design: Array
     has_none: bool
     space: AttributeSpace
@@ -59,7 +65,7 @@ class Scenario:
         """The names of the rows of the design: the products, then the none option."""
         return [*self.products, *[NONE] * self.has_none]
 
-    def with_value(self, product: str, attribute: str, value: Any) -> "Scenario":
+    def with_value(self, product: str, attribute: str, value: str | float) -> "Scenario":
         """Return the scenario in which one product has another level or number of an attribute."""
         self.require(product)
         changed = {**self.products, product: {**self.products[product], attribute: value}}
@@ -76,14 +82,28 @@ class Scenario:
         return pd.DataFrame.from_dict(self.products, orient="index")
 
 
+# Names of products with {attribute: level or number}, or a table with one row per product.
+Products: TypeAlias = Mapping[str, Mapping[str, str | float]] | pd.DataFrame | Scenario
+
+
 def read_scenario(
-    products: Any, study: StudyOrSpace, none: bool | None = None, extrapolate: bool = False
+    products: Products, study: StudyOrSpace, none: bool | None = None, extrapolate: bool = False
 ) -> Scenario:
-    """Return the scenario of products: a mapping of names to {attribute: level or number}, or a table.
+    """Return the scenario of products.
 
     A number between two levels, if all levels are numbers, stands for the mixture of its neighbours: its
-    worth lies on the line between theirs. Numbers of linear attributes must lie within what was shown, unless
-    `extrapolate`. The none option is there if the study has one, unless `none=False`.
+    part-worth lies on the line between theirs.
+
+    Parameters
+    ----------
+    products
+        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    study
+        The study, or its space.
+    none
+        Whether the none option takes part; by default if the study has one.
+    extrapolate
+        Whether numbers of linear attributes may lie outside what was shown.
 
     >>> from ranking.conjoint import example_study
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 10}
@@ -95,15 +115,16 @@ def read_scenario(
     if isinstance(products, Scenario):
         return products
     space = space_of(study)
+    given: Any = products
     if isinstance(products, pd.DataFrame):
         _require_unique(products)
-        products = products.to_dict("index")
-    if not isinstance(products, Mapping) or not products:
+        given = products.to_dict("index")
+    if not isinstance(given, Mapping) or not given:
         raise DataError(
             "{argument} must map names of products to their levels, for example {expected}, got {found}",
             argument="products",
             expected="{'ours': {'price': 9}}",
-            found=f"{products!r:.60}",
+            found=f"{given!r:.60}",
         )
     if none and not space.has_none:
         raise DataError(
@@ -113,7 +134,7 @@ def read_scenario(
             remedy="leave {argument} out",
         )
     has_none = space.has_none if none is None else bool(none)
-    named = {str(name): _profile(str(name), profile, space) for name, profile in products.items()}
+    named = {str(name): _profile(str(name), profile, space) for name, profile in given.items()}
     rows = [_row(name, profile, space, extrapolate) for name, profile in named.items()]
     if has_none:
         rows.append(np.eye(len(space.columns))[-1])
@@ -228,11 +249,18 @@ BITS = 30
 
 @dataclass(frozen=True)
 class Noise:
-    """How utilities waver: by level (None: as much as in logit), by product, how often, and the seed.
+    """The random parts of utilities in randomized first choice.
 
-    `draws` is a power of two, as the draws are points of a Sobol sequence, which are spread more evenly than
-    random ones: with 361 respondents and 1024 draws, shares of different seeds scatter by 0.001. All
-    respondents get the same draws, so nobody's share depends on who else was asked.
+    Parameters
+    ----------
+    attribute, product
+        Standard deviation per level (None: as much as in logit) and factor of the Gumbel noise per product.
+    draws
+        A power of two, as the draws are points of a Sobol sequence, which are spread more evenly than random
+        ones: with 361 respondents and 1024 draws, shares of different seeds scatter by 0.001. All respondents
+        get the same draws, so no share depends on who else was asked.
+    random_state
+        The seed.
     """
 
     attribute: float | None = None
@@ -289,25 +317,31 @@ ENTRIES = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """Part-worths, a rule by which they choose, and how shares are averaged.
+    """Part-worths, the rule by which respondents choose, and how shares are averaged.
 
     Parameters
     ----------
     part_worths
-        One row per respondent or one for all; or a bootstrap, which then says how intervals come about.
+        One row per respondent or one for all; or a bootstrap, which then gives the intervals.
     study
         The study or its space, for attributes, levels and, if not given, weights.
     rule
         "first_choice"; "share_of_preference", the logit rule; or "randomized_first_choice", see `Noise`.
     scale
-        What utilities are multiplied by, see `calibrate`; without meaning for first choice.
+        What utilities are multiplied by, see `calibrate`; it does not matter for first choice.
+    weights
+        Of respondents; by default those of the study.
+    noise
+        Of randomized first choice.
+    level
+        The probability of the intervals.
     """
 
-    part_worths: Any
+    part_worths: PartWorths | Bootstrap
     study: StudyOrSpace
     rule: Rule = "share_of_preference"
     scale: float = 1.0
-    weights: Any = None
+    weights: Weights = None
     noise: Noise = field(default_factory=Noise)
     level: float = LEVEL
 
@@ -328,7 +362,7 @@ class Simulator:
         """The part-worths with weights, and how they are drawn."""
         return bootstrap_of(self.part_worths, self.study, self.weights)
 
-    def shares(self, products: Any, none: bool | None = None) -> pd.DataFrame:
+    def shares(self, products: Products, none: bool | None = None) -> pd.DataFrame:
         """Return the share of every product with its standard error and interval; see `read_scenario`."""
         return (
             self.means(read_scenario(products, self.space, none))
@@ -336,7 +370,7 @@ class Simulator:
             .rename(columns={"estimate": "share"})
         )
 
-    def individual_shares(self, products: Any, none: bool | None = None) -> pd.DataFrame:
+    def individual_shares(self, products: Products, none: bool | None = None) -> pd.DataFrame:
         """Return the probability with which every respondent chooses every product."""
         return self.respondent_shares(self.bootstrap.part_worths, read_scenario(products, self.space, none))
 
@@ -362,17 +396,29 @@ class Simulator:
 
 
 def simulate(
-    part_worths: Any,
+    part_worths: PartWorths | Bootstrap,
     study: StudyOrSpace,
-    products: Any,
+    products: Products,
     rule: Rule = "share_of_preference",
     *,
     none: bool | None = None,
-    **options: Any,
+    scale: float = 1.0,
+    weights: Weights = None,
+    noise: Noise | None = None,
+    level: float = LEVEL,
 ) -> pd.DataFrame:
     """Return the share of every product, with its standard error and interval.
 
-    Other options are those of `Simulator`: scale, weights, noise, level.
+    Parameters
+    ----------
+    part_worths, study, rule
+        As for `Simulator`.
+    products
+        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    none
+        Whether the none option takes part; by default if the study has one.
+    scale, weights, noise, level
+        As for `Simulator`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 9}
@@ -381,7 +427,7 @@ def simulate(
     >>> shares["share"].round(2).to_dict()
     {'ours': 0.79, 'theirs': 0.15, 'none': 0.06}
     """
-    return Simulator(part_worths, study, rule, **options).shares(products, none)
+    return Simulator(part_worths, study, rule, scale, weights, noise or Noise(), level).shares(products, none)
 
 
 def randomized_first_choices(U: Array, sizes: Array, noise: Array) -> Array:
@@ -399,11 +445,26 @@ def randomized_first_choices(U: Array, sizes: Array, noise: Array) -> Array:
 CURVE_POINTS, LINEAR_POINTS = 25, 3
 
 
-def sensitivity(simulator: Simulator, products: Any, product: str, none: bool | None = None) -> pd.DataFrame:
+def sensitivity(
+    simulator: Simulator, products: Products, product: str, none: bool | None = None
+) -> pd.DataFrame:
     """Return the share of a product with every other level, one attribute changed at a time.
 
-    Linear attributes are tried at the ends and the middle of what was shown. `change` is the share less that
-    of the product as it is.
+    Parameters
+    ----------
+    simulator
+        The part-worths and the rule.
+    products
+        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    product
+        The one that is changed. Linear attributes are tried at the ends and the middle of what was shown.
+    none
+        Whether the none option takes part; by default if the study has one.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per level: share, standard_error, lo, hi, and `change` relative to the product as it is.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 12}
@@ -420,7 +481,7 @@ def sensitivity(simulator: Simulator, products: Any, product: str, none: bool | 
     tried = [
         (name, value)
         for name, attribute in simulator.space.attributes.items()
-        for value in (_spread(simulator, name) if attribute.is_linear else attribute.labels)
+        for value in _tried_values(simulator.space, attribute)
     ]
     scenarios = [scenario, *(scenario.with_value(product, name, value) for name, value in tried)]
     means = own_shares(simulator, scenarios, product)
@@ -432,7 +493,7 @@ def sensitivity(simulator: Simulator, products: Any, product: str, none: bool | 
 
 def price_curve(
     simulator: Simulator,
-    products: Any,
+    products: Products,
     product: str,
     price: str = PRICE,
     prices: Iterable[float] | None = None,
@@ -440,8 +501,27 @@ def price_curve(
 ) -> pd.DataFrame:
     """Return the share and the revenue of a product at every price, the others as they are.
 
-    Revenue is price times share, 100 at the price of the product in the scenario. Prices between two levels
-    are mixtures of them, see `read_scenario`; by default they are spread evenly over what was shown.
+    Parameters
+    ----------
+    simulator
+        The part-worths and the rule.
+    products
+        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    product
+        The one whose price is changed.
+    price
+        The attribute that is the price.
+    prices
+        Prices between two levels are mixtures of them, see `read_scenario`; by default they are spread evenly
+        over what was shown.
+    none
+        Whether the none option takes part; by default if the study has one.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per price: share and revenue with their intervals. Revenue is price times share, 100 at the
+        price of the product in the scenario.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 12}
@@ -491,8 +571,11 @@ def own_shares(simulator: Simulator, scenarios: list[Scenario], product: str) ->
     )
 
 
-def _spread(simulator: Simulator, name: str, count: int = LINEAR_POINTS) -> list[float]:
-    return np.linspace(*simulator.space.ranges[name], count).tolist()
+def _tried_values(space: AttributeSpace, attribute: Attribute) -> Iterable[Any]:
+    """Return the levels of an attribute, or numbers from the least to the greatest shown."""
+    if not attribute.is_linear:
+        return attribute.labels
+    return np.linspace(*space.ranges[attribute.name], LINEAR_POINTS).tolist()
 
 
 def _prices(simulator: Simulator, price: str) -> Array:

@@ -1,14 +1,13 @@
-r"""Orders: what is known of part-worths before any choice, as rows that must hold, or may be looked at.
+r"""Orders of levels that part-worths should keep, as linear conditions, and respondents who reverse them.
 
 "The price falls" says that of two neighbouring levels the larger has no larger part-worth,
-:math:`v_j - v_{j+1} \ge 0`; of a linear attribute that its only part-worth is not positive.
-
-Order reversals: part-worths that contradict an order everybody should agree with.
+:math:`v_j - v_{j+1} \ge 0`; for a linear attribute, that its only part-worth is not positive. Models keep
+such conditions as constraints; `order_reversals` counts where part-worths violate them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,9 @@ from ranking.conjoint.data.attributes import Attribute
 from ranking.conjoint.data.messages import text, unknown
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
+    PartWorths,
     StudyOrSpace,
+    Weights,
     read_part_worths,
     space_of,
     weights_of,
@@ -27,15 +28,15 @@ from ranking.core.validation import Array
 from ranking.errors import DataError
 
 # For every attribute "rises", "falls" or its levels, some or all, from the worst to the best.
-Orders: TypeAlias = Mapping[str, Any]
+Orders: TypeAlias = Mapping[str, str | Sequence[Hashable]]
 RISES, FALLS = "rises", "falls"
 
 
 class OrderRows(NamedTuple):
-    """Conditions o·v ≥ 0, one per row, each of an attribute and two neighbours: the worse, and the better."""
+    """Conditions o·v ≥ 0, one per row: an attribute and two neighbouring levels, the worse and the better."""
 
     rows: Array
-    neighbours: list[tuple[str, Any, Any]]
+    neighbours: list[tuple[str, Hashable, Hashable]]
 
     def __len__(self) -> int:
         return len(self.neighbours)
@@ -59,7 +60,7 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
         )
     space = space_of(study)
     rows: list[Array] = []
-    neighbours: list[tuple[str, Any, Any]] = []
+    neighbours: list[tuple[str, Hashable, Hashable]] = []
     for name, order in (orders or {}).items():
         if name not in space.attributes:
             message = "{argument} names {found}, which is not an attribute"
@@ -72,7 +73,7 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
     return OrderRows(np.array(rows, dtype=np.int64).reshape(len(rows), len(space.columns)), neighbours)
 
 
-def _rows(attribute: Attribute, order: Any) -> list[Array]:
+def _rows(attribute: Attribute, order: str | Sequence[Hashable]) -> list[Array]:
     """Return the conditions of one attribute, in its own columns."""
     units = np.eye(len(attribute.labels), dtype=np.int64)
     if not attribute.is_linear:
@@ -88,7 +89,7 @@ def _rows(attribute: Attribute, order: Any) -> list[Array]:
     return [units[0] if order == RISES else -units[0]]
 
 
-def _places(attribute: Attribute, order: Any) -> list[int]:
+def _places(attribute: Attribute, order: str | Sequence[Hashable]) -> list[int]:
     """Return the places of levels from the worst to the best."""
     labels = [text(label) for label in attribute.labels]
     if isinstance(order, str) and order in (RISES, FALLS):
@@ -113,7 +114,7 @@ def _places(attribute: Attribute, order: Any) -> list[int]:
     return places
 
 
-def _ends(attribute: Attribute, row: Array) -> tuple[Any, Any]:
+def _ends(attribute: Attribute, row: Array) -> tuple[Hashable, Hashable]:
     """Return the worse and the better neighbour of a condition, in words if the attribute is linear."""
     if attribute.is_linear:
         return ("less", "more") if row[0] > 0 else ("more", "less")
@@ -121,13 +122,27 @@ def _ends(attribute: Attribute, row: Array) -> tuple[Any, Any]:
 
 
 def order_reversals(
-    part_worths: Any, study: StudyOrSpace, orders: Orders, weights: Any = None
+    part_worths: PartWorths, study: StudyOrSpace, orders: Orders, weights: Weights = None
 ) -> pd.DataFrame:
-    """Return one row for every two neighbouring levels: how many respondents have them the wrong way round.
+    """Return one row for every two neighbouring levels: how many respondents reverse them.
 
-    `orders` says for attributes that their worth "rises" or "falls" along their levels, or along the numbers
-    of a linear attribute; or it lists levels from the worst to the best. `share` is weighted;
-    `difference` is the mean worth of the better level less that of the worse.
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study, or its space.
+    orders
+        By attribute: "rises" or "falls" along its levels, or along the numbers of a linear attribute; or
+        its levels from the worst to the best.
+    weights
+        Of the rows; by default those of the study.
+
+    Returns
+    -------
+    pd.DataFrame
+        attribute, worse, better; `reversed`, how many respondents; `share` of them, weighted; `difference`,
+        the mean part-worth of the better level less that of the worse.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> order_reversals(example_part_worths().T, example_study(), {"price": "falls", "roast": "rises"})
@@ -150,8 +165,8 @@ def order_reversals(
     )
 
 
-def reversal_counts(part_worths: Any, study: StudyOrSpace, orders: Orders) -> "pd.Series[Any]":
-    """Return for every respondent how many neighbouring levels stand the wrong way round."""
+def reversal_counts(part_worths: PartWorths, study: StudyOrSpace, orders: Orders) -> "pd.Series[int]":
+    """Return for every respondent how many neighbouring levels are reversed; see `order_reversals`."""
     space = space_of(study)
     table = read_part_worths(part_worths, space)
     is_wrong = _reversed(table, _steps(space, orders))
@@ -171,6 +186,6 @@ def _steps(space: AttributeSpace, orders: Orders) -> OrderRows:
 
 
 def _reversed(table: pd.DataFrame, steps: OrderRows) -> Array:
-    """Return which neighbours stand the wrong way round, beyond rounding error, one row per respondent."""
+    """Return which neighbouring levels are reversed beyond rounding error, one row per respondent."""
     v, o = table.to_numpy(), steps.rows
     return np.asarray(v @ o.T < -TIED * (np.abs(v) @ np.abs(o).T))

@@ -1,17 +1,18 @@
-"""Estimation: whatever makes part-worths of a study, as a function that can go to other processes.
+"""Part-worths as they are passed in: read, checked, matched with the respondents and weights of a study.
 
-The space of products: the attributes of a study, their levels or ranges, and the columns of part-worths.
-
-Part-worths as they are handed in: one row per respondent, or one row for all of them.
+A table of part-worths has one row per respondent, or one row for all of them. Its columns are given by the
+`AttributeSpace` of the study: the attributes, their levels or ranges. `as_fit` makes a function from studies
+to part-worths of an estimator, for what has to estimate many times.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ranking.conjoint.data.attributes import Attribute
@@ -20,30 +21,51 @@ from ranking.conjoint.data.study import ConjointStudy
 from ranking.core.validation import Array, Integers, as_vector
 from ranking.errors import DataError
 
-# A study in, a table or series of part-worths with its columns out.
-Fit: TypeAlias = Callable[[ConjointStudy], Any]
+
+class HasPartWorths(Protocol):
+    """A fitted model with the part-worths of every respondent."""
+
+    @property
+    def individual_part_worths_(self) -> pd.DataFrame:
+        """The part-worths, one row per respondent."""
+
+
+class Estimator(Protocol):
+    """A model that can be fitted to a study."""
+
+    def fit(self, study: ConjointStudy) -> HasPartWorths:
+        """Return the fitted model."""
+
+
+PartWorths: TypeAlias = "pd.DataFrame | pd.Series[float] | HasPartWorths"
+# One for every row of part-worths, or by respondent.
+Weights: TypeAlias = "ArrayLike | Mapping[Hashable, float] | pd.Series[float] | None"
+# From a study to part-worths with its columns.
+Fit: TypeAlias = Callable[[ConjointStudy], PartWorths]
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """The part-worths of all respondents by an estimator, which is left as it is."""
+class EstimatorFit:
+    """An estimator as a function from studies to part-worths, which can go to other processes."""
 
-    model: Any
+    model: Estimator
 
-    def __call__(self, study: ConjointStudy) -> Any:
+    def __call__(self, study: ConjointStudy) -> pd.DataFrame:
         """Return the part-worths that a clone of the estimator finds in a study."""
         return clone(self.model).fit(study).individual_part_worths_
 
 
-def as_fit(fit: Any) -> Fit:
+def as_fit(fit: Fit | Estimator) -> Fit:
     """Return a function from studies to part-worths, from one, or from an estimator such as `ConjointSVM`."""
-    if isinstance(fit, type) or not (callable(fit) or hasattr(fit, "fit")):
+    if not isinstance(fit, type) and hasattr(fit, "fit"):
+        return EstimatorFit(fit)
+    if isinstance(fit, type) or not callable(fit):
         raise DataError(
             argument="fit",
             expected="an estimator, such as ConjointSVM(C=0.1), or a function from studies to part-worths",
             found=f"{fit!r:.60}",
         )
-    return Estimate(fit) if hasattr(fit, "fit") else fit
+    return fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +96,11 @@ class AttributeSpace:
         return self._blocks[name]
 
 
-# What has a space: a study, or the space itself.
+# What gives the columns of part-worths: a study, or its space.
 StudyOrSpace: TypeAlias = ConjointStudy | AttributeSpace
 
 
-def space_of(study: Any) -> AttributeSpace:
+def space_of(study: StudyOrSpace) -> AttributeSpace:
     """Return the space of a study; linear attributes range over the numbers that were shown."""
     if isinstance(study, AttributeSpace):
         return study
@@ -92,15 +114,15 @@ def space_of(study: Any) -> AttributeSpace:
     return AttributeSpace(study.attributes, ranges, study.columns, study.has_none)
 
 
-def read_part_worths(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
+def read_part_worths(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
     """Return part-worths with the columns of a study in their order, one row per respondent.
 
     A series, or a table of one row, holds the part-worths of all respondents together; a fitted model has
     those of its respondents.
     """
     columns = space_of(study).columns
-    part_worths = getattr(part_worths, "individual_part_worths_", part_worths)
-    table = part_worths.to_frame().T if isinstance(part_worths, pd.Series) else part_worths
+    given = getattr(part_worths, "individual_part_worths_", part_worths)
+    table = given.to_frame().T if isinstance(given, pd.Series) else given
     if not isinstance(table, pd.DataFrame):
         raise DataError(
             argument="part_worths",
@@ -174,7 +196,7 @@ def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
     return rows.astype(np.int64)
 
 
-def weights_of(weights: Any, part_worths: pd.DataFrame, study: StudyOrSpace) -> Array:
+def weights_of(weights: Weights, part_worths: pd.DataFrame, study: StudyOrSpace) -> Array:
     """Return the weight of every row of part-worths.
 
     Without `weights` those of the study if the rows are its respondents, else all the same.

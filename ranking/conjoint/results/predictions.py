@@ -1,24 +1,18 @@
-r"""Rules of choice: from utilities of alternatives to the probability that each of them is taken.
+r"""Predictions for the tasks of a study: utilities, probabilities, hit rate, likelihood, shares.
 
-First choice takes the alternative of largest utility, ties in equal parts. The logit rule takes alternative
-a with probability
+The utility of alternative a for respondent r is :math:`u_a = \chi_a^\top v_r`. First choice takes the
+alternative of largest utility, ties in equal parts. The logit rule takes alternative a with probability
 
 .. math:: p_a = e^{\beta u_a} / \sum_b e^{\beta u_b},
 
 and tends to first choice as the scale :math:`\beta` grows.
 
-Utilities of the alternatives of a study, and how well they agree with what was chosen.
-
-The utility of alternative a for respondent r is :math:`u = \chi_a^\top v_r`. The hit rate is the share of
-tasks whose chosen alternative has the largest utility, the root likelihood the geometric mean of the
-probabilities of the chosen alternatives: 1/k by chance among k. Tasks weigh as much as their
-respondent does.
-
-Holdout shares: what tasks that several respondents saw alike say of predicted shares.
+The hit rate is the share of tasks whose chosen alternative has the largest utility. The root likelihood is
+the geometric mean of the probabilities of the chosen alternatives: 1/k by chance among k. Tasks weigh as much
+as their respondent. Tasks that several respondents saw alike have observed shares to compare with.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -26,7 +20,7 @@ from scipy.special import logsumexp, softmax
 
 from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.results.part_worths import read_part_worths, rows_of
+from ranking.conjoint.results.part_worths import PartWorths, read_part_worths, rows_of
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 
@@ -37,7 +31,7 @@ TIED = 1e-10
 def first_choices(U: Array, sizes: Array) -> Array:
     """Return which alternative of every row is best, in equal parts where several are.
 
-    `sizes` says how large the sums behind the utilities of each row were; −inf is no alternative.
+    `sizes` is the size of the terms that the utilities of each row are sums of; −inf is no alternative.
 
     >>> first_choices(np.array([[1.0, 3.0, 3.0]]), np.array([3.0]))
     array([[0. , 0.5, 0.5]])
@@ -79,20 +73,35 @@ def read_scale(scale: float) -> float:
     return float(scale)
 
 
-def utilities(part_worths: Any, study: ConjointStudy) -> Array:
-    """Return the utility of every alternative, row by row of the design, for the respondent who saw it."""
-    v = _worths_of_rows(part_worths, study)
+def utilities(part_worths: PartWorths, study: ConjointStudy) -> Array:
+    """Return the utility of every alternative, row by row of the design, for the respondent who saw it.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study with the tasks to predict.
+    """
+    v = _part_worths_of_rows(part_worths, study)
     return np.asarray((study.design * v).sum(axis=1))
 
 
-def probabilities(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> Array:
+def probabilities(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> Array:
     """Return the probability that each alternative is chosen in its task, row by row of the design."""
     U, sizes = task_utilities(part_worths, study)
     return logit(U, read_scale(scale), sizes)[_is_there(study.choices)]
 
 
-def hit_rate(part_worths: Any, study: ConjointStudy) -> float:
+def hit_rate(part_worths: PartWorths, study: ConjointStudy) -> float:
     """Return the share of tasks in which the chosen alternative is the best; ties count in part.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study with the tasks to predict.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> nothing = 0 * example_part_worths()["price-minded"]
@@ -102,19 +111,38 @@ def hit_rate(part_worths: Any, study: ConjointStudy) -> float:
     return float(np.average(hits(part_worths, study), weights=task_weights(study)))
 
 
-def hits(part_worths: Any, study: ConjointStudy) -> Array:
+def hits(part_worths: PartWorths, study: ConjointStudy) -> Array:
     """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m best, else 0."""
     U, sizes = task_utilities(part_worths, study)
     return np.asarray(first_choices(U, sizes)[np.arange(len(U)), study.choices.chosen])
 
 
-def log_likelihood(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
-    """Return the sum of the logarithms of the probabilities of the chosen alternatives."""
+def log_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> float:
+    """Return the sum of the logarithms of the probabilities of the chosen alternatives.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study with the tasks to predict.
+    scale
+        What utilities are multiplied by, see `calibrate`.
+    """
     return float(_log_chosen(part_worths, study, scale) @ task_weights(study))
 
 
-def root_likelihood(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
+def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> float:
     """Return the geometric mean of the probabilities of the chosen alternatives; at scale 0 that of chance.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study with the tasks to predict.
+    scale
+        What utilities are multiplied by, see `calibrate`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> round(root_likelihood(example_part_worths()["price-minded"], example_study(), scale=0), 12)
@@ -124,8 +152,18 @@ def root_likelihood(part_worths: Any, study: ConjointStudy, scale: float = 1.0) 
     return float(np.exp(np.average(logs, weights=task_weights(study))))
 
 
-def agreement(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> "pd.Series[Any]":
-    """Return hit rate, root likelihood, and both by chance."""
+def agreement(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> "pd.Series[float]":
+    """Return the number of tasks, hit rate and root likelihood, and both by chance.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study with the tasks to predict.
+    scale
+        What utilities are multiplied by, see `calibrate`.
+    """
     nothing = 0 * read_part_worths(part_worths, study)
     return pd.Series(
         {
@@ -138,11 +176,11 @@ def agreement(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> "pd
     )
 
 
-def task_utilities(part_worths: Any, study: ConjointStudy) -> tuple[Array, Array]:
+def task_utilities(part_worths: PartWorths, study: ConjointStudy) -> tuple[Array, Array]:
     """Return utilities with one row per task, −inf where it has fewer alternatives, and their sizes."""
     if not len(study.choices):
         raise DataError("{argument} has no task to compare utilities in", argument="study")
-    v = _worths_of_rows(part_worths, study)
+    v = _part_worths_of_rows(part_worths, study)
     products = study.design * v
     is_there = _is_there(study.choices)
     U, sizes = np.full(is_there.shape, -np.inf), np.zeros(is_there.shape)
@@ -160,18 +198,18 @@ def _is_there(choices: Choices) -> Array:
     return np.asarray(np.arange(choices.size.max()) < choices.size[:, None])
 
 
-def _worths_of_rows(part_worths: Any, study: ConjointStudy) -> Array:
+def _part_worths_of_rows(part_worths: PartWorths, study: ConjointStudy) -> Array:
     table = read_part_worths(part_worths, study)
     rows = rows_of(table, study)[study.choices.respondent]
     return np.asarray(table.to_numpy()[rows[study.choices.task_of_row]])
 
 
-def _log_chosen(part_worths: Any, study: ConjointStudy, scale: float) -> Array:
+def _log_chosen(part_worths: PartWorths, study: ConjointStudy, scale: float) -> Array:
     U, sizes = task_utilities(part_worths, study)
     return log_logit(U, read_scale(scale), sizes)[np.arange(len(U)), study.choices.chosen]
 
 
-def common_shares(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> pd.DataFrame:
+def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> pd.DataFrame:
     """Return shares of the alternatives of tasks that several respondents saw alike.
 
     One row an alternative: how many saw it, the share that chose it, the share predicted by the logit rule
@@ -202,8 +240,18 @@ def common_shares(part_worths: Any, study: ConjointStudy, scale: float = 1.0) ->
     return pd.concat(tables).set_index(["task", "alternative"])
 
 
-def share_error(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> float:
-    """Return the mean absolute error of predicted shares over alternatives of tasks seen alike by several."""
+def share_error(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> float:
+    """Return the mean absolute error of predicted shares over alternatives of tasks seen alike by several.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study with the tasks to predict.
+    scale
+        What utilities are multiplied by, see `calibrate`.
+    """
     shares = common_shares(part_worths, study, scale)
     return float((shares["predicted"] - shares["observed"]).abs().mean())
 
@@ -211,7 +259,7 @@ def share_error(part_worths: Any, study: ConjointStudy, scale: float = 1.0) -> f
 def _alike(study: ConjointStudy) -> Iterator[Integers]:
     """Yield groups of at least two tasks of the same name with the same alternatives in the same order."""
     choices = study.choices
-    groups: dict[Any, list[int]] = {}
+    groups: dict[tuple[Hashable, bytes], list[int]] = {}
     for t in range(len(choices)):
         shown = np.ascontiguousarray(study.design[list(choices.rows(t))])
         groups.setdefault((choices.task[t], shown.tobytes()), []).append(t)

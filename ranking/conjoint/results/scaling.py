@@ -1,27 +1,40 @@
-r"""Scaling: part-worths that can be compared between respondents, and the importances of attributes.
+"""Scaling: part-worths that can be compared between respondents, and the importances of attributes.
 
 The range of an attribute is the difference between its best and its worst level, of a linear attribute that
-between the ends of the numbers shown. Zero-centred diffs, a convention of the trade, move the worths within
-every attribute to mean 0 and multiply all by one number so that the ranges of the n attributes add up to
-100 n. The importance of an attribute is its range in per cent of all ranges. Both are a respondent's own;
-averages come after.
+between the ends of the numbers shown. Zero-centred diffs, a convention of the trade, shift the part-worths
+within every attribute to mean 0 and multiply all by one number so that the ranges of the n attributes add up
+to 100 n. The importance of an attribute is its range in per cent of all ranges. Both are computed for every
+respondent first and averaged afterwards.
 
-What an attribute is moved by, the none option is moved by as well, and linear attributes stay where they
-are: so utilities change by a constant and a positive factor only, and every choice stays as it is.
+The none option is shifted by the sum of all shifts, and linear attributes are not shifted. So utilities
+change by a constant and a positive factor only, and every choice stays the same.
 """
-
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.results.bootstrap import LEVEL, bootstrap_of
-from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, read_part_worths, space_of
+from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
+from ranking.conjoint.results.part_worths import (
+    AttributeSpace,
+    PartWorths,
+    StudyOrSpace,
+    Weights,
+    read_part_worths,
+    space_of,
+)
 from ranking.core.validation import Array
 
 
-def attribute_ranges(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
-    """Return the range of every attribute, one row per respondent."""
+def attribute_ranges(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
+    """Return the range of every attribute, one row per respondent.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study, or its space.
+    """
     space = space_of(study)
     table = read_part_worths(part_worths, space)
     v = table.to_numpy()
@@ -29,10 +42,17 @@ def attribute_ranges(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
     return pd.DataFrame(ranges, index=table.index)
 
 
-def zero_centred_diffs(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
+def zero_centred_diffs(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
     """Return part-worths with mean 0 within every attribute and ranges that are 100 on average.
 
     Rows in which all ranges are 0 have no scale, so they are NaN.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study, or its space.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> zero_centred_diffs(example_part_worths().T, example_study())["size"].round(1)
@@ -43,23 +63,30 @@ def zero_centred_diffs(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
     space = space_of(study)
     table = read_part_worths(part_worths, space)
     v = table.to_numpy(copy=True)
-    moved = np.zeros(len(v))
+    shift = np.zeros(len(v))
     for name, attribute in space.attributes.items():
         if not attribute.is_linear:
             block = space.block(name)
             mean = v[:, block].mean(axis=1)
             v[:, block] -= mean[:, None]
-            moved += mean
+            shift += mean
     if space.has_none:
-        v[:, -1] -= moved
+        v[:, -1] -= shift
     total = attribute_ranges(table, space).to_numpy().sum(axis=1)
     target = 100.0 * len(space.attributes)
     factor = np.divide(target, total, out=np.full(len(v), np.nan), where=total > 0)
     return pd.DataFrame(v * factor[:, None], index=table.index, columns=table.columns)
 
 
-def importances(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
+def importances(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
     """Return the importance of every attribute in per cent, one row per respondent; NaN if all ranges are 0.
+
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, with the columns of the study; or a fitted model.
+    study
+        The study, or its space.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> importances(example_part_worths().T, example_study()).round(1)
@@ -73,16 +100,32 @@ def importances(part_worths: Any, study: StudyOrSpace) -> pd.DataFrame:
 
 
 def part_worth_summary(
-    part_worths: Any,
+    part_worths: PartWorths | Bootstrap,
     study: StudyOrSpace,
     zero_centred: bool = True,
-    weights: Any = None,
+    weights: Weights = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
     """Return the mean part-worth of every level, zero-centred or raw, with its bootstrap interval.
 
-    `part_worths` may be a bootstrap, `respondent_bootstrap(...)` or `refit_bootstrap(...)`, which then says
-    how intervals come about; a plain table is drawn from 1000 times.
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, a fitted model; or a bootstrap, `respondent_bootstrap(...)` or
+        `refit_bootstrap(...)`, which then gives the intervals. A table is drawn from 1000 times.
+    study
+        The study, or its space.
+    zero_centred
+        Whether part-worths are scaled by `zero_centred_diffs` first.
+    weights
+        Of the rows; by default those of the study.
+    level
+        The probability of the intervals.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per level: estimate, standard_error, lo, hi, and the number of respondents with a value.
     """
     space = space_of(study)
     boot = bootstrap_of(part_worths, study, weights)
@@ -91,11 +134,12 @@ def part_worth_summary(
 
 
 def importance_summary(
-    part_worths: Any, study: StudyOrSpace, weights: Any = None, level: float = LEVEL
+    part_worths: PartWorths | Bootstrap, study: StudyOrSpace, weights: Weights = None, level: float = LEVEL
 ) -> pd.DataFrame:
-    """Return the mean importance of every attribute with its bootstrap interval; see `part_worth_summary`.
+    """Return the mean importance of every attribute with its bootstrap interval.
 
-    `respondents` are those who have importances, which is who finds anything better than anything else.
+    Parameters and columns are those of `part_worth_summary`. `respondents` counts those who have importances:
+    somebody who finds all levels equal has none.
     """
     space = space_of(study)
     means = bootstrap_of(part_worths, study, weights).means(lambda v: importances(v, space))
@@ -104,8 +148,8 @@ def importance_summary(
     return table
 
 
-def _range(worths: Array, name: str, space: AttributeSpace) -> Array:
+def _range(v: Array, name: str, space: AttributeSpace) -> Array:
     if not space.attributes[name].is_linear:
-        return np.ptp(worths, axis=1)
+        return np.ptp(v, axis=1)
     lo, hi = space.ranges[name]
-    return np.asarray(np.abs(worths[:, 0]) * (hi - lo) / space.attributes[name].unit)
+    return np.asarray(np.abs(v[:, 0]) * (hi - lo) / space.attributes[name].unit)

@@ -1,27 +1,28 @@
-r"""The part-worths of respondents at every C of a solution path.
+"""Stability over C: part-worths at every C of a solution path, and on which interval a conclusion holds.
 
-Stability: on which interval of C a conclusion stays what it is.
-
-Utilities of products are lines in C between breakpoints, so a respondent's first choice changes at crossings
-of two lines only: shares of first choice are step functions of C, known exactly at every C. The ranges of
-attributes are lines between crossings of levels, so the order of the importances of part-worths common to all
-changes at crossings only, and is known exactly too. Averages of importances over respondents and logit shares
-are no lines: conclusions from them are known where they were evaluated, between breakpoints and, if there are
-very many, between some of them; `is_exact` is then False.
+Utilities of products are linear in C between breakpoints, so a respondent's first choice changes only where
+two of them cross: shares of first choice are step functions of C, known exactly at every C. The ranges of
+attributes are linear between crossings of levels, so the order of the importances of part-worths common to
+all changes at crossings only, and is known exactly too. Averages of importances over respondents and logit
+shares are not linear: conclusions from them are known where they were evaluated, between breakpoints and, if
+there are very many, between some of them; `is_exact` is then False.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ranking.conjoint.results.bootstrap import Statistic, weighted_mean
-from ranking.conjoint.results.market import Scenario, read_scenario
+from ranking.conjoint.results.market import Products, Scenario, read_scenario
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
+    PartWorths,
     StudyOrSpace,
+    Weights,
     read_part_worths,
     space_of,
     weights_of,
@@ -39,6 +40,8 @@ from ranking.selection.piecewise import (
     sampled_lines,
 )
 
+# A name, or names from the first to the last.
+Verdict: TypeAlias = str | tuple[str, ...]
 # C at which curves are evaluated, if there are more pieces.
 MOST_POINTS = 400
 
@@ -109,8 +112,8 @@ class PartWorthLines:
         inside = inside_of(self.edges)
         return inside[np.unique(np.linspace(0, len(inside) - 1, most).round().astype(int))]
 
-    def along(self, statistic: Statistic, C: Any = None) -> pd.DataFrame:
-        """Return the weighted mean of a table read off the part-worths, at every one of some C.
+    def along(self, statistic: Statistic, C: ArrayLike | None = None) -> pd.DataFrame:
+        """Return the weighted mean of a statistic of the part-worths, at every one of some C.
 
         >>> from ranking.conjoint import example_part_worths, example_study, importances
         >>> study = example_study()
@@ -127,12 +130,23 @@ class PartWorthLines:
 
 
 def part_worth_lines(
-    part_worths_at: Callable[[float], Any], breakpoints: Any, study: StudyOrSpace, weights: Any = None
+    part_worths_at: Callable[[float], PartWorths],
+    breakpoints: ArrayLike,
+    study: StudyOrSpace,
+    weights: Weights = None,
 ) -> PartWorthLines:
     """Return part-worths at every C from a function that is linear in C between breakpoints.
 
-    `part_worths_at(C)` has one row per respondent, or one for all. `breakpoints` are those of all
-    respondents, with the ends of the path, of which the last may be infinite.
+    Parameters
+    ----------
+    part_worths_at
+        Called with C; returns one row per respondent, or one for all.
+    breakpoints
+        Those of all respondents, with the ends of the path, of which the last may be infinite.
+    study
+        The study, or its space.
+    weights
+        Of the rows; by default those of the study.
     """
     space = space_of(study)
     edges = read_edges(breakpoints)
@@ -168,10 +182,10 @@ class Conclusions:
     """
 
     edges: Array
-    verdicts: tuple[Any, ...]
+    verdicts: tuple[Verdict, ...]
     is_exact: bool
 
-    def at(self, C: float) -> Any:
+    def at(self, C: float) -> Verdict:
         """Return the conclusion at C; at an edge that of the right side."""
         return self.verdicts[self._step(C)]
 
@@ -200,7 +214,7 @@ class ShareSteps:
     shares: Array
     names: tuple[str, ...]
 
-    def at(self, C: float) -> "pd.Series[Any]":
+    def at(self, C: float) -> "pd.Series[float]":
         """Return the shares at C; at an edge those of the right side."""
         step = min(int(np.searchsorted(self.edges, C, side="right")) - 1, len(self.shares) - 1)
         return pd.Series(self.shares[step], index=pd.Index(self.names, name="product"), name="share")
@@ -219,8 +233,19 @@ class ShareSteps:
         return pd.concat([ends, pd.DataFrame(self.shares, columns=list(self.names))], axis=1)
 
 
-def first_choice_steps(part_worths: PartWorthLines, products: Any, none: bool | None = None) -> ShareSteps:
+def first_choice_steps(
+    part_worths: PartWorthLines, products: Products, none: bool | None = None
+) -> ShareSteps:
     """Return the shares of first choice at every C, exactly.
+
+    Parameters
+    ----------
+    part_worths
+        At every C, from `ConjointPath.part_worth_lines` or `part_worth_lines`.
+    products
+        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    none
+        Whether the none option takes part; by default if the study has one.
 
     >>> from ranking.conjoint import example_part_worths, example_study, part_worth_lines
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 15}
@@ -245,7 +270,15 @@ def first_choice_steps(part_worths: PartWorthLines, products: Any, none: bool | 
 
 
 def importance_orders(part_worths: PartWorthLines) -> Conclusions:
-    """Return the attributes from the most to the least important at every C, exactly if all have the same."""
+    """Return the attributes from the most to the least important at every C.
+
+    The result is exact if all respondents have the same part-worths.
+
+    Parameters
+    ----------
+    part_worths
+        At every C, from `ConjointPath.part_worth_lines` or `part_worth_lines`.
+    """
     names = tuple(part_worths.space.attributes)
     if not part_worths.is_common:
         table = part_worths.along(lambda v: importances(v, part_worths.space))
@@ -257,7 +290,7 @@ def importance_orders(part_worths: PartWorthLines) -> Conclusions:
 
 
 def sampled_conclusions(
-    part_worths: PartWorthLines, table: pd.DataFrame, conclude: Callable[[Array], Any]
+    part_worths: PartWorthLines, table: pd.DataFrame, conclude: Callable[[Array], Verdict]
 ) -> Conclusions:
     """Return what follows from values evaluated at some C, see `PartWorthLines.along`; not exact.
 
@@ -268,7 +301,7 @@ def sampled_conclusions(
     return concluded(edges, [conclude(row) for row in table.to_numpy()], False)
 
 
-def concluded(edges: Array, verdicts: Sequence[Any], is_exact: bool) -> Conclusions:
+def concluded(edges: Array, verdicts: Sequence[Verdict], is_exact: bool) -> Conclusions:
     """Return conclusions with equal neighbours made one."""
     new = [k for k in range(len(verdicts)) if k == 0 or verdicts[k] != verdicts[k - 1]]
     return Conclusions(np.append(edges[new], edges[-1]), tuple(verdicts[k] for k in new), is_exact)

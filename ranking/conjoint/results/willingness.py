@@ -7,17 +7,16 @@ bootstrap shows s < 0 at its level, which is also when Fieller's interval for a 
 estimate is given if s has the wrong sign. Then the table says why.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.messages import listing, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
-from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, space_of
+from ranking.conjoint.results.part_worths import AttributeSpace, PartWorths, StudyOrSpace, Weights, space_of
 from ranking.core.validation import Array
 from ranking.errors import DataError
 
@@ -28,10 +27,10 @@ PRICE = "price"
 class WillingnessToPay:
     """Amounts of money, and how far the price can be trusted to be their measure.
 
-    `table`: one row per level, `against` the level it is compared with; of a linear attribute for one more of
-    it. `price_slope`: the mean worth of one unit of money. `wrong_respondents` and `wrong_draws`: shares of
-    respondents, weighted, and of bootstrap draws in which money is worth nothing or less (NaN: no draws).
-    `remark`: why amounts or intervals are missing, or nothing.
+    `table`: one row per level, `against` the level it is compared with; for a linear attribute the amount for
+    one unit more. `price_slope`: the mean part-worth of one unit of money. `wrong_respondents` and
+    `wrong_draws`: shares of respondents, weighted, and of bootstrap draws in which money is worth nothing or
+    less (NaN: no draws). `remark`: why amounts or intervals are missing, or empty.
     """
 
     table: pd.DataFrame
@@ -49,16 +48,30 @@ class WillingnessToPay:
 
 
 def willingness_to_pay(
-    part_worths: Any,
+    part_worths: PartWorths | Bootstrap,
     study: StudyOrSpace,
     price: str = PRICE,
-    against: Mapping[str, Any] | None = None,
-    weights: Any = None,
+    against: Mapping[str, Hashable] | None = None,
+    weights: Weights = None,
     level: float = LEVEL,
 ) -> WillingnessToPay:
     """Return what the levels of all attributes but the price are worth in units of the price.
 
-    A level is compared with the first one of its attribute, or with the one that `against` names.
+    Parameters
+    ----------
+    part_worths
+        One row per respondent or one for all, a fitted model; or a bootstrap, `respondent_bootstrap(...)` or
+        `refit_bootstrap(...)`, which then gives the intervals. A table is drawn from 1000 times.
+    study
+        The study, or its space.
+    price
+        The attribute that is money: linear, or with numbers as levels.
+    against
+        By attribute, the level that the others are compared with; by default the first.
+    weights
+        Of the rows; by default those of the study.
+    level
+        The probability of the intervals.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> worth = willingness_to_pay(example_part_worths()["price-minded"], example_study())
@@ -110,8 +123,8 @@ def price_row(space: AttributeSpace, price: str) -> Array:
 
 
 def _level_rows(
-    space: AttributeSpace, price: str, against: Mapping[str, Any]
-) -> tuple[list[tuple[str, Any, Any]], Array]:
+    space: AttributeSpace, price: str, against: Mapping[str, Hashable]
+) -> tuple[list[tuple[str, Hashable, Hashable]], Array]:
     """Return (attribute, level, compared with) and the rows that give the difference of their worths."""
     for name in against:
         if name not in space.attributes or name == price or space.attributes[name].is_linear:
@@ -120,7 +133,7 @@ def _level_rows(
                 argument="against",
                 column=name,
             )
-    labels: list[tuple[str, Any, Any]] = []
+    labels: list[tuple[str, Hashable, Hashable]] = []
     rows: list[Array] = []
     units = np.eye(len(space.columns))
     for name, attribute in space.attributes.items():
@@ -140,7 +153,7 @@ def _level_rows(
     return labels, np.array(rows)
 
 
-def _base(labels: tuple[Any, ...], name: str, against: Mapping[str, Any]) -> int:
+def _base(labels: tuple[Hashable, ...], name: str, against: Mapping[str, Hashable]) -> int:
     texts = [text(label) for label in labels]
     wanted = text(against.get(name, labels[0]))
     if wanted not in texts:
