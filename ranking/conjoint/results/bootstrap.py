@@ -104,10 +104,12 @@ class RefitBootstrap:
 
 
 Bootstrap: TypeAlias = RespondentBootstrap | RefitBootstrap
+# Part-worths alone, or with the way in which respondents are drawn.
+PartWorthsOrBootstrap: TypeAlias = "PartWorths | Bootstrap"
 
 
 def bootstrap_of(
-    part_worths: PartWorths | Bootstrap, study: StudyOrSpace, weights: Weights = None
+    part_worths: PartWorthsOrBootstrap, study: StudyOrSpace, weights: Weights = None
 ) -> Bootstrap:
     """Return a bootstrap of respondents with what it usually takes, or the one that is handed in."""
     if isinstance(part_worths, RespondentBootstrap | RefitBootstrap):

@@ -32,10 +32,16 @@ from scipy.stats import qmc
 
 from ranking.conjoint.data.attributes import NONE, Attribute
 from ranking.conjoint.data.messages import listing, plain, quoted, text, unknown
-from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, Means, bootstrap_of, summary_of
+from ranking.conjoint.results.bootstrap import (
+    LEVEL,
+    Bootstrap,
+    Means,
+    PartWorthsOrBootstrap,
+    bootstrap_of,
+    summary_of,
+)
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
-    PartWorths,
     StudyOrSpace,
     Weights,
     read_part_worths,
@@ -337,7 +343,7 @@ class Simulator:
         The probability of the intervals.
     """
 
-    part_worths: PartWorths | Bootstrap
+    part_worths: PartWorthsOrBootstrap
     study: StudyOrSpace
     rule: Rule = "share_of_preference"
     scale: float = 1.0
@@ -396,7 +402,7 @@ class Simulator:
 
 
 def simulate(
-    part_worths: PartWorths | Bootstrap,
+    part_worths: PartWorthsOrBootstrap,
     study: StudyOrSpace,
     products: Products,
     rule: Rule = "share_of_preference",

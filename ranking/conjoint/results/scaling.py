@@ -13,7 +13,7 @@ change by a constant and a positive factor only, and every choice stays the same
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
+from ranking.conjoint.results.bootstrap import LEVEL, PartWorthsOrBootstrap, bootstrap_of
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
     PartWorths,
@@ -100,7 +100,7 @@ def importances(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
 
 
 def part_worth_summary(
-    part_worths: PartWorths | Bootstrap,
+    part_worths: PartWorthsOrBootstrap,
     study: StudyOrSpace,
     zero_centred: bool = True,
     weights: Weights = None,
@@ -134,7 +134,7 @@ def part_worth_summary(
 
 
 def importance_summary(
-    part_worths: PartWorths | Bootstrap, study: StudyOrSpace, weights: Weights = None, level: float = LEVEL
+    part_worths: PartWorthsOrBootstrap, study: StudyOrSpace, weights: Weights = None, level: float = LEVEL
 ) -> pd.DataFrame:
     """Return the mean importance of every attribute with its bootstrap interval.
 

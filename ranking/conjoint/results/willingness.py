@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.messages import listing, text, unknown
-from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, bootstrap_of
-from ranking.conjoint.results.part_worths import AttributeSpace, PartWorths, StudyOrSpace, Weights, space_of
+from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, PartWorthsOrBootstrap, bootstrap_of
+from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, Weights, space_of
 from ranking.core.validation import Array
 from ranking.errors import DataError
 
@@ -48,7 +48,7 @@ class WillingnessToPay:
 
 
 def willingness_to_pay(
-    part_worths: PartWorths | Bootstrap,
+    part_worths: PartWorthsOrBootstrap,
     study: StudyOrSpace,
     price: str = PRICE,
     against: Mapping[str, Hashable] | None = None,
