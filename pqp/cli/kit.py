@@ -181,7 +181,8 @@ def _unexpected(program: str, error: Exception) -> CommandError:
     """Return what to say about an error that no command has put into words."""
     if hasattr(error, "format_message"):  # typer's own, about wrong usage
         where = getattr(getattr(error, "ctx", None), "command_path", program)
-        return CommandError(f"{error.format_message().rstrip('.')}; try '{where} --help'")
+        sentence = error.format_message().rstrip(".")
+        return CommandError(f"{sentence}{' Or' if sentence.endswith('?') else ';'} try '{where} --help'")
     if isinstance(error, OSError):
         return CommandError(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     return CommandError(f"a bug in {program}, please report it: {type(error).__name__}: {error}", FAILED)

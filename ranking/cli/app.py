@@ -58,9 +58,6 @@ class Command(kit.Command):
 
 
 app = kit.make_app()
-kit.command(app, WORDS, Command)(ordinal)
-for function in (conjoint_commands.conjoint, conjoint_commands.simulate):
-    kit.command(app, conjoint_commands.WORDS, Command)(function)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -144,6 +141,12 @@ def ranksvm(
     with progress_bar() as watch:
         study = conduct(model, *parts, Plan(metric, choice, folds, seed), watch)
     _deliver(study, report, scores)
+
+
+# here, because --help lists commands in the order in which they are added
+kit.command(app, WORDS, Command)(ordinal)
+for function in (conjoint_commands.conjoint, conjoint_commands.simulate):
+    kit.command(app, conjoint_commands.WORDS, Command)(function)
 
 
 @kit.command(app, WORDS, Command)

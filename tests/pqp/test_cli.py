@@ -216,12 +216,12 @@ WRONG = {
     "solve: one mu": ("solve budget.json --mu 1", "'--mu' requires 2 arguments"),
     "solve: mu is a word": ("solve budget.json --mu one 2", "--mu needs two numbers .* got 'one'"),
     "solve: mu is a formula of mu": ("solve budget.json --mu mu 2", "--mu needs two numbers"),
-    "solve: mu reversed": ("solve budget.json --mu 2 1", "must have lo ≤ hi"),
+    "solve: mu reversed": ("solve budget.json --mu 2 1", "--mu must have lo ≤ hi"),
     "solve: mu empty": ("solve budget.json --mu inf inf", "contains no number"),
     "solve: file missing": ("solve none.json --mu 0 1", "none.json: No such file"),
     "solve: file is a folder": ("solve . --mu 0 1", "Is a directory"),
     "solve: file is no problem": ("solve text.json --mu 0 1", "text.json: the content is not JSON"),
-    "solve: rule unknown": ("solve budget.json --mu 0 1 --rule dantzig", "rule must be 'least-index' or"),
+    "solve: rule unknown": ("solve budget.json --mu 0 1 --rule dantzig", "--rule must be 'least-index' or"),
     "solve: no pieces": ("solve budget.json --mu 0 1 --max-pieces 0", "--max-pieces must be positive"),
     "solve: pieces are a word": (
         "solve budget.json --mu 0 1 --max-pieces two",
@@ -242,11 +242,11 @@ WRONG = {
     "certify: file missing": ("certify none.json", "none.json: No such file"),
     "certify: file is a problem": ("certify budget.json", 'format must be "pqp-path", got "pqp-problem"'),
     "certify: file is no JSON": ("certify text.json", "text.json: the content is not JSON"),
-    "demo: respondent unknown": ("demo --respondent 25", "respondent must be from 1 to 24, got 25"),
-    "demo: respondent is nobody": ("demo --respondent 0", "respondent must be from 1 to 24, got 0"),
+    "demo: respondent unknown": ("demo --respondent 25", "--respondent must be from 1 to 24, got 25"),
+    "demo: respondent is nobody": ("demo --respondent 0", "--respondent must be from 1 to 24, got 0"),
     "demo: respondent is a word": ("demo --respondent all", "Invalid value for '--respondent'"),
-    "demo: no tasks": ("demo --tasks 0", "tasks must be from 1 to 8, got 0"),
-    "demo: too many tasks": ("demo --tasks 9", "tasks must be from 1 to 8, got 9"),
+    "demo: no tasks": ("demo --tasks 0", "--tasks must be from 1 to 8, got 0"),
+    "demo: too many tasks": ("demo --tasks 9", "--tasks must be from 1 to 8, got 9"),
     "demo: drawn as text": ("demo --out picture.txt", "--out must end in .png"),
     "demo: argument too many": ("demo extra", "unexpected extra argument"),
 }
@@ -401,7 +401,7 @@ class TestErrorsInTheWordsOfACommand:
 class TestProcess:
     def test_module_is_the_command_line(self):
         done = self.start("pqp", "solve", "budget.json", "--mu", "3", "1")
-        assert done.communicate()[1].startswith("pqp: interval must have lo ≤ hi")
+        assert done.communicate()[1].startswith("pqp: --mu must have lo ≤ hi")
         assert done.returncode == 2
 
     def test_reader_that_leaves_early_is_no_error(self):
