@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pqp.errors import ProblemError, counted
+from pqp.errors import ProblemError
 from pqp.linalg.field import EXACT_INTEGERS, Array, Number, as_numbers, exact_array, float_number, infinite
 from pqp.linalg.matrices import (
     MatrixData,
@@ -187,7 +187,6 @@ def _signed_kernel(data: MatrixData, signs: Array, kernel: Any, gamma: float | N
             "{argument} is {found}, but the kernel is not rbf",
             argument="gamma",
             found=gamma,
-            expected="left out",
             remedy="leave it out or pass {setting}",
             setting=("kernel", "rbf"),
         )
@@ -198,12 +197,8 @@ def _signed_kernel(data: MatrixData, signs: Array, kernel: Any, gamma: float | N
     elif kernel != "precomputed":
         data = as_matrix(kernel(data, data), "kernel(X, X)")
     if data.shape != (len(signs), len(signs)):
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument="the kernel matrix",
-            found=data.shape,
-            expected=f"{len(signs)} x {len(signs)}",
-        )
+        expected = f"{len(signs)} x {len(signs)}"
+        raise ProblemError(argument="the kernel matrix", found=f"shape {data.shape}", expected=expected)
     return Matrix(signs[:, None] * dense_matrix(data) * signs, name="Q")
 
 
@@ -223,28 +218,16 @@ def _signs(y: object) -> Array:
     """Return 1 for the larger of two labels and -1 for the other."""
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument="y",
-            found=labels.shape,
-            expected="a list of labels",
-        )
+        raise ProblemError(argument="y", found=f"shape {labels.shape}", expected="a list of labels")
     try:
         classes, places = np.unique(labels, return_inverse=True)
     except TypeError:
-        raise ProblemError(
-            "{argument} must hold {expected}, got {found}",
-            argument="y",
-            found="a mixture that has no order",
-            expected="labels of one kind",
-        ) from None
+        found = "a mixture that has no order"
+        raise ProblemError(argument="y", found=found, expected="made of labels of one kind") from None
     if len(classes) != 2 or (classes != classes).any():
         listed = ", ".join(str(label) for label in classes[:4])
         raise ProblemError(
-            "{argument} must hold {expected}, got {found}",
-            argument="y",
-            found=f"{len(classes)}: {listed}",
-            expected="two different labels",
+            argument="y", found=f"{len(classes)}: {listed}", expected="made of two different labels"
         )
     return np.where(places == 1, 1, -1)
 
@@ -266,12 +249,7 @@ def _weights(weights: object, rows: int) -> Array:
 def _vector(values: object, name: str) -> Array:
     vector = as_numbers(values, name)
     if vector.ndim != 1:
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument=name,
-            found=vector.shape,
-            expected="a vector",
-        )
+        raise ProblemError(argument=name, found=f"shape {vector.shape}", expected="a vector")
     for i in np.flatnonzero(infinite(vector))[:1]:
         raise ProblemError(argument=f"{name}[{i}]", found=str(vector[i]), expected="finite")
     return vector
@@ -279,12 +257,8 @@ def _vector(values: object, name: str) -> Array:
 
 def _require_length(vector: Array, length: int, name: str, other: str) -> None:
     if len(vector) != length:
-        raise ProblemError(
-            "{argument} must have {expected}, got {found}",
-            argument=name,
-            found=len(vector),
-            expected=f"{counted(length, 'entry')}, one per row of {other}",
-        )
+        expected = f"of length {length}, one entry per row of {other}"
+        raise ProblemError(argument=name, found=len(vector), expected=expected)
 
 
 def _product(left: MatrixData, right: Array) -> Any:

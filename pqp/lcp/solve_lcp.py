@@ -85,12 +85,8 @@ def run(steps: Generator[Pivot, None, Outcome]) -> tuple[list[Pivot], Outcome]:
 def _checked(M: object, q: object) -> tuple[Array, Array]:
     matrix, vector = as_numbers(M, "M"), as_numbers(q, "q")
     if vector.ndim != 1 or matrix.shape != (len(vector), len(vector)):
-        raise ProblemError(
-            "{argument} must be {expected}, got shapes {found}",
-            argument="M",
-            found=f"{matrix.shape} and {vector.shape}",
-            expected="k x k and q have k entries",
-        )
+        found = f"shapes {matrix.shape} and {vector.shape}"
+        raise ProblemError(argument="M and q", found=found, expected="k x k and of length k")
     for name, values in (("M", matrix), ("q", vector)):
         for index in np.argwhere(infinite(values))[:1]:
             found = str(values[tuple(index)])

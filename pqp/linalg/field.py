@@ -196,12 +196,8 @@ def as_numbers(values: object, name: str) -> Array:
 
 def _as_array(values: Any, name: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
-        raise ProblemError(
-            argument=name,
-            found="a masked array",
-            expected="complete",
-            remedy="fill or drop the masked entries first",
-        )
+        remedy = "fill or drop the masked entries first"
+        raise ProblemError(argument=name, found="a masked array", expected="complete", remedy=remedy)
     if hasattr(values, "toarray"):
         values = values.toarray()
     try:
@@ -212,12 +208,8 @@ def _as_array(values: Any, name: str) -> Array:
             return np.array(values, dtype=object)
         return array
     except ValueError as error:
-        raise ProblemError(
-            "{argument} is ragged: its rows differ in length ({found})",
-            argument=name,
-            found=str(error),
-            expected="rows of one length",
-        ) from None
+        message = "{argument} is ragged: its rows differ in length ({found})"
+        raise ProblemError(message, argument=name, found=str(error)) from None
 
 
 def _kind_checked(array: Array, name: str) -> Array:
@@ -229,12 +221,8 @@ def _kind_checked(array: Array, name: str) -> Array:
     if kind in "iuO":
         return _fractions(array, name)
     words = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates"}
-    raise ProblemError(
-        "{argument} must hold {expected}, got {found}",
-        argument=name,
-        found=words.get(kind, str(array.dtype)),
-        expected="real numbers",
-    )
+    found = words.get(kind, str(array.dtype))
+    raise ProblemError(argument=name, found=found, expected="made of real numbers")
 
 
 def _fractions(array: Array, name: str) -> Array:

@@ -101,12 +101,7 @@ def _as_csr(values: Any, name: str) -> MatrixData:
 
 def _require_matrix(values: MatrixData, name: str) -> None:
     if values.ndim != 2:
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument=name,
-            found=values.shape,
-            expected="a matrix",
-        )
+        raise ProblemError(argument=name, found=f"shape {values.shape}", expected="a matrix")
 
 
 def _positions(matrix: MatrixData, chosen: Array) -> Array:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from flint import fmpz
 
-from pqp.errors import ProblemError, counted
+from pqp.errors import ProblemError
 from pqp.linalg.affine import AffineNumber
 from pqp.linalg.field import (
     EXACT_INTEGERS,
@@ -182,12 +182,8 @@ def affine_vector(value: AffineLike, length: int, name: str) -> Affine:
     """Return affine data as a vector of the given length; a single number stands for every entry."""
     data = as_affine(value, name)
     if data.shape not in ((), (length,)):
-        raise ProblemError(
-            "{argument} must have {expected}, got shape {found}",
-            argument=name,
-            found=data.shape,
-            expected=f"{counted(length, 'entry')} or be a single number",
-        )
+        expected = f"of length {length} or a single number"
+        raise ProblemError(argument=name, found=f"shape {data.shape}", expected=expected)
     return Affine(*(np.broadcast_to(part, (length,)) for part in (data.constant, data.slope)))
 
 
@@ -203,12 +199,8 @@ def _from_entries(entries: Any, name: str) -> Affine:
     parts = [as_affine(entry, entry_name(name, (i,))) for i, entry in enumerate(entries)]
     for i, part in enumerate(parts):
         if part.shape:
-            raise ProblemError(
-                "{argument} must be {expected}, got an array of shape {found}",
-                argument=entry_name(name, (i,)),
-                found=part.shape,
-                expected="a single number",
-            )
+            found = f"shape {part.shape}"
+            raise ProblemError(argument=entry_name(name, (i,)), found=found, expected="a single number")
     constants = as_numbers([part.constant[()] for part in parts], name)
     return Affine(constants, as_numbers([part.slope[()] for part in parts], name))
 
@@ -221,7 +213,6 @@ def _from_formula(formula: Any, name: str) -> Affine:
             "{argument} contains {found}",
             argument=name,
             found=", ".join(sorted(map(str, strangers))),
-            expected="affine in mu",
             remedy="only pqp.mu may appear, not a symbol of your own",
         )
     import sympy

@@ -41,12 +41,7 @@ def as_convex(values: MatrixLike, name: str) -> MatrixData:
     """
     matrix = as_matrix(values, name)
     if matrix.shape[0] != matrix.shape[1]:
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument=name,
-            found=matrix.shape,
-            expected="square",
-        )
+        raise ProblemError(argument=name, found=f"shape {matrix.shape}", expected="square")
     _require_symmetric(matrix, name)
     require_convex(matrix, name, exactly=is_decided_exactly(matrix))
     return matrix

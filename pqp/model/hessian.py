@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pqp.errors import ProblemError, counted
+from pqp.errors import ProblemError
 from pqp.linalg.field import (
     FLOAT,
     Array,
@@ -71,8 +71,8 @@ class Gram:
         factor = as_matrix(F, "F")
         rows, columns = factor.shape
         object.__setattr__(self, "F", factor)
-        object.__setattr__(self, "d", _nonnegative(diagonal, rows, "diagonal", "rows"))
-        object.__setattr__(self, "w", _nonnegative(weights, columns, "weights", "columns"))
+        object.__setattr__(self, "d", _nonnegative(diagonal, rows, "diagonal", "row"))
+        object.__setattr__(self, "w", _nonnegative(weights, columns, "weights", "column"))
 
     @property
     def size(self) -> int:
@@ -227,18 +227,14 @@ class PairGram:
             require_convex(self.K, "K", exactly=True)
 
 
-def _nonnegative(given: object, size: int, name: str, sides: str) -> Array | None:
+def _nonnegative(given: object, size: int, name: str, side: str) -> Array | None:
     """Return numbers that keep a Gram matrix convex, one for each row or column of F."""
     if given is None:
         return None
     array = as_numbers(given, name)
     if array.shape not in ((), (size,)):
-        raise ProblemError(
-            "{argument} must have {expected}, got shape {found}",
-            argument=name,
-            found=array.shape,
-            expected=f"{counted(size, 'entry')}, as many as F has {sides}",
-        )
+        expected = f"of length {size}, one entry per {side} of F"
+        raise ProblemError(argument=name, found=f"shape {array.shape}", expected=expected)
     array = np.broadcast_to(array, (size,))
     for i in np.flatnonzero((array < 0) | infinite(array))[:1]:
         raise ProblemError(argument=f"{name}[{i}]", found=str(array[i]), expected="finite and nonnegative")
@@ -253,11 +249,8 @@ def _valid_pairs(pairs: object, size: int) -> Array:
         )
     outside = np.argwhere((array < 0) | (array >= size))
     for r, side in outside[:1]:
-        raise ProblemError(
-            argument=f"pairs[{r}, {side}]",
-            found=int(array[r, side]),
-            expected=f"an index from 0 to {size - 1}, the rows of K",
-        )
+        expected = f"an index from 0 to {size - 1}, the rows of K"
+        raise ProblemError(argument=f"pairs[{r}, {side}]", found=int(array[r, side]), expected=expected)
     return array
 
 

@@ -34,12 +34,8 @@ def as_rows(A: MatrixLike | None, n: int) -> MatrixData:
     """Return A as a matrix with n columns, without rows if there is none."""
     rows = as_matrix(np.zeros((0, n), dtype=np.int64) if A is None else A, "A")
     if rows.shape[1] != n:
-        raise ProblemError(
-            "{argument} must have {expected}, got shape {found}",
-            argument="A",
-            found=rows.shape,
-            expected=f"{counted(n, 'column')} to match P",
-        )
+        expected = f"a matrix of {counted(n, 'column')} to match P"
+        raise ProblemError(argument="A", found=f"shape {rows.shape}", expected=expected)
     return rows
 
 
@@ -60,7 +56,6 @@ def as_limit(value: AffineLike, length: int, name: str, default: float) -> Affin
             "{argument} is {found}, which no value satisfies",
             argument=f"{name}[{i}]",
             found=str(data.constant[i]),
-            expected="a limit that can be satisfied",
             remedy=f"use {default} for no limit",
         )
     return Affine(data.constant, np.where(infinite(data.constant), 0, data.slope))
@@ -85,12 +80,7 @@ def forbid_limits_without_rows(**given: AffineLike) -> None:
     """Raise if limits or penalties are given without rows."""
     for name, value in given.items():
         if value is not None and as_affine(value, name).shape != (0,):
-            raise ProblemError(
-                "{argument} is given, but there are no rows: A is missing",
-                argument=name,
-                found="no rows",
-                expected="left out",
-            )
+            raise ProblemError("{argument} is given, but there are no rows: A is missing", argument=name)
 
 
 def forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine) -> None:
@@ -102,7 +92,6 @@ def forbid_idle_penalties(penalty: Affine, row_lower: Affine, row_upper: Affine)
             f"{{argument}} is {{found}}, but row {i} has no limit to violate",
             argument=f"penalty[{i}]",
             found=str(penalty[i]),
-            expected="left out for a row without limits",
             remedy=f"give row_lower[{i}] or row_upper[{i}], or penalty None",
             row=int(i),
         )
@@ -116,12 +105,8 @@ def as_constant(value: AffineLike) -> tuple[Number, Number, Number]:
     elif data.shape == (3,) and not np.any(data.slope != 0):
         numbers = data.constant
     else:
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument="constant",
-            found=data.shape,
-            expected="one number, affine data or three numbers",
-        )
+        expected = "one number, affine data or three numbers"
+        raise ProblemError(argument="constant", found=f"shape {data.shape}", expected=expected)
     _require_finite(numbers, "constant")
     k0, k1, k2 = (
         number if isinstance(number, float) else RATIONAL.number(number) for number in numbers.tolist()
@@ -135,20 +120,11 @@ def as_labels(names: Iterable[object] | None, length: int, argument: str, stem: 
         return tuple([f"{stem}{i}" for i in range(1, length + 1)])
     labels = tuple(str(name) for name in names)
     if isinstance(names, str) or len(labels) != length:
-        raise ProblemError(
-            "{argument} must have {expected}, got {found}",
-            argument=argument,
-            found=repr(names),
-            expected=counted(length, "label"),
-        )
+        raise ProblemError(argument=argument, found=repr(names), expected=counted(length, "label"))
     if len(set(labels)) < length:
         twice = min(label for label, times in Counter(labels).items() if times > 1)
-        raise ProblemError(
-            "{argument} must be {expected}, but {found} appears twice",
-            argument=argument,
-            found=repr(twice),
-            expected="different from one another",
-        )
+        found = f"{twice!r} twice"
+        raise ProblemError(argument=argument, found=found, expected="different from one another")
     return labels
 
 
@@ -205,12 +181,8 @@ def _is_ordinary(mu: Number) -> bool:
 
 def _require_finite(values: Array, name: str, part: str = "") -> None:
     for i in np.flatnonzero(infinite(values))[:1]:
-        raise ProblemError(
-            f"{part}{{argument}} must be {{expected}}, got {{found}}",
-            argument=f"{name}[{i}]",
-            found=str(values[i]),
-            expected="finite",
-        )
+        message = f"{part}{{argument}} must be {{expected}}, got {{found}}"
+        raise ProblemError(message, argument=f"{name}[{i}]", found=str(values[i]), expected="finite")
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,12 +390,8 @@ def paper_form(
     array([[2]])
     """
     if not isinstance(Q, np.ndarray | list | tuple) and not hasattr(Q, "shape"):
-        raise ProblemError(
-            argument="Q",
-            found=type(Q).__name__,
-            expected="a matrix",
-            remedy="double the factor of a Gram matrix yourself",
-        )
+        remedy = "double the factor of a Gram matrix yourself"
+        raise ProblemError(argument="Q", found=type(Q).__name__, expected="a matrix", remedy=remedy)
     return ParametricQP(P=2 * as_matrix(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
 
 

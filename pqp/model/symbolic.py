@@ -100,11 +100,8 @@ def _number(value: Any, where: str) -> Number:
 def require_plain(symbol: Any) -> None:
     """Raise if a symbol is called mu, or carries assumptions, which are not constraints."""
     if symbol.name == MU_SYMBOL.name:
-        raise ProblemError(
-            "a symbol of your own is called {found}",
-            found=symbol.name,
-            remedy="use pqp.mu for the parameter, or rename yours",
-        )
+        remedy = "use pqp.mu for the parameter, or rename yours"
+        raise ProblemError("a symbol of your own is called {found}", found=symbol.name, remedy=remedy)
     signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
     if signed or symbol.is_integer or symbol.is_extended_real is False:
         raise ProblemError(
@@ -222,12 +219,8 @@ def soft(constraint: object, penalty: AffineLike) -> Soft:
         )
     price = as_affine(penalty, "penalty")
     if price.shape:
-        raise ProblemError(
-            "{argument} must be {expected}, got shape {found}",
-            argument="penalty",
-            found=price.shape,
-            expected="one number or affine in mu",
-        )
+        expected = "one number or affine in mu"
+        raise ProblemError(argument="penalty", found=f"shape {price.shape}", expected=expected)
     return Soft(constraint, price)
 
 
@@ -256,11 +249,8 @@ def _read_constraint(constraint: Any) -> _Constraint:
         _require_linear(term, where)
     coefficients = {v: term.coefficient for term in terms for v in term.powers}
     if not coefficients:
-        raise ProblemError(
-            "{argument} has no variables",
-            argument=where,
-            remedy="to restrict mu, pass its interval to pqp.solve_path",
-        )
+        remedy = "to restrict mu, pass its interval to pqp.solve_path"
+        raise ProblemError("{argument} has no variables", argument=where, remedy=remedy)
     parts = [sum(-t.coefficient for t in terms if t.degrees == (0, power)) for power in (0, 1)]
     return _Constraint(coefficients, _SENSES[relation.rel_op], _affine(*parts))
 
@@ -343,12 +333,8 @@ def _ordered(used: set[Any], given: tuple[Any, ...] | None) -> list[Any]:
             )
         require_plain(variable)
     if missing := ", ".join(sorted(str(v) for v in used - set(variables))):
-        raise ProblemError(
-            "{argument} lacks {found}, which the formulas contain",
-            argument="variables",
-            found=missing,
-            expected="complete",
-        )
+        message = "{argument} lacks {found}, which the formulas contain"
+        raise ProblemError(message, argument="variables", found=missing)
     if not variables:
         raise ProblemError("the objective and the constraints contain no variables")
     return variables

@@ -154,7 +154,7 @@ class TestMessages:
             (lambda: 1 / mu, "must be affine in mu with a finite slope, got a division by mu"),
             (lambda: mu / (1 + mu), "must be affine in mu with a finite slope, got a division by mu"),
             (lambda: mu / 0, "a division by zero"),
-            (lambda: mu + "1", "must hold real numbers, got strings"),
+            (lambda: mu + "1", "must be made of real numbers, got strings"),
             (lambda: as_affine(mu**2, "b"), r"b must be affine in mu, got mu\*\*2"),
             (lambda: as_affine(sympy.sin(mu_symbol()), "b"), r"b must be affine in mu, got sin\(mu\)"),
             (lambda: as_affine(sympy.Symbol("t") * mu_symbol(), "b"), "b contains t; only pqp.mu may appear"),
@@ -162,16 +162,16 @@ class TestMessages:
             (lambda: as_affine([mu, None], "b"), r"b\[1\] is not a number: None"),
             (
                 lambda: as_affine([mu, [1, 2]], "b"),
-                r"b\[1\] must be a single number, got an array of shape",
+                r"b\[1\] must be a single number, got shape",
             ),
             (lambda: as_affine(sympy.sqrt(2) * mu, "b"), r"b is not a number: sqrt\(2\) is not rational"),
             (
                 lambda: affine_vector([1, 2], 3, "b"),
-                r"b must have 3 entries or be a single number, got shape \(2,\)",
+                r"b must be of length 3 or a single number, got shape \(2,\)",
             ),
             (
                 lambda: affine_vector([[1]], 1, "b"),
-                r"b must have 1 entry or be a single number, got shape \(1, 1\)",
+                r"b must be of length 1 or a single number, got shape \(1, 1\)",
             ),
         ],
     )

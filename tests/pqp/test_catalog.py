@@ -191,16 +191,16 @@ class TestChoice:
 
 
 MISTAKES = [
-    (lambda: catalog.lasso(X, TARGET[:3]), "y must have 8 entries, one per row of X, got 3"),
+    (lambda: catalog.lasso(X, TARGET[:3]), "y must be of length 8, one entry per row of X, got 3"),
     (lambda: catalog.lasso(X, [[1]]), r"y must be a vector, got shape \(1, 1\)"),
     (lambda: catalog.lasso([[1.0, np.nan]], [1]), r"X\[0, 1\] must be a number, got nan"),
     (lambda: catalog.lasso([[1]], [np.inf]), r"y\[0\] must be finite, got inf"),
-    (lambda: catalog.svm(X, [1] * 8), "y must hold two different labels, got 1: 1"),
-    (lambda: catalog.svm(X, range(8)), "y must hold two different labels, got 8: 0, 1, 2, 3"),
-    (lambda: catalog.svm(X[:2], [1, np.nan]), "y must hold two different labels"),
+    (lambda: catalog.svm(X, [1] * 8), "y must be made of two different labels, got 1: 1"),
+    (lambda: catalog.svm(X, range(8)), "y must be made of two different labels, got 8: 0, 1, 2, 3"),
+    (lambda: catalog.svm(X[:2], [1, np.nan]), "y must be made of two different labels"),
     (lambda: catalog.svm(X[:2], [[1, 2]]), r"y must be a list of labels, got shape \(1, 2\)"),
-    (lambda: catalog.svm(X[:2], np.array([1, "a"], dtype=object)), "y must hold labels of one kind"),
-    (lambda: catalog.svm(X, LABELS[:4]), "y must have 8 entries"),
+    (lambda: catalog.svm(X[:2], np.array([1, "a"], dtype=object)), "y must be made of labels of one kind"),
+    (lambda: catalog.svm(X, LABELS[:4]), "y must be of length 8"),
     (
         lambda: catalog.svm(X, LABELS, kernel="cubic"),
         "kernel must be one of linear, rbf, precomputed or a func",
@@ -211,10 +211,16 @@ MISTAKES = [
         lambda: catalog.svm(X, LABELS, kernel="precomputed"),
         r"matrix must be 8 x 8, got shape \(8, 3\)",
     ),
-    (lambda: catalog.markowitz([1], np.eye(2)), "mean must have 2 entries, one per row of covariance, got 1"),
+    (
+        lambda: catalog.markowitz([1], np.eye(2)),
+        "mean must be of length 2, one entry per row of covariance, got 1",
+    ),
     (lambda: catalog.markowitz([1, 2], [[1, 2], [3, 4]]), "covariance must be symmetric"),
     (lambda: catalog.choice([1, 2]), r"differences must be a matrix, got shape \(2,\)"),
-    (lambda: catalog.choice(CHOICES, weights=[1]), "weights must have 9 entries, one per row of differences"),
+    (
+        lambda: catalog.choice(CHOICES, weights=[1]),
+        "weights must be of length 9, one entry per row of differences",
+    ),
     (lambda: catalog.choice(CHOICES, weights=[-1] * 9), r"weights\[0\] must be nonnegative, got -1"),
 ]
 

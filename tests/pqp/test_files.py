@@ -141,7 +141,7 @@ MALFORMED = {
     "nested list": (HAND_WRITTEN | {"c": [[1], 0]}, r"c\[0\] must be a .* number, got a list"),
     "ragged": (HAND_WRITTEN | {"A": [[1, 1], [1]]}, "A is ragged: row 0 has 2 entries, row 1 has 1"),
     "A is no matrix": (HAND_WRITTEN | {"A": [1, 1]}, r"A\[0\] must be a list .* got 1"),
-    "wrong shape": (HAND_WRITTEN | {"c": [1, 2, 3]}, "c must have 2 entries"),
+    "wrong shape": (HAND_WRITTEN | {"c": [1, 2, 3]}, "c must be of length 2"),
     "not convex": (HAND_WRITTEN | {"P": [[-1, 0], [0, 1]]}, "P must be positive semidefinite"),
     "slope without constant": (HAND_WRITTEN | {"c": {"slope": [1, 2]}}, 'c: the key "constant" is missing'),
     "slope too short": (
@@ -260,7 +260,7 @@ WRONG_PATHS = {
     "segments.1.x0.1": ("a", "'a' is not an affine expression"),
     "segments.1.y0": ([], "must have 1 entries, got 0"),
     "segments.1": ([], "must be an object .* got a list"),
-    "problem.P": ([[1]], "A must have 1 column to match P"),
+    "problem.P": ([[1]], "A must be a matrix of 1 column to match P"),
     "problem": (1, "must be an object"),
 }
 # Where a whole object is at fault, not the key that was changed.

@@ -103,7 +103,7 @@ class TestEvaluation:
         ("bad", "message"),
         [
             (math.nan, "mu must be a number, got nan"),
-            ("3", "mu must hold real numbers, got strings"),
+            ("3", "mu must be made of real numbers, got strings"),
             ([1, 2], r"mu must be a single number.*\(2,\)"),
         ],
     )

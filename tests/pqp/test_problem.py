@@ -142,7 +142,7 @@ INFINITE_SLOPE = Affine(np.array(0.0), np.array(INFINITY))
 MISTAKES = [
     (
         {"P": np.eye(3), "A": None, "row_upper": None},
-        r"c must have 3 entries or be a single number, got shape \(2,\)",
+        r"c must be of length 3 or a single number, got shape \(2,\)",
     ),
     ({"P": np.ones((2, 3))}, r"P must be square, got shape \(2, 3\)"),
     (
@@ -152,20 +152,20 @@ MISTAKES = [
     ({"P": np.array([[1.0, 2.0], [2.0, 1.0]])}, r"P must be positive semidefinite, but along d"),
     ({"P": np.array([[1.0, np.nan], [np.nan, 1.0]])}, r"P\[0, 1\] must be a number, got nan"),
     ({"P": np.diag([1.0, np.inf])}, r"P\[1, 1\] must be finite, got inf"),
-    ({"c": np.zeros(3)}, r"c must have 2 entries or be a single number, got shape \(3,\)"),
+    ({"c": np.zeros(3)}, r"c must be of length 2 or a single number, got shape \(3,\)"),
     ({"c": np.array([1.0, np.nan])}, r"c\[1\] must be a number, got nan"),
     ({"c": np.array([1.0, -np.inf])}, r"c\[1\] must be finite, got -inf"),
     ({"c": INFINITE_SLOPE}, r"the slope of c\[0\] must be finite, got inf"),
-    ({"c": ["a", "b"]}, "c must hold real numbers, got strings"),
-    ({"c": np.array([1j, 0])}, "c must hold real numbers, got complex numbers"),
+    ({"c": ["a", "b"]}, "c must be made of real numbers, got strings"),
+    ({"c": np.array([1j, 0])}, "c must be made of real numbers, got complex numbers"),
     ({"c": [mu**2, 1]}, r"c\[0\] must be affine in mu, got mu\*\*2"),
-    ({"A": np.ones((3, 3))}, r"A must have 2 columns to match P, got shape \(3, 3\)"),
+    ({"A": np.ones((3, 3))}, r"A must be a matrix of 2 columns to match P, got shape \(3, 3\)"),
     ({"A": np.ones(2)}, r"A must be a matrix, got shape \(2,\)"),
     ({"A": [[1, 2], [3]]}, "A is ragged"),
     ({"A": np.array([[1, 2], [3, np.inf], [0, 0]])}, r"A\[1, 1\] must be finite, got inf"),
     ({"A": np.array([[1, 2], [3, 4], [np.nan, 0]])}, r"A\[2, 0\] must be a number, got nan"),
     ({"A": np.ma.array(np.ones((3, 2)), mask=np.eye(3, 2))}, "A must be complete, got a masked array"),
-    ({"row_upper": np.zeros(2)}, r"row_upper must have 3 entries or be a single number, got shape \(2,\)"),
+    ({"row_upper": np.zeros(2)}, r"row_upper must be of length 3 or a single number, got shape \(2,\)"),
     (
         {"row_upper": [0, -np.inf, 0]},
         r"row_upper\[1\] is -inf, which no value satisfies; use inf for no limit",
@@ -179,18 +179,18 @@ MISTAKES = [
     ({"lower": [0, np.nan]}, r"lower\[1\] must be a number, got nan"),
     ({"lower": INFINITE_SLOPE}, r"the slope of lower\[0\] must be finite, got inf"),
     ({"lower": 1, "upper": [2, 0]}, r"lower\[1\] = 1 exceeds upper\[1\] = 0 at every mu"),
-    ({"upper": np.zeros((2, 1))}, r"upper must have 2 entries or be a single number, got shape \(2, 1\)"),
-    ({"penalty": [1, 2]}, r"penalty must have 3 entries or be a single number"),
+    ({"upper": np.zeros((2, 1))}, r"upper must be of length 2 or a single number, got shape \(2, 1\)"),
+    ({"penalty": [1, 2]}, r"penalty must be of length 3 or a single number"),
     ({"penalty": [1, -2, 1]}, r"penalty\[1\] must be nonnegative, got -2"),
     ({"penalty": np.nan}, "penalty must be a number, got nan"),
     (
         {"penalty": 1, "row_upper": None},
         r"penalty\[0\] is 1, but row 0 has no limit to violate; give row_lower\[0\]",
     ),
-    ({"names": ["a"]}, r"names must have 2 labels, got \['a'\]"),
-    ({"names": "ab"}, "names must have 2 labels, got 'ab'"),
-    ({"names": ["a", "a"]}, "names must be different from one another, but 'a' appears twice"),
-    ({"row_names": ["r"]}, "row_names must have 3 labels"),
+    ({"names": ["a"]}, r"names must be 2 labels, got \['a'\]"),
+    ({"names": "ab"}, "names must be 2 labels, got 'ab'"),
+    ({"names": ["a", "a"]}, "names must be different from one another, got 'a' twice"),
+    ({"row_names": ["r"]}, "row_names must be 3 labels"),
     ({"constant": [1, 2]}, r"constant must be one number, affine data or three numbers, got shape \(2,\)"),
     ({"constant": np.inf}, r"constant\[0\] must be finite, got inf"),
 ]
@@ -289,5 +289,5 @@ class TestManyRows:
         assert self.problem().row_names[-1] == f"row{self.N}"
         assert self.problem(row_names=names).row_names[-1] == "r99999"
         names[5] = "r4"
-        with pytest.raises(ProblemError, match="'r4' appears twice"):
+        with pytest.raises(ProblemError, match="got 'r4' twice"):
             self.problem(row_names=names)

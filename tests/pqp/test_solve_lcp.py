@@ -190,13 +190,13 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("M", "q", "message"),
         [
-            ([[1, 2]], [1], r"M must be k x k and q have k entries, got shapes \(1, 2\) and \(1,\)"),
+            ([[1, 2]], [1], r"M and q must be k x k and of length k, got shapes \(1, 2\) and \(1,\)"),
             ([[1]], [[1]], r"got shapes \(1, 1\) and \(1, 1\)"),
             ([[math.nan]], [1], r"M\[0, 0\] must be a number, got nan"),
             ([[1]], [math.inf], "q.* must be finite"),
             ([[math.inf]], [1], "M.* must be finite"),
-            ([["a"]], [1], "M must hold real numbers, got strings"),
-            ([[1j]], [1], "M must hold real numbers, got complex numbers"),
+            ([["a"]], [1], "M must be made of real numbers, got strings"),
+            ([[1j]], [1], "M must be made of real numbers, got complex numbers"),
             ([[1], [1, 2]], [1, 2], "M is ragged"),
         ],
     )

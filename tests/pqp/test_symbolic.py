@@ -215,11 +215,11 @@ def test_constraint_that_is_no_pqp_is_refused_with_its_remedy(constraint, messag
     ("objective", "variables", "message"),
     [
         (x + y, [x], "variables lacks y"),
-        (x, [x, x], "'x' appears twice"),
+        (x, [x, x], "got 'x' twice"),
         (x, [x, mu], "symbols other than mu"),
         (x, "x", "must be sympy symbols"),
         (mu, None, "contain no variables"),
-        (x + sympy.Symbol("x", real=True), None, "'x' appears twice"),
+        (x + sympy.Symbol("x", real=True), None, "got 'x' twice"),
     ],
     ids=["missing", "twice", "mu", "text", "none", "same name"],
 )

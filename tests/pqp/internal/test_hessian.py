@@ -129,7 +129,7 @@ class TestStructure:
         [
             ([1, -1], r"diagonal\[1\] must be finite and nonnegative, got -1"),
             ([np.inf, 0], r"diagonal\[0\] must be finite and nonnegative, got inf"),
-            ([1], r"diagonal must have 2 entries, as many as F has rows, got shape \(1,\)"),
+            ([1], r"diagonal must be of length 2, one entry per row of F, got shape \(1,\)"),
             ([1, np.nan], r"diagonal\[1\] must be a number, got nan"),
         ],
         ids=str,
@@ -142,7 +142,7 @@ class TestStructure:
         ("weights", "message"),
         [
             ([-1], r"weights\[0\] must be finite and nonnegative, got -1"),
-            ([1, 2], r"weights must have 1 entry, as many as F has columns"),
+            ([1, 2], r"weights must be of length 1, one entry per column of F"),
         ],
         ids=str,
     )
@@ -202,8 +202,8 @@ class TestMessages:
             (np.zeros((2, 2, 2)), r"P must be a matrix, got shape \(2, 2, 2\)"),
             ([[1, np.nan], [np.nan, 1]], r"P\[0, 1\] must be a number, got nan"),
             ([[1, 0], [0, np.inf]], r"P\[1, 1\] must be finite, got inf"),
-            ([["a"]], "P must hold real numbers, got strings"),
-            ([[1j]], "P must hold real numbers, got complex numbers"),
+            ([["a"]], "P must be made of real numbers, got strings"),
+            ([[1j]], "P must be made of real numbers, got complex numbers"),
             ([[1], [1, 2]], "P is ragged"),
             (np.ma.array([[1]], mask=[[True]]), "P must be complete, got a masked array"),
         ],

@@ -45,7 +45,7 @@ def test_long_integers_become_fractions():
     [
         ([[0.0, np.nan]], r"A\[0, 1\] must be a number, got nan"),
         ([[0.0, 1.0], [-np.inf, 0.0]], r"A\[1, 0\] must be finite, got -inf"),
-        ([[1j]], "A must hold real numbers, got complex numbers"),
+        ([[1j]], "A must be made of real numbers, got complex numbers"),
     ],
     ids=str,
 )

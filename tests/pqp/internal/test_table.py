@@ -146,7 +146,7 @@ class TestFractionFree:
         assert table.entry(0, 0) == Fraction(-1, 3)
 
     def test_table_must_start_from_whole_numbers(self):
-        with pytest.raises(InternalError, match="starts from whole numbers, got 1/2"):
+        with pytest.raises(InternalError, match="needs whole numbers, got 1/2"):
             exact_table(np.array([[Fraction(1, 2)]], dtype=object))
 
     def test_integers_beyond_64_bits_are_kept(self):
