@@ -103,8 +103,8 @@ class SingularActiveSetError(RankingError):
     """
 
     # the default serves pickle, which hands over the message alone and then restores the attribute
-    def __init__(self, message: str, lambda_: float = float("nan")) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, lambda_: float = float("nan"), **parts: Any) -> None:
+        super().__init__(message, **parts)
         self.lambda_ = lambda_
 
 
@@ -114,8 +114,8 @@ class ConvergenceError(RankingError):
     `iterations` is how many it took, `gap` what was left of its measure of error.
     """
 
-    def __init__(self, message: str, iterations: int = 0, gap: float = float("nan")) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, iterations: int = 0, gap: float = float("nan"), **parts: Any) -> None:
+        super().__init__(message, **parts)
         self.iterations = iterations
         self.gap = gap
 
@@ -127,7 +127,9 @@ class NotSeparableError(RankingError, ValueError):
     `ranking.ordinal.hard_margin.Conflict`.
     """
 
-    def __init__(self, message: str, rows: tuple[int, ...] = (), certificate: Any = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self, message: str, rows: tuple[int, ...] = (), certificate: Any = None, **parts: Any
+    ) -> None:
+        super().__init__(message, **parts)
         self.rows = rows
         self.certificate = certificate

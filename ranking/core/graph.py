@@ -17,7 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ranking.core.validation import Integers, Queries, listed, numbers, query_codes, values_shown
+from ranking.core.validation import (
+    Integers,
+    Queries,
+    listed,
+    numbers,
+    query_codes,
+    require_choice,
+    values_shown,
+)
 from ranking.errors import DataError
 
 Reduction: TypeAlias = Literal["full", "levels", "tree", "transitive"]
@@ -106,11 +114,18 @@ def read_graph(graph: Any, n: int) -> tuple[list[tuple[int, int]], dict[str, lis
     ([(0, 1), (1, 2)], {'weight': [2, 1]})
     """
     if not graph.is_directed():
-        raise DataError("pairs must be a directed graph, networkx.DiGraph, got an undirected one")
+        raise DataError(
+            argument="pairs", expected="a directed graph, networkx.DiGraph", found="an undirected one"
+        )
     strange = [node for node in graph if node not in range(n)]
     if strange:
-        wanted = f"item numbers from 0 to {n - 1}"
-        raise DataError(f"nodes of the graph must be {wanted}, got {values_shown(strange)}; relabel them")
+        raise DataError(
+            "nodes of the graph must be {expected}, got {found}",
+            argument="pairs",
+            expected=f"item numbers from 0 to {n - 1}",
+            found=values_shown(strange),
+            remedy="relabel them",
+        )
     present = [name for name in ("weight", "margin") if nx.get_edge_attributes(graph, name)]
     carried = {name: [value for *_, value in graph.edges(data=name, default=1)] for name in present}
     return [(int(i), int(j)) for i, j in graph.edges()], carried
@@ -127,8 +142,11 @@ def essential_pairs(pairs: Integers, n: int) -> NDArray[np.bool_]:
     """
     if cycle := find_cycle(pairs, n):
         raise DataError(
-            f"pairs contradict one another, {describe_cycle(cycle)}, and have no transitive reduction; "
-            "remove one of these pairs, or keep all pairs with reduction='full'"
+            "{argument} contradict one another, {found}, and have no transitive reduction",
+            argument="pairs",
+            found=describe_cycle(cycle),
+            remedy="remove one of these pairs, or keep all pairs with {setting}",
+            setting=("reduction", "full"),
         )
     reduced = nx.transitive_reduction(nx.DiGraph(pairs.tolist()))
     return np.array([reduced.has_edge(i, j) for i, j in pairs.tolist()], dtype=bool)
@@ -188,10 +206,8 @@ class _Levels:
 
 
 def _require_choices(reduction: Any, representative: Any) -> None:
-    if reduction not in REDUCTIONS:
-        raise DataError(f"reduction must be one of {', '.join(REDUCTIONS)}, got {reduction!r}")
-    if not callable(representative) and representative not in ("first", "random"):
-        raise DataError(f"representative must be 'first', 'random' or a function, got {representative!r}")
+    require_choice(reduction, REDUCTIONS, "reduction")
+    require_choice(representative, ("first", "random"), "representative", or_function=True)
 
 
 def _sort_into_levels(labels: NDArray[Any], query: Integers) -> _Levels:
@@ -247,7 +263,12 @@ def _choose(
 def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
     answer = representative(level.copy())
     if answer not in level.tolist():
-        raise DataError(f"representative must return one of the items {values_shown(level)}, got {answer!r}")
+        raise DataError(
+            "{argument} must return {expected}, got {found}",
+            argument="representative",
+            expected=f"one of the items {values_shown(level)}",
+            found=repr(answer),
+        )
     return int(answer)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from ranking.core.validation import Array, as_dense, as_symmetric, as_table, item_pairs
+from ranking.core.validation import Array, as_dense, as_symmetric, as_table, item_pairs, require_choice
 from ranking.errors import DataError
 
 Kernel = str | Callable[..., float]
@@ -69,7 +69,12 @@ def kernel_matrix(
     left = as_table(X, "X")
     right = left if Y is None else as_table(Y, "Y")
     if left.shape[1] != right.shape[1]:
-        raise DataError(f"Y must have {left.shape[1]} columns like X, got {right.shape[1]}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument="Y",
+            expected=f"{left.shape[1]} columns like X",
+            found=str(right.shape[1]),
+        )
     if name in ("tanimoto", "minmax"):
         K = _of_counts(left, right, name)
     else:
@@ -92,7 +97,9 @@ def gamma_of(X: Any, gamma: Gamma = None) -> float:
         variance = _variance(features)
         return 1 / (features.shape[1] * variance) if variance > 0 else 1.0
     if isinstance(gamma, str) or not np.isfinite(gamma) or gamma <= 0:
-        raise DataError(f"gamma must be a positive number, 'scale', 'auto' or None, got {gamma!r}")
+        raise DataError(
+            argument="gamma", expected="a positive number, 'scale', 'auto' or None", found=repr(gamma)
+        )
     return float(gamma)
 
 
@@ -102,20 +109,27 @@ def kernel_name(kernel: Kernel, kernel_params: Mapping[str, Any] | None = None) 
     >>> kernel_name("rbf")
     'rbf'
     """
+    require_choice(kernel, PARAMETERS, "kernel", or_function=True)
     if callable(kernel):
         return "function"
-    if kernel not in PARAMETERS:
-        raise DataError(f"kernel must be a function or one of {', '.join(PARAMETERS)}, got {kernel!r}")
     if kernel_params:
         raise DataError(
-            f"kernel_params are those of a function, but kernel is {kernel!r}; use gamma, degree, coef0"
+            "{argument} are those of a function, but kernel is {found}",
+            argument="kernel_params",
+            found=repr(kernel),
+            remedy="use gamma, degree, coef0",
         )
     return kernel
 
 
 def _fixed_gamma(gamma: Gamma, X: Any, Y: Any) -> float:
     if gamma == "scale" and Y is not None:
-        raise DataError("gamma='scale' depends on the training data; with Y pass gamma_of(X_train, 'scale')")
+        raise DataError(
+            "{argument}={found} depends on the training data",
+            argument="gamma",
+            found="'scale'",
+            remedy="with Y pass gamma_of(X_train, 'scale')",
+        )
     return gamma_of(X, gamma)
 
 
@@ -125,7 +139,12 @@ def _precomputed(K: Any, Y: Any) -> Array:
         return as_symmetric(as_dense(K), "X")
     values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
     if values.shape[1] != count:
-        raise DataError(f"X, precomputed, must have one column a row of Y, {count}, got shape {values.shape}")
+        raise DataError(
+            "{argument}, precomputed, must have {expected}, got shape {found}",
+            argument="X",
+            expected=f"one column per row of Y, {count}",
+            found=values.shape,
+        )
     return values
 
 
@@ -134,8 +153,11 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
     for counts, argument in ((X, "X"), (Y, "Y")):
         if counts.min() < 0:
             raise DataError(
-                f"Negative values in data: {argument} holds {counts.min():g}, "
-                f"but kernel={name!r} is for counts"
+                "Negative values in data: {argument} holds {found}, but kernel="
+                + repr(name)
+                + " is for counts",
+                argument=argument,
+                found=f"{counts.min():g}",
             )
     K, formula = np.empty((X.shape[0], Y.shape[0])), _minmax if name == "minmax" else _tanimoto
     for rows in _blocks(*X.shape):
@@ -236,7 +258,12 @@ def exterior_kernel(K: Any, pairs: Any, other_pairs: Any = None) -> Array:
     """
     gram = as_dense(as_table(K, "K"))
     if other_pairs is None and gram.shape[0] != gram.shape[1]:
-        raise DataError(f"other_pairs must be given, since K is not square: got shape {gram.shape}")
+        raise DataError(
+            "{argument} must be {expected}: got shape {found}",
+            argument="other_pairs",
+            expected="given, since K is not square",
+            found=gram.shape,
+        )
     others = item_pairs(pairs if other_pairs is None else other_pairs, gram.shape[1], "other_pairs")
     (i, j), (k, m) = item_pairs(pairs, gram.shape[0]).T, others.T
     return np.asarray(gram[np.ix_(i, k)] * gram[np.ix_(j, m)] - gram[np.ix_(i, m)] * gram[np.ix_(j, k)])

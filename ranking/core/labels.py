@@ -30,8 +30,13 @@ class Levels:
         values = _column(y, name)
         codes = pd.Index(self.names).get_indexer(pd.Index(values))
         for row in np.flatnonzero(codes < 0)[:1]:
-            found = values_shown(values[[row]])
-            raise DataError(f"{name}[{row}] is {found}, which is none of the levels {self.shown}")
+            raise DataError(
+                "{argument} is {found}, which is none of the levels {expected}",
+                argument=f"{name}[{row}]",
+                found=values_shown(values[[row]]),
+                expected=self.shown,
+                row=int(row),
+            )
         return codes.astype(np.int64)
 
     def labels(self, codes: Any) -> Array:
@@ -65,8 +70,11 @@ class Levels:
         places = pd.Index(categories).get_indexer(pd.Index(self.names))
         if (places < 0).any() or (np.diff(places) < 0).any():
             raise DataError(
-                f"{name} has the categories {values_shown(categories, most=10)}, but the levels are "
-                f"{self.shown}; the categories must hold them in this order"
+                "{argument} has the categories {found}, but the levels are {expected}",
+                argument=name,
+                found=values_shown(categories, most=10),
+                expected=self.shown,
+                remedy="the categories must hold them in this order",
             )
         return Levels(categories)
 
@@ -96,8 +104,10 @@ def read_levels(y: Any, levels: Sequence[Any] | None = None, name: str = "y") ->
     if values.dtype.kind not in "biuf":
         found = values_shown(sorted(set(values.tolist()), key=str))
         raise DataError(
-            f"{name} holds labels without an order of their own, {found}; pass levels=[...], lowest first, "
-            "or a pandas categorical with ordered=True"
+            "{argument} holds labels without an order of their own, {found}",
+            argument=name,
+            found=found,
+            remedy="pass levels=[...], lowest first, or a pandas categorical with ordered=True",
         )
     return Levels(np.unique(values))
 
@@ -109,8 +119,10 @@ def _categories(y: Any, name: str) -> Array | None:
         return None
     if not dtype.ordered:
         raise DataError(
-            f"{name} is a categorical without order, of {values_shown(list(dtype.categories))}; "
-            f"use {name}.cat.as_ordered(), or pass levels=[...], lowest first"
+            "{argument} is a categorical without order, of {found}",
+            argument=name,
+            found=values_shown(list(dtype.categories)),
+            remedy="make it ordered, by cat.as_ordered(), or pass levels=[...], lowest first",
         )
     return np.asarray(dtype.categories)
 
@@ -120,10 +132,18 @@ def _column(y: Any, name: str) -> Array:
     column = pd.Series(y).reset_index(drop=True) if np.ndim(y) == 1 else None
     if column is None:
         raise DataError(
-            f"{name} must be a vector of labels, got {np.ndim(y)} dimensions; one column is {name}.ravel()"
+            argument=name,
+            expected="a vector of labels",
+            found=f"{np.ndim(y)} dimensions",
+            remedy=f"one column is {name}.ravel()",
         )
     for row in np.flatnonzero(column.isna())[:1]:
-        raise DataError(f"{name}[{row}] is missing (None or NaN); give a label or drop the object")
+        raise DataError(
+            "{argument} is missing (None or NaN)",
+            argument=f"{name}[{row}]",
+            row=int(row),
+            remedy="give a label or drop the object",
+        )
     return np.asarray(column)
 
 
@@ -131,8 +151,17 @@ def _distinct(levels: Sequence[Any]) -> Array:
     """Return given levels as a vector, each there once."""
     names = np.asarray(pd.Series(list(levels)))
     if len(names) == 0:
-        raise DataError("levels is empty; give the labels in order, lowest first")
+        raise DataError(
+            "{argument} is empty",
+            argument="levels",
+            found=[],
+            remedy="give the labels in order, lowest first",
+        )
     for k in np.flatnonzero(pd.Index(names).duplicated())[:1]:
-        found = values_shown(names[[k]])
-        raise DataError(f"levels[{k}] is {found}, which is there already; name every level once")
+        raise DataError(
+            "{argument} is {found}, which is there already",
+            argument=f"levels[{k}]",
+            found=values_shown(names[[k]]),
+            remedy="name every level once",
+        )
     return names

@@ -59,7 +59,12 @@ class Preferences:
         )
         if (weight <= 0).any():
             p = int((weight <= 0).argmax())
-            raise DataError(f"pair_weight[{p}] must be positive, got {weight[p]}; or remove the pair")
+            raise DataError(
+                argument=f"pair_weight[{p}]",
+                expected="positive",
+                found=str(weight[p]),
+                remedy="or remove the pair",
+            )
         columns = {"pairs": pairs, "weight": weight, "margin": margin, "group": group.astype(np.int64)}
         for name, column in columns.items():
             column.setflags(write=False)
@@ -104,11 +109,14 @@ def as_preferences(
     if y is None and pairs is not None:
         return preferences_from_pairs(pairs, n, pair_weight, margin, qid, reduction)
     if y is None or pairs is not None:
-        found = "neither" if y is None else "both"
-        raise DataError(f"give either y (labels) or pairs (preferred item first), got {found}")
+        raise DataError(
+            "give either {argument} (labels) or pairs (preferred item first), got {found}",
+            argument="y",
+            found="neither" if y is None else "both",
+        )
     labels = numbers(y, "y")
     if len(labels) != n:
-        raise DataError(f"y must hold one label for each of {n} items, got {len(labels)}")
+        raise DataError(argument="y", expected=f"one label for each of {n} items", found=len(labels))
     return preferences_from_labels(labels, qid, reduction, representative, random_state, pair_weight, margin)
 
 
@@ -132,7 +140,7 @@ def preferences_from_labels(
     pairs = preference_pairs(labels, qid, reduction, representative, random_state)
     query = query_codes(qid, len(labels))
     if not len(pairs):
-        raise DataError(_why_no_pair(query, qid))
+        raise _no_pair_error(query, qid)
     return _complete(pairs, pair_weight, margin, query)
 
 
@@ -155,7 +163,12 @@ def preferences_from_pairs(
     """
     n = item_count(n_items)
     if reduction not in ("full", "transitive"):
-        raise DataError(f"reduction={reduction!r} needs labels y; pairs take 'full' or 'transitive'")
+        raise DataError(
+            "{argument}={found} needs labels y",
+            argument="reduction",
+            found=repr(reduction),
+            remedy="pairs take 'full' or 'transitive'",
+        )
     if isinstance(pairs, Preferences):
         _require_nothing_else(pairs, n, pair_weight, margin)
         if qid is None and reduction == "full":
@@ -189,12 +202,20 @@ def preferences_from_signs(
     columns = {"left": numbers(left, "left"), "right": numbers(right, "right"), "sign": numbers(sign, "sign")}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1:
-        raise DataError(f"left, right and sign must have the same length, got {lengths}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument="left, right and sign",
+            expected="the same length",
+            found=lengths,
+        )
     is_sign = np.isin(columns["sign"], (-1, 1))
     if not is_sign.all():
         p = int(is_sign.argmin())
         raise DataError(
-            f"sign[{p}] must be +1 or -1, got {columns['sign'][p]}; leave out pairs without preference"
+            argument=f"sign[{p}]",
+            expected="+1 or -1",
+            found=str(columns["sign"][p]),
+            remedy="leave out pairs without preference",
         )
     given = np.column_stack([columns["left"], columns["right"]])
     pairs = np.where(columns["sign"][:, None] > 0, given, given[:, ::-1])
@@ -229,11 +250,21 @@ def take_qid(X: Any, qid: Queries | None = None) -> tuple[Any, Queries | None]:
         return X, qid
     in_columns, in_index = list(X.columns).count(QID), list(X.index.names).count(QID)
     if in_columns and qid is not None:
-        raise DataError("X has a column 'qid' and qid is given too; leave out one of the two")
+        raise DataError(
+            "X has a column {found} and {argument} is given too",
+            argument="qid",
+            found="'qid'",
+            remedy="leave out one of the two",
+        )
     if qid is not None or not in_columns + in_index:
         return X, qid
     if in_columns + in_index > 1:
-        raise DataError("X names 'qid' in more than one column or index level; keep one, or give qid")
+        raise DataError(
+            "{argument} names {found} in more than one column or index level",
+            argument="X",
+            found="'qid'",
+            remedy="keep one, or give qid",
+        )
     if in_index:
         return X, np.asarray(X.index.get_level_values(QID))
     return X.drop(columns=QID), np.asarray(X[QID])
@@ -263,15 +294,29 @@ def _without_implied(preferences: Preferences) -> Preferences:
 
 def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: str, argument: str) -> Any:
     if given is not None and name in carried:
-        raise DataError(f"edges of the graph carry {name!r} and {argument} is given too; keep one of the two")
+        raise DataError(
+            "edges of the graph carry {found} and {argument} is given too",
+            argument=argument,
+            found=repr(name),
+            remedy="keep one of the two",
+        )
     return carried.get(name, given)
 
 
 def _require_nothing_else(pairs: Preferences, n: int, pair_weight: Any, margin: Any) -> None:
     if pairs.n_items != n:
-        raise DataError(f"pairs are preferences among {pairs.n_items} items, but there are {n}")
+        raise DataError(
+            "{argument} are preferences among {found} items, but there are {expected}",
+            argument="pairs",
+            found=pairs.n_items,
+            expected=str(n),
+        )
     if pair_weight is not None or margin is not None:
-        raise DataError("pairs carry their weights and margins; leave out pair_weight and margin")
+        raise DataError(
+            "{argument} carry their weights and margins",
+            argument="pairs",
+            remedy="leave out pair_weight and margin",
+        )
 
 
 def _require_one_query(pairs: Integers, query: Integers, qid: Queries | None) -> None:
@@ -280,17 +325,31 @@ def _require_one_query(pairs: Integers, query: Integers, qid: Queries | None) ->
         p = int(is_mixed.argmax())
         i, j = pairs[p].tolist()
         names = listed(qid)
-        raise DataError(f"pairs[{p}] is {(i, j)}, of two queries, {names[i]!r} and {names[j]!r}; remove it")
+        raise DataError(
+            "{argument}, of two queries, {found}",
+            argument=f"pairs[{p}] is {(i, j)}",
+            found=f"{names[i]!r} and {names[j]!r}",
+            row=p,
+            remedy="remove it",
+        )
 
 
-def _why_no_pair(query: Integers, qid: Queries | None) -> str:
+def _no_pair_error(query: Integers, qid: Queries | None) -> DataError:
+    """Return the error of labels that imply no pair, with the likely reason."""
     if qid is None:
-        return f"y gives no pair: all {len(query)} labels are equal; at least two must differ"
+        return DataError(
+            "{argument} gives no pair: all {found} labels are equal; {expected} must differ",
+            argument="y",
+            found=len(query),
+            expected="at least two",
+        )
     names = listed(qid)
     _, first, size = np.unique(query, return_index=True, return_counts=True)
     single = [names[i] for i in first[size == 1]]
-    return (
-        "y gives no pair: every query has a single item or equal labels; "
-        f"{len(single)} of {len(size)} queries have a single item"
-        + (f" ({values_shown(single)}); does qid name items instead of queries?" if single else "")
+    shown = f" ({values_shown(single)})" if single else ""
+    return DataError(
+        "{argument} gives no pair: every query has a single item or equal labels; {found}",
+        argument="y",
+        found=f"{len(single)} of {len(size)} queries have a single item{shown}",
+        remedy="does qid name items instead of queries?" if single else None,
     )

@@ -81,7 +81,10 @@ class Representation:
             return pqp.PairGram(np.pad(self.gram, (0, 1)) if has_nothing else self.gram, pairs)
         except pqp.NotConvexError as error:
             raise DataError(
-                f"kernel={self.kernel!r} gives a matrix K that is no Gram matrix: {error}"
+                "{argument} must give {expected}, got {found}",
+                argument="kernel",
+                found=f"{self.kernel!r}: {error}",
+                expected="a Gram matrix K",
             ) from error
 
     def scores(self, b: Array) -> Array:

@@ -3,7 +3,7 @@
 Arrays: vectors, tables and square matrices of numbers as they are handed in, checked entry by entry.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -28,7 +28,12 @@ def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     """
     vector = real_array(values, name, "a vector")
     if vector.ndim != 1:
-        raise DataError(f"{name} must be a vector, got shape {vector.shape}; one column is {name}.ravel()")
+        raise DataError(
+            argument=name,
+            expected="a vector",
+            found=f"shape {vector.shape}",
+            remedy=f"one column is {name}.ravel()",
+        )
     return vector
 
 
@@ -37,14 +42,22 @@ def real_array(values: ArrayLike, name: str, wanted: str = "an array") -> NDArra
     try:
         array = np.asarray(values)
     except ValueError:
-        raise DataError(f"{name} must be {wanted} of numbers, got entries of different lengths") from None
+        raise DataError(
+            argument=name, expected=f"{wanted} of numbers", found="entries of different lengths"
+        ) from None
     if array.dtype.kind not in "biuf" and array.size:
         raise DataError(
-            f"{name} must hold real numbers, got dtype {array.dtype}: {values_shown(array.ravel())}"
+            argument=name,
+            expected="real numbers",
+            found=f"dtype {array.dtype}: {values_shown(array.ravel())}",
         )
     for index in np.argwhere(_masked(values, array.shape) | (array != array))[:1]:
         place = ", ".join(map(str, index))
-        raise DataError(f"{name}[{place}] is missing (NaN or masked); give a value or drop the item")
+        raise DataError(
+            "{argument} is missing (NaN or masked)",
+            argument=f"{name}[{place}]",
+            remedy="give a value or drop the item",
+        )
     return array
 
 
@@ -79,13 +92,19 @@ def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integ
     try:
         column = as_queries(qid)
         if column.shape != (n,):
-            raise DataError(f"{name} must hold one value for each of {n} items, got shape {column.shape}")
+            raise DataError(
+                argument=name, expected=f"one value for each of {n} items", found=f"shape {column.shape}"
+            )
         codes, names = pd.factorize(column)
     except TypeError:
-        raise DataError(f"{name} must be a vector of hashable values, got {qid!r:.80}") from None
+        raise DataError(argument=name, expected="a vector of hashable values", found=f"{qid!r:.80}") from None
     missing = _masked(qid, codes.shape) | (codes < 0)
     if missing.any():
-        raise DataError(f"{name}[{missing.argmax()}] is missing (None, NaN or masked); every item needs one")
+        raise DataError(
+            "{argument} is missing (None, NaN or masked)",
+            argument=f"{name}[{missing.argmax()}]",
+            remedy="every item needs one",
+        )
     return codes.astype(np.int64), pd.Index(names, name=name).infer_objects()
 
 
@@ -96,7 +115,7 @@ def item_count(n_items: Any, name: str = "n_items") -> int:
     3
     """
     if not isinstance(n_items, Integral) or n_items < 1:
-        raise DataError(f"{name} must be a positive integer, got {n_items!r}")
+        raise DataError(argument=name, expected="a positive integer", found=repr(n_items))
     return int(n_items)
 
 
@@ -109,8 +128,20 @@ def positive_number(value: Any, name: str, can_be_infinite: bool = False) -> flo
     wanted = "a positive number, or inf" if can_be_infinite else "a positive finite number"
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not value > 0 or (np.isinf(float(value)) and not can_be_infinite):
-        raise DataError(f"{name} must be {wanted}, got {value!r}")
+        raise DataError(argument=name, expected=wanted, found=repr(value))
     return float(value)
+
+
+def require_choice(value: Any, choices: Iterable[Any], argument: str, or_function: bool = False) -> None:
+    """Raise unless a value is one of some choices, or a function where that is allowed.
+
+    >>> require_choice("hinge", ("hinge", "squared_hinge"), "loss")
+    """
+    known = list(choices)
+    if value in known or (or_function and callable(value)):
+        return
+    wanted = " or ".join(map(repr, known)) if len(known) == 2 else f"one of {', '.join(map(str, known))}"
+    raise DataError(argument=argument, expected="a function or " * or_function + wanted, found=repr(value))
 
 
 def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
@@ -122,20 +153,33 @@ def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
     try:
         items = np.asarray(pairs)
     except ValueError:
-        raise DataError(f"{name} must hold two items each, got entries of different lengths") from None
+        raise DataError(
+            argument=name, expected="two items each", found="entries of different lengths"
+        ) from None
     if not items.size:
-        raise DataError(f"{name} is empty: at least one pair is needed")
+        raise DataError("{argument} is empty: at least one is needed", argument=name)
     if items.ndim != 2 or items.shape[1] != 2:
-        raise DataError(f"{name} must have two columns, the preferred item first, got shape {items.shape}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument=name,
+            expected="two columns, the preferred item first",
+            found=f"shape {items.shape}",
+        )
     if items.dtype.kind not in "iu":
-        raise DataError(f"{name} must hold integers, numbers of items, got dtype {items.dtype}")
+        raise DataError(argument=name, expected="integers, numbers of items", found=f"dtype {items.dtype}")
     is_outside = (items < 0) | (items >= n_items)
     for is_wrong, reason in (
         (is_outside.any(axis=1), f"item numbers run from 0 to {n_items - 1}"),
         (items[:, 0] == items[:, 1], "an item cannot be preferred to itself; remove the pair"),
     ):
         for p in np.flatnonzero(is_wrong)[:1]:
-            raise DataError(f"{name}[{p}] is {tuple(items[p].tolist())}: {reason}")
+            raise DataError(
+                "{argument} is {found}: {expected}",
+                argument=f"{name}[{p}]",
+                found=str(tuple(items[p].tolist())),
+                expected=reason,
+                row=int(p),
+            )
     return items.astype(np.int64)
 
 
@@ -147,7 +191,7 @@ def one_a_pair(values: Any, m: int, name: str) -> NDArray[np.float64]:
     """
     vector = numbers(np.full(m, values) if np.ndim(values) == 0 else values, name)
     if len(vector) != m:
-        raise DataError(f"{name} must be one number or one for each of {m} pairs, got {len(vector)}")
+        raise DataError(argument=name, expected=f"one number or one for each of {m} pairs", found=len(vector))
     require_finite(vector, name)
     return vector.astype(np.float64)
 
@@ -156,7 +200,12 @@ def require_finite(array: NDArray[Any], name: str) -> None:
     """Raise unless all entries of an array are finite."""
     for index in np.argwhere(~np.isfinite(array))[:1]:
         place, value = ", ".join(map(str, index)), array[tuple(index)]
-        raise DataError(f"{name}[{place}] must be finite, got {value}; correct or leave out the item")
+        raise DataError(
+            argument=f"{name}[{place}]",
+            expected="finite",
+            found=str(value),
+            remedy="correct or leave out the item",
+        )
 
 
 def listed(values: Queries) -> list[Any]:
@@ -208,7 +257,12 @@ def as_vector(values: Any, name: str, length: int | None = None) -> Array:
     """
     vector = _as_float(numbers(values, name), name)
     if length is not None and len(vector) != length:
-        raise DataError(f"{name} must have {length} entries, got {len(vector)}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument=name,
+            expected=f"{length} entries",
+            found=len(vector),
+        )
     require_finite(vector, name)
     return vector
 
@@ -218,7 +272,12 @@ def as_table(X: Any, name: str) -> Any:
     try:
         return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
     except (ValueError, TypeError) as error:
-        raise DataError(f"{name} must be a table of finite numbers, one row an item: {error}") from error
+        raise DataError(
+            "{argument} must be {expected}: {found}",
+            argument=name,
+            expected="a table of finite numbers, one row per item",
+            found=str(error),
+        ) from error
 
 
 def as_dense(rows: Any) -> Array:
@@ -230,14 +289,16 @@ def as_symmetric(K: Any, name: str = "K") -> Array:
     """Return a square matrix whose two halves agree up to rounding, exactly symmetric: (K + Kᵀ)/2."""
     matrix = _as_float(real_array(K, name), name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise DataError(f"{name} must be square, got shape {matrix.shape}")
+        raise DataError(argument=name, expected="square", found=f"shape {matrix.shape}")
     require_finite(matrix, name)
     difference = np.abs(matrix - matrix.T)
     if difference.size and difference.max() > ASYMMETRY * np.abs(matrix).max():
         i, j = (int(k) for k in np.unravel_index(difference.argmax(), matrix.shape))
         raise DataError(
-            f"{name} must be symmetric, but {name}[{i}, {j}] = {matrix[i, j]} "
-            f"and {name}[{j}, {i}] = {matrix[j, i]}"
+            "{argument} must be {expected}, but {found}",
+            argument=name,
+            expected="symmetric",
+            found=f"{name}[{i}, {j}] = {matrix[i, j]} and {name}[{j}, {i}] = {matrix[j, i]}",
         )
     return matrix / 2 + matrix.T / 2
 
@@ -265,6 +326,9 @@ def _as_float(array: Array, name: str) -> Array:
     """Return real numbers as float64, without losing any digit."""
     if array.dtype.kind in "iu" and array.size and max(array.max(), -int(array.min())) > LARGEST_WHOLE:
         raise DataError(
-            f"{name} holds whole numbers beyond 2^53, which float64 rounds; subtract an offset first"
+            "{argument} holds {found}, which float64 rounds",
+            argument=name,
+            found="whole numbers beyond 2^53",
+            remedy="subtract an offset first",
         )
     return array.astype(np.float64)

@@ -100,9 +100,9 @@ def hastie_path(
     """
     gram = PairGram.of(K, pairs)
     if not (np.isfinite(lambda_min) and lambda_min >= 0):
-        raise DataError(f"lambda_min must be finite and >= 0, got {lambda_min}")
+        raise DataError(argument="lambda_min", expected="finite and >= 0", found=str(lambda_min))
     if max_events is not None and max_events < 1:
-        raise DataError(f"max_events must be at least 1 or None, got {max_events}")
+        raise DataError(argument="max_events", expected="at least 1 or None", found=str(max_events))
     return _trace(gram, float(lambda_min), max_events or EVENTS_A_PAIR * (len(gram) + 1))
 
 

@@ -98,7 +98,12 @@ class HastiePath:
         """Return the coefficients β = Pᵀα/λ of the items, f = Σ βⱼ k(xⱼ, ·), at λ > 0."""
         alpha = self.alpha_at(lambda_)
         if lambda_ == 0:
-            raise DataError("lambda_ must be positive for scores: f is α's combination divided by lambda_")
+            raise DataError(
+                "{argument} must be {expected} for scores: f is divided by lambda_",
+                argument="lambda_",
+                found=lambda_,
+                expected="positive",
+            )
         gained = np.bincount(self.pairs[:, 0], alpha, self.n_items)
         return (gained - np.bincount(self.pairs[:, 1], alpha, self.n_items)) / lambda_
 
@@ -107,7 +112,10 @@ class HastiePath:
         rows = np.asarray(K_test_rows, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != self.n_items:
             raise DataError(
-                f"K_test_rows must have {self.n_items} columns, one an item, got shape {rows.shape}"
+                "{argument} must have {expected}, got {found}",
+                argument="K_test_rows",
+                expected=f"{self.n_items} columns, one an item",
+                found=f"shape {rows.shape}",
             )
         return np.asarray(rows @ self.beta_at(lambda_), dtype=float)
 
@@ -124,7 +132,9 @@ class HastiePath:
     def _require_traced(self, lambda_: float) -> None:
         if not lambda_ >= self.lambdas[-1]:
             raise DataError(
-                f"lambda_ must be at least {self.lambdas[-1]:g}, the end of the path, got {lambda_}"
+                argument="lambda_",
+                expected=f"at least {self.lambdas[-1]:g}, the end of the path",
+                found=str(lambda_),
             )
 
 
@@ -294,28 +304,52 @@ def _require_pivots(squares: ArrayLike, diagonal: ArrayLike) -> None:
 def _checked_gram(K: ArrayLike) -> Floats:
     found = np.asarray(K)
     if found.dtype.kind not in "biuf":
-        raise DataError(f"K must hold real numbers, got {found.dtype}")
+        raise DataError(argument="K", expected="real numbers", found=str(found.dtype))
     gram = np.array(found, dtype=float)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
-        raise DataError(f"K must be a square matrix, one row an item, got shape {gram.shape}")
+        raise DataError(
+            argument="K", expected="a square matrix, one row an item", found=f"shape {gram.shape}"
+        )
     if not np.isfinite(gram).all():
-        raise DataError(f"K must be finite, got {gram[~np.isfinite(gram)][0]}")
+        raise DataError(argument="K", expected="finite", found=str(gram[~np.isfinite(gram)][0]))
     allowed = SYMMETRY * np.abs(gram).max()
     if (miss := np.abs(gram - gram.T).max()) > allowed:
-        raise DataError(f"K must be symmetric, but K and its transpose differ by {miss:.3g}")
+        raise DataError(
+            "{argument} must be {expected}, but K and its transpose differ by {found}",
+            argument="K",
+            found=f"{miss:.3g}",
+            expected="symmetric",
+        )
     if (least := np.linalg.eigvalsh(gram)[0]) < -allowed * len(gram):
-        raise DataError(f"K must be positive semidefinite, but has the eigenvalue {least:.3g}")
+        raise DataError(
+            "{argument} must be {expected}, but has the eigenvalue {found}",
+            argument="K",
+            found=f"{least:.3g}",
+            expected="positive semidefinite",
+        )
     return gram
 
 
 def _checked_pairs(pairs: ArrayLike, items: int) -> Ints:
     found = np.asarray(pairs)
     if found.ndim != 2 or found.shape[1] != 2 or len(found) == 0:
-        raise DataError(f"pairs must be (m, 2) with m >= 1, preferred item first, got shape {found.shape}")
+        raise DataError(
+            argument="pairs",
+            expected="(m, 2) with m >= 1, preferred item first",
+            found=f"shape {found.shape}",
+        )
     if found.dtype.kind not in "iu":
-        raise DataError(f"pairs must be integers, indices of rows of K, got {found.dtype}")
+        raise DataError(argument="pairs", expected="integers, indices of rows of K", found=str(found.dtype))
     if found.min() < 0 or found.max() >= items:
-        raise DataError(f"pairs must lie in 0..{items - 1}, got {found.min()}..{found.max()}")
+        raise DataError(
+            argument="pairs", expected=f"in 0..{items - 1}", found=f"{found.min()}..{found.max()}"
+        )
     if (same := np.flatnonzero(found[:, 0] == found[:, 1])).size:
-        raise DataError(f"pairs[{same[0]}] prefers item {found[same[0], 0]} to itself; leave it out")
+        raise DataError(
+            "{argument} prefers item {found} to itself",
+            argument=f"pairs[{same[0]}]",
+            found=str(found[same[0], 0]),
+            row=int(same[0]),
+            remedy="leave it out",
+        )
     return found.astype(np.intp)

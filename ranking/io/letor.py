@@ -55,12 +55,18 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
     name = _name(file)
     rows = _split(_content(file))
     if not rows:
-        raise DataError(f"{name} holds no item; expected lines {LINE}")
+        raise DataError("{argument} holds no item; expected lines {expected}", argument=name, expected=LINE)
     qid = np.array([_query(row, name) for row in rows], dtype=np.int64)
     X, y = _parse(rows, n_features, name)
     is_finite = np.isfinite(X).all(axis=1) & np.isfinite(y)
     if not is_finite.all():
-        raise DataError(f"{name}, line {rows[is_finite.argmin()].line}: labels and features must be finite")
+        raise DataError(
+            "{argument}, line {found}: labels and features must be {expected}",
+            argument=name,
+            found=rows[is_finite.argmin()].line,
+            expected="finite",
+            row=rows[is_finite.argmin()].line,
+        )
     return LetorData(X, y, qid, [_comment(row, name) for row in rows])
 
 
@@ -79,10 +85,18 @@ def write_letor(
     features, labels = _finite(X, "X", 2), _finite(y, "y", 1)
     queries = np.asarray(qid)
     if not features.size:
-        raise DataError(f"X must have at least one item and one feature, got shape {features.shape}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument="X",
+            expected="at least one item and one feature",
+            found=f"shape {features.shape}",
+        )
     if queries.dtype.kind not in "iu":
         raise DataError(
-            f"qid must hold integers, got dtype {queries.dtype}; number them with pandas.factorize"
+            argument="qid",
+            expected="integers",
+            found=f"dtype {queries.dtype}",
+            remedy="number them with pandas.factorize",
         )
     remarks = [""] * len(features) if comments is None else list(comments)
     _require_lengths(len(features), {"y": labels, "qid": queries, "comments": remarks})
@@ -105,7 +119,12 @@ def _unzip(content: bytes, name: str) -> bytes:
     try:
         return gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{name} is not a complete gzip file: {error}") from None
+        raise DataError(
+            "{argument} is not {expected}: {found}",
+            argument=name,
+            found=str(error),
+            expected="a complete gzip file",
+        ) from None
 
 
 def _name(file: File) -> str:
@@ -130,14 +149,26 @@ def _query(row: _Row, name: str) -> int:
         return int(words[1].removeprefix(b"qid:"))
     except (IndexError, ValueError):
         found = row.item.strip()[:40].decode(errors="replace")
-        raise DataError(f"{name}, line {row.line}: no qid:number after the label in {found!r}") from None
+        raise DataError(
+            "{argument}: no {expected} in {found}",
+            argument=f"{name}, line {row.line}",
+            found=repr(found),
+            expected="qid:number after the label",
+            row=row.line,
+        ) from None
 
 
 def _comment(row: _Row, name: str) -> str:
     try:
         return row.comment.decode().removeprefix(" ").rstrip()
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}, line {row.line}: the comment is not UTF-8, {error.reason}") from None
+        raise DataError(
+            "{argument}: the comment is not {expected}, {found}",
+            argument=f"{name}, line {row.line}",
+            found=error.reason,
+            expected="UTF-8",
+            row=row.line,
+        ) from None
 
 
 def _parse(rows: Sequence[_Row], n_features: int | None, name: str) -> tuple[Any, Any]:
@@ -159,7 +190,13 @@ def _require_sense(row: _Row, n_features: int | None, name: str) -> None:
     try:
         _load([row], n_features)
     except (ValueError, OverflowError) as error:
-        raise DataError(f"{name}, line {row.line}: {error}; expected {LINE}") from None
+        raise DataError(
+            "{argument}: {found}; expected {expected}",
+            argument=f"{name}, line {row.line}",
+            found=str(error),
+            expected=LINE,
+            row=row.line,
+        ) from None
 
 
 def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64]:
@@ -168,12 +205,22 @@ def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{name} must hold real numbers, in rows of equal length") from None
+        raise DataError(
+            "{argument} must be {expected}",
+            argument=name,
+            found=repr(values),
+            expected="real numbers, in rows of equal length",
+        ) from None
     if array.ndim != dimensions:
-        raise DataError(f"{name} must have {dimensions} dimension(s), got shape {array.shape}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument=name,
+            expected=f"{dimensions} dimension(s)",
+            found=f"shape {array.shape}",
+        )
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise DataError(f"{name}{place} must be finite, got {array[tuple(place)]}")
+        raise DataError(argument=f"{name}{place}", expected="finite", found=str(array[tuple(place)]))
     return array
 
 
@@ -181,7 +228,9 @@ def _require_lengths(n: int, columns: dict[str, Any]) -> None:
     for name, column in columns.items():
         if np.shape(column)[:1] != (n,):
             raise DataError(
-                f"{name} must hold one entry for each of the {n} rows of X, got {np.shape(column)}"
+                argument=name,
+                expected=f"one entry for each of the {n} rows of X",
+                found=str(np.shape(column)),
             )
 
 
@@ -198,7 +247,7 @@ def _shortest(value: float) -> str:
 
 def _after_hash(comment: str, place: int) -> str:
     if any(character in comment for character in "\n\r\0"):
-        raise DataError(f"comments[{place}] must be one line, got {comment!r}")
+        raise DataError(argument=f"comments[{place}]", expected="one line", found=repr(comment))
     return f" # {comment}\n" if comment else "\n"
 
 

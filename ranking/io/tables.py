@@ -65,7 +65,14 @@ def read_objects(
     table, source = read_table(file), str(file)
     _require_columns(table, source, {target: "target"} | dict.fromkeys(ignore, "ignore"))
     for row in np.flatnonzero(table[target].isna())[:1]:
-        raise DataError(f"{source}: column {target!r}, row {row + 1} is empty; give a label or drop the row")
+        raise DataError(
+            "{argument}: {found} is empty",
+            argument=source,
+            found=f"column {target!r}, row {row + 1}",
+            remedy="give a label or drop the row",
+            row=int(row) + 1,
+            column=target,
+        )
     if table[target].dtype.kind == "f":
         _column(table, target, source)  # an infinite label is no level
     # yes and no have no order of their own, so they are words
@@ -78,10 +85,18 @@ def same_features(items: Items, like: Items) -> Items:
     wanted, found = list(like.X.columns), list(items.X.columns)
     missing, extra = [x for x in wanted if x not in found], [x for x in found if x not in wanted]
     if missing:
-        raise DataError(f"{items.source} lacks features of {like.source}: {values_shown(missing)}")
+        raise DataError(
+            "{argument} lacks features of {found}",
+            argument=items.source,
+            found=f"{like.source}: {values_shown(missing)}",
+        )
     if extra:
         raise DataError(
-            f"{items.source} has features {like.source} lacks: {values_shown(extra)}; ignore them"
+            "{argument} has features {expected} lacks: {found}",
+            argument=items.source,
+            found=values_shown(extra),
+            expected=like.source,
+            remedy="ignore them",
         )
     return Items(items.X[wanted], items.y, items.qid, items.source)
 
@@ -93,7 +108,12 @@ def is_table(file: Path) -> bool:
         return True
     if any(word in ending for word in LETOR_WORDS):
         return False
-    raise DataError(f"{file}: its name must end in .csv, .svm, .letor, .txt or .dat, with or without .gz")
+    raise DataError(
+        "{argument}: its name must end {expected}",
+        argument=str(file),
+        found=file.name,
+        expected="in .csv, .svm, .letor, .txt or .dat, with or without .gz",
+    )
 
 
 def read_table(file: Path) -> pd.DataFrame:
@@ -108,12 +128,23 @@ def read_table(file: Path) -> pd.DataFrame:
         EOFError,
         zlib.error,
     ) as error:
-        raise DataError(f"{file} is not a CSV file: {error}") from None
+        raise DataError(
+            "{argument} is not {expected}: {found}",
+            argument=str(file),
+            found=str(error),
+            expected="a CSV file",
+        ) from None
     double = [name for k, name in enumerate(header) if name in header[:k]]
     if double:
-        raise DataError(f"{file}: the column {double[0]!r} is there twice; rename one")
+        raise DataError(
+            "{argument}: the column {found} is there twice",
+            argument=str(file),
+            found=repr(double[0]),
+            remedy="rename one",
+            column=double[0],
+        )
     if not len(table):
-        raise DataError(f"{file} holds no row below its header")
+        raise DataError("{argument} holds no row below its header", argument=str(file))
     return table
 
 
@@ -125,7 +156,10 @@ def read_scores(file: Path) -> Array:
     bare = pd.read_csv(file, header=None)
     if bare.shape[1] > 1:
         raise DataError(
-            f"{file} must have a column {SCORE!r} or one number a line, got {list(table.columns)}"
+            "{argument} must have {expected}, got {found}",
+            argument=file,
+            expected=f"a column {SCORE!r} or one number a line",
+            found=str(list(table.columns)),
         )
     return _column(bare.set_axis([SCORE], axis=1), SCORE, str(file))
 
@@ -135,7 +169,13 @@ def read_pairs(table: pd.DataFrame, source: str) -> tuple[Integers, list[Any]]:
     columns = table[list(PAIR)]
     if columns.isna().any(axis=None):
         place = int(columns.isna().any(axis=1).to_numpy().argmax())
-        raise DataError(f"{source}: row {place + 1} names no item; every pair needs two")
+        raise DataError(
+            "{argument}: {found} names no item",
+            argument=source,
+            found=f"row {place + 1}",
+            remedy="every pair needs two",
+            row=place + 1,
+        )
     codes, names = pd.factorize(columns.to_numpy(dtype=object).ravel())
     return codes.astype(np.int64).reshape(-1, 2), list(names)
 
@@ -176,7 +216,14 @@ def _from_table(table: pd.DataFrame, source: str, label: str, query: str, ignore
     qid = table[query].to_numpy() if has_queries else None
     if qid is not None and table[query].isna().any():
         row = int(table[query].isna().to_numpy().argmax()) + 1
-        raise DataError(f"{source}: column {query!r}, row {row} is empty; every row needs a query")
+        raise DataError(
+            "{argument}: {found} is empty",
+            argument=source,
+            found=f"column {query!r}, row {row}",
+            remedy="every row needs a query",
+            row=row,
+            column=query,
+        )
     X = _features(table, source, {label, query, *ignore})
     return Items(X, _column(table, label, source), qid, source)
 
@@ -186,14 +233,22 @@ def _require_columns(table: pd.DataFrame, source: str, named: dict[str, str]) ->
     for name, option in named.items():
         if name not in table.columns:
             known = values_shown([str(column) for column in table.columns], most=10)
-            raise DataError(f"{source} has no column {name!r} ({option}); its columns are {known}")
+            raise DataError(
+                "{argument} has no column {found}; its columns are {expected}",
+                argument=source,
+                found=f"{name!r} ({option})",
+                expected=known,
+                column=name,
+            )
 
 
 def _features(table: pd.DataFrame, source: str, left_out: set[str]) -> pd.DataFrame:
     """Return all columns but some, which must be numbers."""
     features = [name for name in table.columns if name not in left_out]
     if not features:
-        raise DataError(f"{source} has no feature beside {values_shown(sorted(left_out))}")
+        raise DataError(
+            "{argument} has no feature besides {found}", argument=source, found=values_shown(sorted(left_out))
+        )
     return pd.DataFrame({str(name): _column(table, name, source) for name in features})
 
 
@@ -205,8 +260,14 @@ def _column(table: pd.DataFrame, name: Any, source: str) -> Array:
     if is_wrong.any():
         row = int(is_wrong.argmax())
         found = "is empty" if pd.isna(given.iloc[row]) else f"is {given.tolist()[row]!r}"
-        remedy = f"correct it, drop the row, or leave the column out, --ignore {str(name)!r}"
         raise DataError(
-            f"{source}: column {str(name)!r}, row {row + 1} {found}, not a finite number; {remedy}"
+            "{argument}: {found}, not {expected}",
+            argument=source,
+            found=f"column {str(name)!r}, row {row + 1} {found}",
+            expected="a finite number",
+            remedy="correct it, drop the row, or leave the column out, {setting}",
+            setting=("ignore", str(name)),
+            row=row + 1,
+            column=str(name),
         )
     return values

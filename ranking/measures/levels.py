@@ -342,13 +342,15 @@ class _Compared(NamedTuple):
 def _compared(y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any) -> _Compared:
     """Return what was predicted for what, counted."""
     if np.size(y_true) == 0:
-        raise DataError("y_true is empty: there is nothing to compare")
+        raise DataError("{argument} is empty: there is nothing to compare", argument="y_true")
     found = read_levels(y_true, levels, "y_true")
     if levels is None:
         found = found.extended(y_pred, "y_pred")
     true, predicted = found.codes(y_true, "y_true"), found.codes(y_pred, "y_pred")
     if len(predicted) != len(true):
-        raise DataError(f"y_pred must hold one label for each of {len(true)} objects, got {len(predicted)}")
+        raise DataError(
+            argument="y_pred", expected=f"one label for each of {len(true)} objects", found=len(predicted)
+        )
     weight = _weights(sample_weight, len(true))
     return _Compared(
         confusion_table(true, predicted, len(found), weight), true * len(found) + predicted, weight
@@ -361,9 +363,19 @@ def _weights(sample_weight: Any, n: int) -> Array:
         return np.ones(n)
     weight = as_vector(sample_weight, "sample_weight", n)
     for row in np.flatnonzero(weight < 0)[:1]:
-        raise DataError(f"sample_weight[{row}] must not be negative, got {weight[row]:g}")
+        raise DataError(
+            "{argument} must not {expected}, got {found}",
+            argument=f"sample_weight[{row}]",
+            expected="be negative",
+            found=f"{weight[row]:g}",
+        )
     if not weight.any():
-        raise DataError("sample_weight is 0 for every object; give at least one a positive weight")
+        raise DataError(
+            "{argument} is {found} for every object",
+            argument="sample_weight",
+            found=0,
+            remedy="give at least one a positive weight",
+        )
     return weight
 
 
@@ -371,7 +383,7 @@ def _value(name: str, y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sa
     """Return a metric that must be defined."""
     value = float(LEVEL_METRICS[name].of(_compared(y_true, y_pred, levels, sample_weight).table))
     if not np.isfinite(value):
-        raise DataError(f"{name} is not defined: {_reason(name)}")
+        raise DataError("{argument} is not defined: {found}", argument=name, found=_reason(name))
     return value
 
 

@@ -18,7 +18,7 @@ from numba import njit
 from scipy import stats
 from sklearn.metrics import average_precision_score
 
-from ranking.core.validation import Array, as_vector, named_queries
+from ranking.core.validation import Array, as_vector, named_queries, require_choice
 from ranking.errors import DataError
 
 # Kept on disk, since compiling takes half a second.
@@ -114,8 +114,11 @@ def _gains(y: Array) -> Array:
     r"""Return :math:`(2^y - 1) / 2^{\max y}`: only ratios matter, and these neither overflow nor cancel."""
     if y.min() < 0:
         raise DataError(
-            f"y holds {y.min():g}, but a gain 2^y - 1 needs y >= 0; "
-            f"subtract the smallest label, or take another metric"
+            "{argument} holds {found}, but a gain 2^y - 1 needs {expected}",
+            argument="y",
+            found=f"{y.min():g}",
+            expected="y >= 0",
+            remedy="subtract the smallest label, or take another metric",
         )
     return np.exp2(y - y.max()) * -np.expm1(-y * np.log(2))
 
@@ -134,7 +137,7 @@ def _discounts(n: int, discount: Discount) -> Array:
         return 1 / np.log2(np.maximum(2, positions))
     if discount == "standard":
         return 1 / np.log2(1 + positions)
-    raise DataError(f"discount must be 'letor' or 'standard', got {discount!r}")
+    raise DataError(argument="discount", expected="'letor' or 'standard'", found=repr(discount))
 
 
 Ties = Literal["half", "wrong"]
@@ -165,7 +168,9 @@ def _ndcg_of(
     queries: Queries = "paired",
 ) -> float:
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-        raise DataError(f"k must be a whole number of at least 1, or None for the whole list, got {k!r}")
+        raise DataError(
+            argument="k", expected="a whole number of at least 1, or None for the whole list", found=repr(k)
+        )
     curve = ndcg_curve(y, scores, discount)
     return float(curve[min(k or len(y), len(y)) - 1]) if _counts(y, queries) else np.nan
 
@@ -204,23 +209,20 @@ def _differ(values: Array) -> bool:
 
 def _counts(labels: Array, queries: Queries) -> bool:
     """Tell whether a query with these labels goes into the mean."""
-    if queries not in ("paired", "all"):
-        raise DataError(f"queries must be 'paired' or 'all', got {queries!r}")
+    require_choice(queries, ("paired", "all"), "queries")
     return queries == "all" or _differ(labels)
 
 
 def tie_value(ties: Ties) -> float:
     """Return what a pair with equal scores counts."""
-    if ties not in TIE_VALUES:
-        raise DataError(f"ties must be 'half' or 'wrong', got {ties!r}")
+    require_choice(ties, TIE_VALUES, "ties")
     return TIE_VALUES[ties]
 
 
 METRICS = MappingProxyType(
     {
         "pairwise_accuracy": Metric(
-            _accuracy_of,
-            "Share of the pairs with y_i > y_j that have s_i > s_j, equal scores counting half.",
+            _accuracy_of, "Share of the pairs with y_i > y_j that have s_i > s_j, equal scores counting half."
         ),
         "ndcg": Metric(
             _ndcg_of,
@@ -268,7 +270,7 @@ def judgements(y: Any, scores: Any, qid: Any = None) -> Judgements:
     """
     labels = as_vector(y, "y")
     if len(labels) == 0:
-        raise DataError("y is empty: there is nothing to rank")
+        raise DataError("{argument} is empty: there is nothing to rank", argument="y")
     values = as_vector(scores, "scores", len(labels))
     codes, queries = named_queries(qid, len(labels))
     bounds = np.cumsum(np.bincount(codes))[:-1]

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ranking.core.validation import require_choice
 from ranking.errors import DataError
 from ranking.measures.levels import (
     accuracy,
@@ -81,7 +82,7 @@ def pairwise_accuracy(
     if average == "queries":
         return _mean(per_query("pairwise_accuracy", y, scores, qid, ties=ties))
     if average != "pairs":
-        raise DataError(f"average must be 'queries' or 'pairs', got {average!r}")
+        raise DataError(argument="average", expected="'queries' or 'pairs'", found=repr(average))
     data = judgements(y, scores, qid)
     counts = np.array([count_pairs(data.y[items], data.scores[items]) for items in data.members])
     right, tied, pairs = counts.sum(axis=0).tolist()
@@ -112,12 +113,7 @@ def ndcg(
 
 
 def mean_ndcg(
-    y: Any,
-    scores: Any,
-    qid: Any = None,
-    *,
-    discount: Discount = "letor",
-    queries: Queries = "paired",
+    y: Any, scores: Any, qid: Any = None, *, discount: Discount = "letor", queries: Queries = "paired"
 ) -> float:
     r"""Return the mean over queries of the mean of NDCG@1, ..., NDCG@n_q, where n_q is the length of query q.
 
@@ -188,8 +184,7 @@ def per_query(metric: str, y: Any, scores: Any, qid: Any = None, **options: Any)
     b    NaN
     Name: ndcg, dtype: float64
     """
-    if metric not in METRICS:
-        raise DataError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}")
+    require_choice(metric, METRICS, "metric")
     data = judgements(y, scores, qid)
     values = data.by_query(partial(METRICS[metric].of, **options), metric)
     if values.isna().all():

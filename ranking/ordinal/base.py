@@ -38,7 +38,7 @@ from sklearn.utils.validation import (
 
 from ranking.core.labels import Levels, read_levels
 from ranking.core.representation import KernelEstimator, Representation
-from ranking.core.validation import Array, Integers
+from ranking.core.validation import Array, Integers, require_choice
 from ranking.errors import DataError
 from ranking.selection.piecewise import TIED
 
@@ -170,8 +170,7 @@ def hinges_of(
 
 def _asked(codes: Integers, n_thresholds: int, scope: Scope) -> tuple[Integers, Integers, Integers]:
     """Return object, threshold and sign of everything that is asked, an object at a time."""
-    if scope not in ("adjacent", "all"):
-        raise DataError(f"scope must be 'adjacent' or 'all', got {scope!r}")
+    require_choice(scope, ("adjacent", "all"), "scope")
     k = np.arange(n_thresholds)
     sign = np.where(k < codes[:, None], 1, -1)
     asked = np.ones(sign.shape, dtype=bool)
@@ -227,7 +226,12 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         rows, codes, weight, levels = self._checked(X, y, sample_weight)
         observed = levels.observed(codes)
         if len(observed) < 2:
-            raise DataError(f"y has one class only, {observed.shown}; at least two levels are needed")
+            raise DataError(
+                "{argument} has one class only, {found}; {expected} are needed",
+                argument="y",
+                found=observed.shown,
+                expected="at least two levels",
+            )
         codes = np.searchsorted(np.unique(codes), codes)
         self.classes_ = observed.names
         representation = self._represent(rows)
@@ -238,16 +242,27 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
         if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            raise DataError(
+                "{found} requires {argument} to be passed, but the target y is None",
+                argument="y",
+                found=type(self).__name__,
+            )
         rows = self._rows_of(X, reset=True)
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
-            raise DataError(f"X, precomputed, must be square, one row and column an object, got {rows.shape}")
+            raise DataError(
+                "{argument}, precomputed, must be {expected}, got {found}",
+                argument="X",
+                expected="square, one row and column per object",
+                found=rows.shape,
+            )
         labels = _labels(y, self.levels is not None)
         try:
             check_consistent_length(rows, labels)
             weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         except ValueError as error:
-            raise DataError(f"X, y and sample_weight do not fit together: {error}") from error
+            raise DataError(
+                "{argument} do not fit together: {found}", argument="X, y and sample_weight", found=str(error)
+            ) from error
         levels = read_levels(labels, self.levels)
         counts = weight > 0
         kept = rows if counts.all() else rows[counts]
@@ -261,7 +276,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         try:
             return validate_data(self, X, reset=reset, **options)
         except ValueError as error:
-            raise DataError(f"X cannot be used: {error}") from error
+            raise DataError("{argument} cannot be used: {found}", argument="X", found=str(error)) from error
 
     def _new_rows(self, X: Any) -> Any:
         """Return new rows, checked against those of the fit; of a precomputed kernel the items' columns."""
@@ -298,5 +313,5 @@ def _labels(y: Any, has_order: bool) -> Any:
         if not has_order:
             check_classification_targets(labels)
     except (ValueError, TypeError) as error:
-        raise DataError(f"y cannot be used: {error}") from error
+        raise DataError("{argument} cannot be used: {found}", argument="y", found=str(error)) from error
     return labels

@@ -65,7 +65,12 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         reader = clone(self._base())
         rows, codes, weight, levels = reader._checked(X, y, sample_weight)
         if len(observed := levels.observed(codes)) < 2:
-            raise DataError(f"y has one class only, {observed.shown}; at least two levels are needed")
+            raise DataError(
+                "{argument} has one class only, {found}; {expected} are needed",
+                argument="y",
+                found=observed.shown,
+                expected="at least two levels",
+            )
         folds = split_levels(self.cv, codes, self.random_state, reader._counted)
         # with the categories a fold knows the levels that it misses
         labels = pd.Categorical.from_codes(codes, categories=levels.names, ordered=True)
@@ -125,13 +130,20 @@ def split_levels(
     folds = given_folds(cv, codes)
     if folds is None:
         if len(codes) < cv:
-            raise DataError(f"cv is {cv} folds, but {len(codes)} rows are too few: every fold needs one")
+            raise DataError(
+                "{argument} is {found} folds, but " + f"{len(codes)} rows are too few: every fold needs one",
+                argument="cv",
+                found=cv,
+            )
         folds = dealt_folds(int(cv), codes, random_state)
     for number, (train, _) in enumerate(folds):
         if len(np.unique(codes[train])) < 2:
             raise DataError(
-                f"the training rows of fold {number} are of one level only, at least two are needed; use "
-                "other folds, or more objects of the other levels"
+                "the training rows of fold {found} are of one level only, {expected} are needed",
+                argument="cv",
+                found=number,
+                expected="at least two",
+                remedy="use other folds, or more objects of the other levels",
             )
     return folds
 

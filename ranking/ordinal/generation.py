@@ -26,7 +26,7 @@ import pandas as pd
 import pqp
 from ranking.core.labels import Levels
 from ranking.core.representation import Representation, represent
-from ranking.core.validation import Array, Integers, as_dense, as_table, positive_number
+from ranking.core.validation import Array, Integers, as_dense, as_table, positive_number, require_choice
 from ranking.errors import DataError, NotSeparableError
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.hard_margin import Conflict, checked_levels, not_separable, separate
@@ -145,14 +145,16 @@ def initial_working_set(
         chosen = [chance.permutation(rows)[:some] for rows in _by_level(codes)]
     else:
         remedy = "; 'extremes' needs X" if how == "extremes" else ""
-        raise DataError(f"{name} must be 'extremes', 'random' or row numbers, got {how!r}{remedy}")
+        raise DataError(
+            argument=name, expected="'extremes', 'random' or row numbers", found=f"{how!r}{remedy}"
+        )
     return np.unique(np.concatenate(chosen))
 
 
 def _count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         wanted = "a positive integer, or 'all'" if name == "add" else "a positive integer"
-        raise DataError(f"{name} must be {wanted}, got {value!r}")
+        raise DataError(argument=name, expected=wanted, found=repr(value))
     return int(value)
 
 
@@ -172,11 +174,23 @@ def _given(rows: Any, codes: Integers, name: str) -> Integers:
     """Return row numbers after checking that they are such and that no level is missing."""
     given = np.asarray(rows)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise DataError(f"{name} must be row numbers, got dtype {given.dtype} of shape {given.shape}")
+        raise DataError(
+            argument=name, expected="row numbers", found=f"dtype {given.dtype} of shape {given.shape}"
+        )
     for row in given[(given < 0) | (given >= len(codes))][:1]:
-        raise DataError(f"{name} holds the row {row}; rows run from 0 to {len(codes) - 1}")
+        raise DataError(
+            "{argument} holds the row {found}; {expected}",
+            argument=name,
+            found=str(row),
+            expected=f"rows run from 0 to {len(codes) - 1}",
+        )
     for level in np.setdiff1d(codes, codes[given])[:1]:
-        raise DataError(f"{name} holds no object of level {level}; add at least one of every level")
+        raise DataError(
+            "{argument} holds no object of level {found}",
+            argument=name,
+            found=str(level),
+            remedy="add at least one of every level",
+        )
     return np.unique(given).astype(np.int64)
 
 
@@ -228,14 +242,21 @@ class MarginProblem:
         object.__setattr__(self, "X", as_table(self.X, "X"))
         checked_levels(self.codes)
         if self.X.shape[0] != len(self.codes):
-            raise DataError(f"X must have a row for each of {len(self.codes)} labels, got {self.X.shape[0]}")
+            raise DataError(
+                "{argument} must have {expected}, got {found}",
+                argument="X",
+                expected=f"a row for each of {len(self.codes)} labels",
+                found=str(self.X.shape[0]),
+            )
         positive_number(self.C, "C", can_be_infinite=True)
-        if self.norm not in (1, 2):
-            raise DataError(f"norm must be 1 or 2, got {self.norm!r}")
-        if self.form not in FORMS:
-            raise DataError(f"form must be one of {', '.join(FORMS)}, got {self.form!r}")
+        require_choice(self.norm, (1, 2), "norm")
+        require_choice(self.form, FORMS, "form")
         if (self.kernel is not None) != (self.form == "kernel"):
-            raise DataError(f"kernel must be given with form='kernel' and only then, got form={self.form!r}")
+            raise DataError(
+                argument="kernel",
+                expected="given with form='kernel' and only then",
+                found=f"form={self.form!r}",
+            )
 
     def solve_on(self, working: Integers) -> MarginSolution:
         """Return the margin of some objects, given by ascending row numbers."""

@@ -35,7 +35,7 @@ from scipy.linalg.lapack import dpstrf
 
 import pqp
 from ranking.core.labels import Levels
-from ranking.core.validation import Array, Integers, as_dense, as_symmetric, as_table
+from ranking.core.validation import Array, Integers, as_dense, as_symmetric, as_table, require_choice
 from ranking.errors import DataError, NotSeparableError
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.programs import hard_margin
@@ -187,9 +187,19 @@ def checked_levels(codes: Integers) -> Integers:
     """
     counts = np.bincount(codes)
     if len(counts) < 2:
-        raise DataError("codes hold one level; at least two are needed")
+        raise DataError(
+            "{argument} hold {found}; {expected} are needed",
+            argument="codes",
+            found="one level",
+            expected="at least two",
+        )
     for level in np.flatnonzero(counts == 0)[:1]:
-        raise DataError(f"level {level} has no object; leave it out (Levels.observed)")
+        raise DataError(
+            "level {found} has no object",
+            argument="codes",
+            found=str(level),
+            remedy="leave it out (Levels.observed)",
+        )
     return codes
 
 
@@ -323,12 +333,16 @@ def _conflict(multipliers: Array | None, hinges: Hinges) -> Conflict:
 
 
 def _table(rows: Any, form: Given) -> Any:
-    if form not in ("primal", "kernel"):
-        raise DataError(f"form must be 'primal' or 'kernel', got {form!r}")
+    require_choice(form, ("primal", "kernel"), "form")
     if form == "primal":
         return as_table(rows, "X")
     K = as_symmetric(as_dense(rows), "K")
     least = float(eigvalsh(K, subset_by_index=[0, 0])[0])
     if least < -INDEFINITE * float(np.abs(K).max()):
-        raise DataError(f"K is no matrix of inner products: it has the eigenvalue {least:g} < 0")
+        raise DataError(
+            "{argument} is not {expected}: it has the eigenvalue {found} < 0",
+            argument="K",
+            found=f"{least:g}",
+            expected="a matrix of inner products",
+        )
     return K

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.representation import dual_solution
-from ranking.core.validation import Array, Integers, positive_number
-from ranking.errors import DataError
+from ranking.core.validation import Array, Integers, positive_number, require_choice
 from ranking.ordinal.base import OrdinalModel, Scope, Training, distinct_rows
 from ranking.ordinal.generation import MarginProblem, generate_margin, initial_working_set
 from ranking.ordinal.hard_margin import separate
@@ -194,8 +193,7 @@ class OrdinalSVM(OrdinalModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalSVM":
         """Fit to ordered labels; an object with weight 2 counts like two equal ones."""
         C = positive_number(self.C, "C", can_be_infinite=True)
-        if self.norm not in (1, 2):
-            raise DataError(f"norm must be 1 or 2, got {self.norm!r}")
+        require_choice(self.norm, (1, 2), "norm")
         training = self._read(X, y, sample_weight)
         task = Task(C, self.norm, self.ordered, self.scope)
         if self.working_set is None:

@@ -132,11 +132,7 @@ class OrdinalSVMPath(OrdinalModel):
     time_limit: float | None = None
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        progress: Callable[[Any], None] | None = None,
+        self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[Any], None] | None = None
     ) -> "OrdinalSVMPath":
         """Trace the path for ordered labels; `progress` hears how far it is."""
         ends = self._interval()
@@ -161,7 +157,12 @@ class OrdinalSVMPath(OrdinalModel):
             progress=progress,
         )
         if not path.segments:
-            raise DataError(f"the path has no piece: {path.stopped}; raise time_limit")
+            raise DataError(
+                "the {argument} has no piece: {found}",
+                argument="path",
+                found=str(path.stopped),
+                remedy="raise time_limit",
+            )
         everything = np.arange(training.hinges.n_items), np.arange(len(training.hinges))
         stretch = Stretch(path, *everything, float(path.lo), float(path.hi))
         return TracedPath(training, [stretch], self.ordered, path.stopped)
@@ -175,7 +176,12 @@ class OrdinalSVMPath(OrdinalModel):
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
         if not traced:
-            raise DataError("the path has no piece: a limit was reached first; raise time_limit")
+            raise DataError(
+                "the {argument} has no piece: {found}",
+                argument="path",
+                found="a limit was reached first",
+                remedy="raise time_limit",
+            )
         self.rounds_ = pd.DataFrame(rounds)
         stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
         return TracedPath(training, traced, self.ordered, stopped)
@@ -184,9 +190,11 @@ class OrdinalSVMPath(OrdinalModel):
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
         C_min = 0.0 if self.C_min == 0 else positive_number(self.C_min, "C_min")
         if C_min >= C_max:
-            raise DataError(f"C_min must be below C_max, {C_max:g}, got {self.C_min!r}")
+            raise DataError(argument="C_min", expected=f"below C_max, {C_max:g}", found=repr(self.C_min))
         if self.C is not None and not C_min <= positive_number(self.C, "C") <= C_max:
-            raise DataError(f"C must be between C_min and C_max, {C_min:g} and {C_max:g}, got {self.C!r}")
+            raise DataError(
+                argument="C", expected=f"between C_min and C_max, {C_min:g} and {C_max:g}", found=repr(self.C)
+            )
         return C_min, C_max
 
     @property
@@ -281,5 +289,7 @@ class OrdinalSVMPath(OrdinalModel):
             early = traced.stopped
             remedy = "change C_min or C_max" if early is None else f"it was stopped ({early})"
             ends = f"{traced.lo:g} and {traced.hi:g}"
-            raise DataError(f"C must be between {ends}, the ends of the path, got {C!r}; {remedy}")
+            raise DataError(
+                argument="C", expected=f"between {ends}, the ends of the path", found=repr(C), remedy=remedy
+            )
         return value

@@ -45,7 +45,15 @@ from scipy.sparse import block_diag, csr_array, diags_array, eye_array, hstack, 
 
 import pqp
 from ranking.core.representation import Representation
-from ranking.core.validation import Array, as_dense, as_symmetric, as_table, incidence, positive_number
+from ranking.core.validation import (
+    Array,
+    as_dense,
+    as_symmetric,
+    as_table,
+    incidence,
+    positive_number,
+    require_choice,
+)
 from ranking.errors import DataError
 from ranking.ordinal.base import Hinges
 
@@ -135,10 +143,13 @@ def soft_margin(
     >>> [str(path(C).named["w1"]) for C in (1, 2, 3)]
     ['1', '2', '2']
     """
-    if norm not in (1, 2):
-        raise DataError(f"norm must be 1 or 2, got {norm!r}")
+    require_choice(norm, (1, 2), "norm")
     if norm == 2 and C is None:
-        raise DataError("C must be a number with norm=2: the squared loss has no path in C that is a pQP")
+        raise DataError(
+            "{argument} must be {expected}: the squared loss has no path in C that is a pQP",
+            argument="C",
+            expected="a number with norm=2",
+        )
     price = None if C is None else positive_number(C, "C")
     return _formulate(rows, hinges, form, ordered, _Loss(norm, price, slacks or norm == 2))
 
@@ -196,13 +207,21 @@ def _formulate(rows: Any, hinges: Hinges, form: Form, ordered: bool, loss: _Loss
 
 def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
     """Return the items, or K."""
-    if form not in FORMS:
-        raise DataError(f"form must be one of {', '.join(FORMS)}, got {form!r}")
+    require_choice(form, FORMS, "form")
     items = as_symmetric(as_dense(rows), "K") if form == "kernel" else as_table(rows, "X")
     if items.shape[0] != hinges.n_items:
-        raise DataError(f"X or K must have a row for each of {hinges.n_items} items, got {items.shape[0]}")
+        raise DataError(
+            "{argument} must have {expected}, got {found}",
+            argument="X or K",
+            expected=f"a row for each of {hinges.n_items} items",
+            found=items.shape[0],
+        )
     if not hinges.n_thresholds:
-        raise DataError("hinges have no threshold: at least two levels are needed")
+        raise DataError(
+            "{argument} have no threshold: {expected} are needed",
+            argument="hinges",
+            expected="at least two levels",
+        )
     return items
 
 

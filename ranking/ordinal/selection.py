@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ranking.core.validation import Array, Integers, numbers
+from ranking.core.validation import Array, Integers, numbers, require_choice
 from ranking.errors import DataError
 from ranking.measures.levels import LEVEL_METRICS, table_errors
 from ranking.selection.curve import ENTRIES, SelectionCurve, Steps, step_curve
@@ -92,17 +92,21 @@ class LevelValidation:
     """True levels to compare predicted ones with, and a metric that does so."""
 
     def __init__(self, y_codes: Any, n_levels: int, metric: LevelMetricLike, predicted: Any = None) -> None:
-        if not callable(metric) and metric not in LEVEL_METRICS:
-            raise DataError(f"metric must be a function or one of {', '.join(LEVEL_METRICS)}, got {metric!r}")
+        require_choice(metric, LEVEL_METRICS, "metric", or_function=True)
         self.metric, self.n_levels = metric, n_levels
         self.y = _codes(y_codes, n_levels, "y_codes")
         if len(self.y) == 0:
-            raise DataError("y_codes is empty: there is nothing to validate with")
+            raise DataError("{argument} is empty: there is nothing to validate with", argument="y_codes")
         self.predicted = _codes(
             np.arange(n_levels) if predicted is None else predicted, n_levels, "predicted"
         )
         if not (np.diff(self.predicted) > 0).all():
-            raise DataError(f"predicted must ascend, got {self.predicted.tolist()}")
+            raise DataError(
+                "{argument} must {expected}, got {found}",
+                argument="predicted",
+                expected="ascend",
+                found=str(self.predicted.tolist()),
+            )
 
     def steps(self, lines: LevelLines) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
@@ -180,11 +184,16 @@ class LevelValidation:
     def _require_shapes(self, lines: LevelLines) -> None:
         items, thresholds = lines.scores.slope.shape[1], lines.thresholds.slope.shape[1]
         if items != len(self.y):
-            raise DataError(f"y_codes must hold one level for each of {items} items, got {len(self.y)}")
+            raise DataError(
+                argument="y_codes", expected=f"one level for each of {items} items", found=len(self.y)
+            )
         if thresholds != len(self.predicted) - 1:
             raise DataError(
-                f"{thresholds} thresholds separate {thresholds + 1} levels, but {len(self.predicted)} can be "
-                "predicted; name them by predicted=[...]"
+                "{expected}, but {found} can be predicted",
+                argument="predicted",
+                found=len(self.predicted),
+                expected=f"{thresholds} thresholds separate {thresholds + 1} levels",
+                remedy="name them by predicted",
             )
 
 
@@ -192,9 +201,13 @@ def _codes(values: Any, n_levels: int, name: str) -> Integers:
     """Return numbers of levels as whole numbers below n_levels."""
     codes = numbers(values, name)
     if codes.dtype.kind not in "iu" and codes.size:
-        raise DataError(f"{name} must hold whole numbers, those of levels, got dtype {codes.dtype}")
+        raise DataError(
+            argument=name, expected="whole numbers, those of levels", found=f"dtype {codes.dtype}"
+        )
     for row in np.flatnonzero((codes < 0) | (codes >= n_levels))[:1]:
-        raise DataError(f"{name}[{row}] must be a level from 0 to {n_levels - 1}, got {codes[row]}")
+        raise DataError(
+            argument=f"{name}[{row}]", expected=f"a level from 0 to {n_levels - 1}", found=str(codes[row])
+        )
     return codes.astype(np.int64)
 
 
@@ -206,7 +219,16 @@ def _by_piece(piece: Integers, cell: Integers, pieces: int, cells: int) -> Array
 
 def _require_finite(steps: Steps, metric: LevelMetricLike) -> None:
     for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
-        found = f"got {steps.values[step]} at C = {steps.starts[step]:g}"
+        found = f"{steps.values[step]} at C = {steps.starts[step]:g}"
         if callable(metric):
-            raise DataError(f"metric must return a finite number, {found}")
-        raise DataError(f"{metric} is not defined, {found}: all items to validate with have the same level")
+            raise DataError(
+                "{argument} must return {expected}, got {found}",
+                argument="metric",
+                found=found,
+                expected="a finite number",
+            )
+        raise DataError(
+            "{argument} is not defined, got {found}: all items to validate with have the same level",
+            argument=metric,
+            found=found,
+        )

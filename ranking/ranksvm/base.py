@@ -48,8 +48,11 @@ class RankerMixin:
         pairs count alike.
         """
         if (y is None) == (pairs is None):
-            found = "neither" if y is None else "both"
-            raise DataError(f"give either y (labels) or pairs (preferred row first), got {found}")
+            raise DataError(
+                "give either {argument} (labels) or pairs (preferred row first), got {found}",
+                argument="y",
+                found="neither" if y is None else "both",
+            )
         X, qid = take_qid(X, qid)
         if pairs is None:
             return pairwise_accuracy(y, self.decision_function(X), qid)
@@ -71,7 +74,10 @@ class Ranker(RankerMixin, KernelEstimator):
         X, qid = take_qid(X, qid)
         if y is None and pairs is None:
             raise DataError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; or pass pairs"
+                "{found} requires {argument} to be passed, but the target y is None",
+                argument="y",
+                found=type(self).__name__,
+                remedy="or pass pairs",
             )
         X, y = validated(self, X, y)
         preferences = as_preferences(
@@ -117,4 +123,6 @@ def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = Tru
         X, y = validate_data(estimator, X, y, y_numeric=True, **options)
         return X, y
     except ValueError as error:
-        raise DataError(f"{'X' if y is None else 'X with y'} cannot be used: {error}") from error
+        raise DataError(
+            "{argument} cannot be used: {found}", argument="X" if y is None else "X with y", found=str(error)
+        ) from error

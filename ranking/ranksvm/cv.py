@@ -87,10 +87,18 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
     if codes.max() > 0:
         if codes.max() + 1 < cv:
             raise DataError(
-                f"cv is {cv} folds, but there are only {codes.max() + 1} queries to keep together"
+                "{argument} is {found} folds, but there are only {expected} to keep together",
+                argument="cv",
+                found=cv,
+                expected=f"{codes.max() + 1} queries",
             )
         splitter = GroupKFold(cv, shuffle=True, random_state=random_state)
         return list(splitter.split(np.arange(len(y)), groups=codes))
     if len(y) < 2 * cv:
-        raise DataError(f"cv is {cv} folds, but {len(y)} rows are too few: every fold needs two to compare")
+        raise DataError(
+            "{argument} is {found} folds, but "
+            + f"{len(y)} rows are too few: every fold needs two to compare",
+            argument="cv",
+            found=cv,
+        )
     return dealt_folds(int(cv), y, random_state)

@@ -29,6 +29,7 @@ from ranking.core.validation import (
     item_pairs,
     positive_number,
     read_only,
+    require_choice,
 )
 from ranking.errors import ConvergenceError, DataError
 from ranking.ranksvm.base import Ranker
@@ -79,13 +80,7 @@ class _State:
 
 
 def solve_squared_hinge(
-    K: Any,
-    pairs: Any,
-    C: float = 1.0,
-    *,
-    weights: Any = None,
-    margins: Any = None,
-    tol: float = 1e-10,
+    K: Any, pairs: Any, C: float = 1.0, *, weights: Any = None, margins: Any = None, tol: float = 1e-10
 ) -> NewtonSolution:
     r"""Return the minimiser of the L2 loss over preference pairs, at one C.
 
@@ -133,8 +128,13 @@ def solve_squared_hinge(
         step = _newton_step(problem, state, alpha)
         state = _moved(problem, state, step)
     raise ConvergenceError(
-        f"after {MAX_ITERATIONS} Newton steps the relative duality gap is {gap:.1e}, more than "
-        f"tol = {tol:.1e}; the objective reached is {objective:.6g}. Raise tol or lower C = {C:g}"
+        "no convergence: the relative duality gap is {found}, more than {expected}",
+        MAX_ITERATIONS,
+        gap,
+        argument="tol",
+        found=f"{gap:.1e} after {MAX_ITERATIONS} Newton steps",
+        expected=f"tol = {tol:.1e}",
+        remedy=f"the objective reached is {objective:.6g}; raise tol or lower C = {C:g}",
     )
 
 
@@ -146,7 +146,13 @@ def _problem(K: Any, pairs: Any, C: float, weights: Any, margins: Any) -> _Probl
     m = len(edges)
     omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
     for p in np.flatnonzero(omega < 0)[:1]:
-        raise DataError(f"weights[{p}] is {omega[p]}: a weight must not be negative; swap i and j")
+        raise DataError(
+            "{argument} is {found}: a weight must not be negative",
+            argument=f"weights[{p}]",
+            found=str(omega[p]),
+            row=int(p),
+            remedy="swap i and j",
+        )
     delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
     return _Problem(_factor(gram), incidence(edges, len(gram)), 2 * C * omega, delta)
 
@@ -161,8 +167,11 @@ def _factor(K: Array) -> Array:
     if missing.max() > ROUNDING * size:
         i, j = (int(k) for k in np.unravel_index(missing.argmax(), K.shape))
         raise DataError(
-            f"K must be positive semidefinite, but it is not: the nearest product LL' misses K[{i}, {j}] = "
-            f"{K[i, j]} by {missing[i, j]:.1e}; check that K is a Gram matrix, in full precision"
+            "{argument} must be {expected}, but it is not: {found}",
+            argument="K",
+            expected="positive semidefinite",
+            found=f"the nearest product LL' misses K[{i}, {j}] = {K[i, j]} by {missing[i, j]:.1e}",
+            remedy="check that K is a Gram matrix, in full precision",
         )
     return L
 
@@ -201,7 +210,10 @@ def _newton_step(problem: _Problem, state: _State, alpha: Array) -> Array:
         return np.asarray(cho_solve(cho_factor(hessian), right))
     except LinAlgError as error:
         raise ConvergenceError(
-            f"C times K is {np.abs(hessian).max():.1e}, so large that rounding drowns ½‖w‖²; lower C"
+            "C times K is {found}: the regulariser is below rounding error",
+            argument="C",
+            found=f"{np.abs(hessian).max():.1e}",
+            remedy="lower C",
         ) from error
 
 
@@ -279,8 +291,7 @@ class RankSVM(Ranker):
     ) -> "RankSVM":
         """Fit to labels y within queries qid, or to pairs (a graph will do), the preferred row first."""
         C = positive_number(self.C, "C")
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise DataError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
+        require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
         representation, preferences = self._read(X, y, qid, pairs, pair_weight, margin)
         if self.loss == "hinge":
             alpha = dual_solution(representation.dual(preferences), C, representation.is_linear)

@@ -83,7 +83,9 @@ class RankSVMPath(Ranker):
         """Trace the path for labels y within queries qid, or for pairs; `progress` hears how far it is."""
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
         if self.C is not None and positive_number(self.C, "C") > C_max:
-            raise DataError(f"C must be at most C_max, {C_max:g}, got {self.C!r}; raise C_max")
+            raise DataError(
+                argument="C", expected=f"at most C_max, {C_max:g}", found=repr(self.C), remedy="raise C_max"
+            )
         self.representation_, self.preferences_ = self._read(X, y, qid, pairs, pair_weight, margin)
         self.path_ = pqp.solve_path(
             self.representation_.dual(self.preferences_),
@@ -93,7 +95,12 @@ class RankSVMPath(Ranker):
             progress=progress,
         )
         if not self.path_.segments:
-            raise DataError(f"the path has no piece: {self.path_.stopped}; raise time_limit")
+            raise DataError(
+                "the {argument} has no piece: {found}",
+                argument="path",
+                found=str(self.path_.stopped),
+                remedy="raise time_limit",
+            )
         self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
@@ -187,5 +194,10 @@ class RankSVMPath(Ranker):
         value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
         if value > self.path_.hi:
             remedy = "raise C_max" if self.path_.stopped is None else f"it was stopped ({self.path_.stopped})"
-            raise DataError(f"C must be at most {self.path_.hi:g}, where the path ends, got {C!r}; {remedy}")
+            raise DataError(
+                argument="C",
+                expected=f"at most {self.path_.hi:g}, where the path ends",
+                found=repr(C),
+                remedy=remedy,
+            )
         return value

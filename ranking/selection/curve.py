@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.core.graph import preference_pairs
-from ranking.core.validation import Array, numbers, query_codes
+from ranking.core.validation import Array, numbers, query_codes, require_choice
 from ranking.errors import DataError
 from ranking.measures import tables as metrics
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
@@ -52,12 +52,15 @@ class Validation:
 
     def __init__(self, y: Any, qid: Any, metric: Metric) -> None:
         self.y, self.qid = numbers(y, "y"), qid
-        if not callable(metric) and metric not in NAMES:
-            raise DataError(f"metric must be a function or one of {', '.join(NAMES)}, got {metric!r}")
+        require_choice(metric, NAMES, "metric", or_function=True)
         self.metric = metric
         self.pairs = preference_pairs(self.y, qid)
         if not len(self.pairs):
-            raise DataError("y gives no pair to validate with: no query has items with different labels")
+            raise DataError(
+                "{argument} gives no pair to validate with: {found}",
+                argument="y",
+                found="no query has items with different labels",
+            )
         # where nothing is known of a metric, the order of equal labels may count: it does beside ties
         is_known = not callable(metric) and metric != "mean_average_precision"
         self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
@@ -70,7 +73,9 @@ class Validation:
         """Yield the steps on all pieces, some pieces at a time."""
         if lines.constant.shape[1] != len(self.y):
             raise DataError(
-                f"y must hold one label for each of {lines.constant.shape[1]} rows, got {len(self.y)}"
+                argument="y",
+                expected=f"one label for each of {lines.constant.shape[1]} rows",
+                found=len(self.y),
             )
         size = max(1, ENTRIES // len(self.crossing))
         for begin in range(0, len(lines.lo), size):
@@ -110,7 +115,12 @@ class Validation:
             by_query = metrics.per_query(NAMES[self.metric], self.y, scores, self.qid)
             value, error = float(by_query.mean()), float(np.asarray(by_query.sem()))
         if not np.isfinite(value):
-            raise DataError(f"metric must return a finite number, got {value} at C = {C:g}")
+            raise DataError(
+                "{argument} must return {expected}, got {found}",
+                argument="metric",
+                expected="a finite number",
+                found=f"{value} at C = {C:g}",
+            )
         return value, error
 
 
@@ -161,11 +171,15 @@ class SelectionCurve:
         steps = len(self.edges) - 1
         if steps < 1 or self.values.shape != (steps,) or self.errors.shape != (steps,):
             raise DataError(
-                "a curve needs one value and one standard error between every two edges, got "
-                f"{self.edges.shape}, {self.values.shape} and {self.errors.shape} of edges, values, errors"
+                "{argument} must be {expected}, got {found}",
+                argument="values and errors",
+                expected="one value and one standard error between every two edges",
+                found=f"{self.values.shape} and {self.errors.shape} for {steps + 1} edges",
             )
         if not (np.diff(self.edges) > 0).all():
-            raise DataError("edges must ascend")
+            raise DataError(
+                "{argument} must {expected}", argument="edges", found=self.edges.tolist(), expected="ascend"
+            )
 
     @property
     def gains(self) -> Array:
@@ -221,7 +235,9 @@ class SelectionCurve:
     def _step(self, C: Any) -> Any:
         where = np.asarray(C, dtype=float)
         if not np.all((where >= self.edges[0]) & (where <= self.edges[-1])):
-            raise DataError(f"C must lie between {self.edges[0]:g} and {self.edges[-1]:g}, got {C!r}")
+            raise DataError(
+                argument="C", expected=f"between {self.edges[0]:g} and {self.edges[-1]:g}", found=repr(C)
+            )
         return np.minimum(np.searchsorted(self.edges, where, side="right") - 1, len(self.values) - 1)
 
     def _runs(self, chosen: Array) -> list[tuple[float, float]]:
@@ -267,7 +283,7 @@ def step_curve(
         parts += list(steps(block))
         end = float(block.hi[-1])
     if not parts:
-        raise DataError("the path has no piece to choose from")
+        raise DataError("the {argument} has no piece to choose from", argument="path")
     starts, values, errors = (np.concatenate(column) for column in zip(*parts, strict=True))
     return SelectionCurve(*_merged(np.append(starts, end), values, errors), greater_is_better)
 
@@ -275,12 +291,20 @@ def step_curve(
 def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
     """Return the mean of curves, where all of them are defined, with its standard error over the curves."""
     if not curves:
-        raise DataError("curves is empty: at least one is needed")
+        raise DataError("{argument} is empty: at least one is needed", argument="curves")
     if len({curve.greater_is_better for curve in curves}) > 1:
-        raise DataError("curves are of different kinds: in some greater is better, in others smaller")
+        raise DataError(
+            "{argument} are of different kinds: {found}",
+            argument="curves",
+            found="in some greater is better, in others smaller",
+        )
     lo, hi = max(c.edges[0] for c in curves), min(c.edges[-1] for c in curves)
     if not lo < hi:
-        raise DataError(f"curves have no C in common: one begins at {lo:g}, one ends at {hi:g}")
+        raise DataError(
+            "{argument} have no C in common: {found}",
+            argument="curves",
+            found=f"one begins at {lo:g}, one ends at {hi:g}",
+        )
     edges = np.unique(np.concatenate([curve.edges for curve in curves]))
     edges = edges[(edges >= lo) & (edges <= hi)]
     values = np.stack([curve.at(edges[:-1]) for curve in curves])
@@ -294,7 +318,11 @@ def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, A
     real = np.diff(edges) > SHORTEST * edges[:-1]
     starts, values, errors = edges[:-1][real], values[real], errors[real]
     if not len(starts):
-        raise DataError(f"the path has no length: it begins and ends at C = {edges[0]:g}")
+        raise DataError(
+            "the {argument} has no length: it begins and ends at C = {found}",
+            argument="path",
+            found=f"{edges[0]:g}",
+        )
     is_new = (np.abs(np.diff(values)) > EQUAL) | (np.abs(np.diff(errors)) > EQUAL_ERRORS)
     new = np.append(True, is_new)
     return np.append(starts[new], edges[-1]), values[new], errors[new]

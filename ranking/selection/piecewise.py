@@ -83,12 +83,7 @@ class PiecewiseLinear:
         """Return the values at each of some C, one row each; at an edge those of the right side."""
         where = np.atleast_1d(np.asarray(C, dtype=float))
         if not ((where >= self.lo[0]) & (where <= self.hi[-1])).all():
-            raise DataError(
-                "{argument} must lie {expected}, got {found}",
-                argument="C",
-                found=C,
-                expected=f"between {self.lo[0]:g} and {self.hi[-1]:g}",
-            )
+            raise DataError(argument="C", found=C, expected=f"between {self.lo[0]:g} and {self.hi[-1]:g}")
         piece = np.maximum(np.searchsorted(self.lo, where, side="right") - 1, 0)
         return np.asarray(self.constant[piece] + where[:, None] * self.slope[piece])
 
@@ -238,7 +233,6 @@ def sampled_lines(values_at: Callable[[float], Array], breakpoints: Any) -> Piec
             "the values bend between the {argument} {found}",
             argument="breakpoints",
             found=f"{edges[k]:g} and {edges[k + 1]:g}",
-            expected="all values of C at which the values bend",
             remedy="pass all breakpoints",
         )
     return PiecewiseLinear.on_edges(edges, mean - middle[:, None] * slope, slope)

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.core.validation import Array
+from ranking.core.validation import Array, require_choice
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve, average_curves
 
@@ -70,16 +70,21 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         base = kind() if self.estimator is None else self.estimator
         if not isinstance(base, kind):
             article = "an" if kind.__name__[0] in "AEIOU" else "a"
-            raise DataError(f"estimator must be {article} {kind.__name__}, got {type(base).__name__}")
+            raise DataError(
+                argument="estimator", expected=f"{article} {kind.__name__}", found=type(base).__name__
+            )
         return base
 
     def _require_arguments(self, y: Any) -> None:
         """Raise for parameters or labels that no data can make sense of."""
-        if self.choice not in ("best", "one_standard_error"):
-            raise DataError(f"choice must be 'best' or 'one_standard_error', got {self.choice!r}")
+        require_choice(self.choice, ("best", "one_standard_error"), "choice")
         self._base()
         if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            raise DataError(
+                "{found} requires {argument} to be passed, but the target y is None",
+                argument="y",
+                found=type(self).__name__,
+            )
 
     def _search(self, judge: Judge, progress: Progress | None = None) -> Any:
         """Choose, and return an estimator with what was chosen, not fitted yet."""
@@ -99,10 +104,7 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         return clone(base).set_params(**self.best_params_, C=self.C_)
 
     def _curves(
-        self,
-        curve: Callable[..., SelectionCurve],
-        tasks: list[tuple[Any, ...]],
-        progress: Progress | None,
+        self, curve: Callable[..., SelectionCurve], tasks: list[tuple[Any, ...]], progress: Progress | None
     ) -> list[SelectionCurve]:
         """Return the curve of every task, in order."""
         running = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(curve)(*task) for task in tasks)
@@ -137,7 +139,7 @@ def given_folds(cv: Any, y: Array, groups: Array | None = None) -> list[Fold] | 
     """Return the folds of a splitter, or of a list of them; None of a number of folds."""
     if isinstance(cv, int | np.integer):
         if cv < 2:
-            raise DataError(f"cv must be at least 2 folds, got {cv}")
+            raise DataError(argument="cv", expected="at least 2 folds", found=str(cv))
         return None
     return list(cv.split(np.arange(len(y)), y, groups) if hasattr(cv, "split") else cv)
 

@@ -79,5 +79,10 @@ def _levels_of(declared: Any, train: Items, *others: Items | None) -> Levels:
             levels = levels.extended(items.y, f"{items.source}: label")
         levels.codes(items.y, f"{items.source}: label")
     if len(np.unique(levels.codes(train.y))) < 2:
-        raise DataError(f"{train.source} has labels of one level only, {levels.shown}; two are needed")
+        raise DataError(
+            "{argument} has labels of one level only, {found}; {expected} are needed",
+            argument=train.source,
+            found=levels.shown,
+            expected="two",
+        )
     return levels

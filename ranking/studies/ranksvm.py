@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ranking.core.validation import require_choice
 from ranking.errors import DataError
 from ranking.io.tables import Items, same_features
 from ranking.measures import tables as metrics
@@ -36,10 +37,8 @@ class Plan:
 
     def require_sense(self, known: Iterable[str]) -> None:
         """Raise unless the metric is one of those known, and the rule one of the two."""
-        if self.metric not in known:
-            raise DataError(f"metric must be one of {', '.join(known)}, got {self.metric!r}")
-        if self.choice not in ("best", "one-standard-error"):
-            raise DataError(f"choice must be 'best' or 'one-standard-error', got {self.choice!r}")
+        require_choice(self.metric, known, "metric")
+        require_choice(self.choice, ("best", "one-standard-error"), "choice")
 
 
 @dataclass(frozen=True)
@@ -157,4 +156,9 @@ def _require_measurable(items: Items, metric: str) -> None:
     try:
         METRICS[metric](items.y, np.zeros(len(items)), items.qid)
     except DataError as error:
-        raise DataError(f"{items.source} cannot be measured by {metric}: {error}") from None
+        raise DataError(
+            "{argument} cannot be measured by {expected}: {found}",
+            argument=items.source,
+            found=str(error),
+            expected=metric,
+        ) from None

@@ -170,7 +170,7 @@ class TestTable:
     ("arguments", "message"),
     [
         (([], []), "y_true is empty"),
-        (([1, 2], [1]), "y_pred must hold one label for each of 2 objects, got 1"),
+        (([1, 2], [1]), "y_pred must be one label for each of 2 objects, got 1"),
         ((["a", "b"], ["a", "b"]), "y_true holds labels without an order"),
         (([1, 2], ["a", "b"]), r"y_pred\[0\] is 'a', which is none of the levels 1, 2"),
         (([1, 2], [1, 3], [1, 2]), r"y_pred\[1\] is 3, which is none of the levels"),

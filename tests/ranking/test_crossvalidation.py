@@ -163,7 +163,7 @@ class TestChoice:
             ({"metric": "auc"}, {}, "metric must be a function or one of"),
             ({}, {"y": None}, "requires y to be passed"),
             ({}, {"y": Y[:-1]}, "X with y cannot be used"),
-            ({}, {"qid": QID[:-1]}, "qid must hold one value for each of 36"),
+            ({}, {"qid": QID[:-1]}, "qid must be one value for each of 36"),
         ],
     )
     def test_bad_arguments_are_named(self, parameters, arguments, message):

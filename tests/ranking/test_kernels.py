@@ -184,7 +184,7 @@ class TestPrecomputed:
     def test_new_rows_are_measured_against_the_old_ones(self):
         K, new = np.eye(3), np.array([[0.1, 0.2, 0.3]])
         assert (kernel_matrix(new, K, "precomputed") == new).all()
-        with pytest.raises(DataError, match="one column a row of Y, 3, got shape"):
+        with pytest.raises(DataError, match="one column per row of Y, 3, got shape"):
             kernel_matrix(new[:, :2], K, "precomputed")
 
 

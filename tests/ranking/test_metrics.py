@@ -368,7 +368,7 @@ class TestBadInput:
     def test_lengths_must_match(self, metric):
         with pytest.raises(DataError, match="scores must have 3 entries, got 2"):
             metric([0, 1, 2], [0, 1])
-        with pytest.raises(DataError, match=r"qid must hold one value for each of 2 items, got shape \(3,\)"):
+        with pytest.raises(DataError, match=r"qid must be one value for each of 2 items, got shape \(3,\)"):
             metric([0, 1], [0, 1], [1, 1, 1])
 
     def test_nothing_to_rank_is_refused(self, metric):
@@ -444,7 +444,7 @@ class TestArrays:
             ([(0, 3)], r"pairs\[0\] is \(0, 3\): item numbers run from 0 to 2"),
             ([(1, 0), (-1, 0)], r"pairs\[1\] is \(-1, 0\): item numbers"),
             ([(1, 1)], r"pairs\[0\] is \(1, 1\): an item cannot be preferred to itself"),
-            ([(0.0, 1.0)], "pairs must hold integers"),
+            ([(0.0, 1.0)], "pairs must be integers"),
             ([], "pairs is empty"),
             ([(0, 1, 2)], "pairs must have two columns"),
         ],

@@ -124,7 +124,7 @@ class TestBadInput:
             ({"y": None}, "requires y to be passed, .* or pass pairs"),
             ({"y": np.ones(14)}, "y gives no pair: every query has a single item or equal labels"),
             ({"qid": np.arange(14)}, "14 of 14 queries have a single item .*does qid name items"),
-            ({"qid": QID[:-1]}, "qid must hold one value for each of 14 items"),
+            ({"qid": QID[:-1]}, "qid must be one value for each of 14 items"),
             ({"qid": [None, *QID[1:]]}, r"qid\[0\] is missing"),
             ({"pairs": [(0, 1)]}, "give either y .* or pairs .* got both"),
             ({"y": None, "pairs": [(0, 14)]}, r"pairs\[0\] is \(0, 14\): item numbers run from 0 to 13"),

@@ -138,7 +138,7 @@ class TestLines:
             PiecewiseLinear.on_edges(edges, start, start)
 
     def test_C_must_be_on_the_path(self):
-        with pytest.raises(DataError, match="C must lie between 0 and 1"):
+        with pytest.raises(DataError, match="C must be between 0 and 1"):
             from_starts([0, 1], [[0.0]], [[1.0]]).at(2)
 
     def test_a_point_inside_every_piece(self):

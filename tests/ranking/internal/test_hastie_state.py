@@ -44,7 +44,7 @@ class TestPairGram:
             ([[1.0, np.nan], [np.nan, 1.0]], "K must be finite, got nan"),
             ([[1.0, 0.5], [0.4, 1.0]], "K must be symmetric.* differ by 0.1"),
             ([[1.0, 2.0], [2.0, 1.0]], "K must be positive semidefinite.* eigenvalue -1"),
-            ([["a", "b"], ["c", "d"]], "K must hold real numbers"),
+            ([["a", "b"], ["c", "d"]], "K must be real numbers"),
         ],
     )
     def test_a_matrix_that_is_no_gram_matrix_is_named(self, K, message):

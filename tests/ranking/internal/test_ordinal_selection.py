@@ -206,9 +206,9 @@ class TestRoundOff:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y_codes": [1]}, "y_codes must hold one level for each of 2 items, got 1"),
+        ({"y_codes": [1]}, "y_codes must be one level for each of 2 items, got 1"),
         ({"y_codes": [1, 2]}, r"y_codes\[1\] must be a level from 0 to 1, got 2"),
-        ({"y_codes": [0.0, 0.5]}, "y_codes must hold whole numbers"),
+        ({"y_codes": [0.0, 0.5]}, "y_codes must be whole numbers"),
         ({"y_codes": []}, "y_codes is empty"),
         ({"n_levels": 3}, "1 thresholds separate 2 levels, but 3 can be predicted; name them"),
         ({"predicted": [1, 0]}, "predicted must ascend, got"),

@@ -138,7 +138,7 @@ class TestSigns:
             (([0], [1], [0]), r"sign\[0\] must be \+1 or -1, got 0; leave out"),
             (([0], [1], [np.nan]), r"sign\[0\] is missing"),
             (([0, 1], [1], [1]), "must have the same length, got .*'left': 2, 'right': 1"),
-            (([0.5], [1], [1]), "pairs must hold integers"),
+            (([0.5], [1], [1]), "pairs must be integers"),
         ],
     )
     def test_senseless_comparisons_are_named(self, arguments, message):
@@ -164,7 +164,7 @@ class TestRetentionTimes:
         [
             ([1, np.nan], "aa", r"times\[1\] is missing"),
             ([1, np.inf], "aa", r"times\[1\] must be finite"),
-            ([1, 2], "a", "system must hold one value for each of 2 items"),
+            ([1, 2], "a", "system must be one value for each of 2 items"),
         ],
     )
     def test_senseless_times_are_named(self, times, system, message):

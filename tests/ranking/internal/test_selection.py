@@ -144,7 +144,7 @@ class TestCurve:
         ("arguments", "message"),
         [
             ({"y": [1]}, "y gives no pair|one label for each of 2 rows, got 1"),
-            ({"y": [2, 1, 0]}, "y must hold one label for each of 2 rows, got 3"),
+            ({"y": [2, 1, 0]}, "y must be one label for each of 2 rows, got 3"),
             ({"y": [1, 1]}, "y gives no pair to validate with"),
             ({"y": [1, 0], "qid": ["a", "b"]}, "y gives no pair to validate with"),
             ({"y": [1, np.nan]}, r"y\[1\] is missing"),
@@ -215,7 +215,7 @@ class TestChoice:
     @pytest.mark.parametrize("C", [-1, 17, np.nan, [1, 17]])
     def test_C_beyond_the_curve_is_refused(self, C):
         curve = SelectionCurve([0, 1, 16], [0.5, 0.9], [0.1, 0.1])
-        with pytest.raises(DataError, match="C must lie between 0 and 16"):
+        with pytest.raises(DataError, match="C must be between 0 and 16"):
             curve.at(C)
 
     @pytest.mark.parametrize("parts", [([0], [], []), ([0, 1], [1, 2], [1, 2]), ([1, 0], [1], [1])])
