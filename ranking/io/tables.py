@@ -157,7 +157,7 @@ def read_scores(file: Path) -> Array:
     if bare.shape[1] > 1:
         raise DataError(
             "{argument} must have {expected}, got {found}",
-            argument=file,
+            argument=str(file),
             expected=f"a column {SCORE!r} or one number a line",
             found=str(list(table.columns)),
         )

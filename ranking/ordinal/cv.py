@@ -131,7 +131,7 @@ def split_levels(
     if folds is None:
         if len(codes) < cv:
             raise DataError(
-                "{argument} is {found} folds, but " + f"{len(codes)} rows are too few: every fold needs one",
+                "{argument} is {found}, but " + f"{len(codes)} rows are too few: every fold needs one",
                 argument="cv",
                 found=cv,
             )

@@ -87,7 +87,7 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
     if codes.max() > 0:
         if codes.max() + 1 < cv:
             raise DataError(
-                "{argument} is {found} folds, but there are only {expected} to keep together",
+                "{argument} is {found}, but there are only {expected} to keep together",
                 argument="cv",
                 found=cv,
                 expected=f"{codes.max() + 1} queries",
@@ -96,7 +96,7 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
         return list(splitter.split(np.arange(len(y)), groups=codes))
     if len(y) < 2 * cv:
         raise DataError(
-            "{argument} is {found} folds, but "
+            "{argument} is {found}, but "
             + f"{len(y)} rows are too few: every fold needs two to compare",
             argument="cv",
             found=cv,

@@ -239,7 +239,7 @@ WRONG = {
     "no column to ignore": (f"ranksvm {TABLE} --ignore colour", "no column 'colour' .ignore."),
     "word in a table": (
         "ranksvm word.csv",
-        "TRAIN word.csv: column 'a', row 2 is 'big', not a finite number.*--ignore 'a'",
+        "TRAIN word.csv: column 'a', row 2 is 'big', not a finite number.*--ignore a",
     ),
     "gap in a table": ("ranksvm gap.csv", "TRAIN gap.csv: column 'a', row 2 is empty"),
     "infinity in a table": ("ranksvm inf.csv", "TRAIN inf.csv: column 'a', row 1 is inf"),
@@ -267,7 +267,7 @@ WRONG = {
     "reduction unknown": ("ranksvm train.svm --reduction forest", "'--reduction'"),
     "metric unknown": ("ranksvm train.svm --metric auc", "'--metric'"),
     "choice unknown": ("ranksvm train.svm --choice worst", "'--choice'"),
-    "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "C_max must be a positive number"),
+    "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "--c-max must be a positive number"),
     "one fold": ("ranksvm train.svm --folds 1", "'--folds'"),
     "more folds than queries": ("ranksvm train.svm --folds 4", "only 3 queries"),
     "limit without validation": ("ranksvm train.svm --max-pieces 5", "need --validate"),

@@ -63,7 +63,7 @@ class TestFolds:
         ("cv", "message"),
         [
             (1, "cv must be at least 2 folds, got 1"),
-            (37, "cv is 37 folds, but 36 rows are too few"),
+            (37, "cv is 37, but 36 rows are too few"),
             ([(np.flatnonzero(Y == 1), np.flatnonzero(Y != 1))], "fold 0 are of one level only"),
         ],
     )

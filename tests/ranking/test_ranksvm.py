@@ -89,5 +89,5 @@ def test_bad_parameters_are_named(parameters, message):
 
 def test_a_matrix_that_is_no_gram_matrix_is_named():
     for model in (RankSVM(kernel="precomputed"), RankSVMPath(kernel="precomputed")):
-        with pytest.raises(DataError, match="kernel='precomputed' gives a matrix K that is no Gram matrix"):
+        with pytest.raises(DataError, match="kernel must give a Gram matrix K, got 'precomputed'"):
             model.fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])

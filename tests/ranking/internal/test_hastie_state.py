@@ -57,8 +57,8 @@ class TestPairGram:
             ([0, 1], r"pairs must be \(m, 2\)"),
             (np.empty((0, 2), dtype=int), r"pairs must be \(m, 2\) with m >= 1"),
             ([(0.0, 1.0)], "pairs must be integers.* float64"),
-            ([(0, 2)], r"pairs must lie in 0\.\.1, got 0\.\.2"),
-            ([(-1, 0)], r"pairs must lie in 0\.\.1, got -1\.\.0"),
+            ([(0, 2)], r"pairs must be in 0\.\.1, got 0\.\.2"),
+            ([(-1, 0)], r"pairs must be in 0\.\.1, got -1\.\.0"),
             ([(0, 1), (1, 1)], r"pairs\[1\] prefers item 1 to itself"),
         ],
     )
