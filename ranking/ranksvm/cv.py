@@ -96,8 +96,7 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
         return list(splitter.split(np.arange(len(y)), groups=codes))
     if len(y) < 2 * cv:
         raise DataError(
-            "{argument} is {found}, but "
-            + f"{len(y)} rows are too few: every fold needs two to compare",
+            "{argument} is {found}, but " + f"{len(y)} rows are too few: every fold needs two to compare",
             argument="cv",
             found=cv,
         )

@@ -267,7 +267,7 @@ WRONG = {
     "reduction unknown": ("ranksvm train.svm --reduction forest", "'--reduction'"),
     "metric unknown": ("ranksvm train.svm --metric auc", "'--metric'"),
     "choice unknown": ("ranksvm train.svm --choice worst", "'--choice'"),
-    "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "--c-max must be a positive number"),
+    "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "--c-max must be a positive"),
     "one fold": ("ranksvm train.svm --folds 1", "'--folds'"),
     "more folds than queries": ("ranksvm train.svm --folds 4", "only 3 queries"),
     "limit without validation": ("ranksvm train.svm --max-pieces 5", "need --validate"),
