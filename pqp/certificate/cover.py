@@ -42,12 +42,8 @@ def read_interval(pair: Any, place: str) -> tuple[End, End]:
     lo, hi = items(pair, 2, place)
     ends = end(lo, "-inf", f"{place}: lo"), end(hi, "inf", f"{place}: hi")
     if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
-        raise CertificateError(
-            "{argument} must have {expected}, got {found}",
-            argument=place,
-            expected="lo ≤ hi",
-            found=f"{shown(ends[0])} and {shown(ends[1])}",
-        )
+        found = f"{shown(ends[0])} and {shown(ends[1])}"
+        raise CertificateError(argument=place, expected="an interval with lo ≤ hi", found=found)
     return ends
 
 

@@ -84,12 +84,7 @@ def items(value: Any, length: int | None, place: str) -> Sequence[Any]:
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise CertificateError(argument=place, expected="a list", found=shown(value, "null"))
     if length is not None and len(value) != length:
-        raise CertificateError(
-            "{argument} must have {expected}, got {found}",
-            argument=place,
-            expected=f"{length} entries",
-            found=len(value),
-        )
+        raise CertificateError(argument=place, expected=f"a list of {length} entries", found=len(value))
     return value
 
 

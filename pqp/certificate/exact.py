@@ -198,12 +198,17 @@ class AffineBlock(Mapping[int, Affine]):
 def _is_shared(belows: Sequence[fmpz]) -> bool:
     """Return whether a common denominator is not much longer than the longest."""
     longest = LONGEST_SHARED * max((below.bit_length() for below in belows), default=1)
+    return common_multiple(belows, longest) is not None
+
+
+def common_multiple(integers: Iterable[fmpz], longest: int) -> fmpz | None:
+    """Return the least common multiple of positive integers, None if it has more bits than `longest`."""
     common = fmpz(1)
-    for below in belows:
-        common = common.lcm(below)
+    for value in integers:
+        common = common.lcm(value)
         if common.bit_length() > longest:
-            return False
-    return True
+            return None
+    return common
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pqp.certificate.exact import (
     Span,
     Sparse,
     Vector,
+    common_multiple,
     diagonal_matrix,
     read_matrix,
 )
@@ -323,11 +324,11 @@ class Problem:
         if not (self.P.is_diagonal and (self.A.is_dense or self.m * self.n <= LARGEST_SPREAD)):
             return None
         curvatures = [self.P.diagonal_entry(j) for j in range(self.n)]
-        below = _common([value.p for value in curvatures if value])
+        below = common_multiple((value.p for value in curvatures if value), LONGEST_COMMON)
         sides = chain(self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
         lines = [line for line in sides if line is not None]
         shared = [value.q for line in lines for value in (line.constant, line.slope)]
-        if below is None or _common(shared + self.A.denominators) is None:
+        if below is None or common_multiple(shared + self.A.denominators, LONGEST_COMMON) is None:
             return None
         return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]
 
@@ -397,16 +398,6 @@ def _dense_inner(F: ExactMatrix, x: Mapping[int, Affine]) -> dict[int, Affine]:
     pairs = fmpq_mat(len(x), 2, [value for line in scaled for value in (line.constant, line.slope)])
     table = (factor.transpose() * pairs).tolist()
     return {k: Affine(*pair) for k, pair in enumerate(table) if any(pair)}
-
-
-def _common(denominators: Sequence[fmpz]) -> fmpz | None:
-    """Return the least common multiple of positive integers, None if it is long."""
-    common = fmpz(1)
-    for value in denominators:
-        common = common.lcm(value)
-        if common.bit_length() > LONGEST_COMMON:
-            return None
-    return common
 
 
 def _coincide(lower: LimitVector, upper: LimitVector) -> Mask:
