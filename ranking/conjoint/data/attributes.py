@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from ranking.core.validation import positive_number
 from ranking.errors import DataError
 
 Kind = Literal["levels", "linear"]
+# Levels are words or numbers.
+Level: TypeAlias = str | float
 KINDS = ("levels", "linear")
 # The name of the none option among the columns, as attribute and as level.
 NONE = "none"
@@ -35,7 +37,7 @@ class Attribute:
 
     name: str
     kind: Kind = "levels"
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Level, ...] | None = None
     unit: float = 1
 
     def __post_init__(self) -> None:
@@ -90,17 +92,17 @@ class Attribute:
         return self.kind == "linear"
 
     @property
-    def labels(self) -> tuple[Any, ...]:
+    def labels(self) -> tuple[Level, ...]:
         """The names of the columns of this attribute: its levels, or "per unit"."""
         return (PER_UNIT,) if self.is_linear else (self.levels or ())
 
-    def with_levels(self, levels: Iterable[Any]) -> "Attribute":
+    def with_levels(self, levels: Iterable[Level]) -> "Attribute":
         """Return the same attribute with the given levels."""
         return replace(self, levels=tuple(levels))
 
 
 # "linear", "levels", the levels in order, or the whole record.
-Description: TypeAlias = str | Sequence[Any] | Attribute
+Description: TypeAlias = str | Sequence[Level] | Attribute
 # Names of columns, by level if nothing is said; or a description for every name.
 Attributes: TypeAlias = Sequence[str | Attribute] | Mapping[str, Description]
 
@@ -142,7 +144,7 @@ def read_attributes(given: Attributes) -> dict[str, Attribute]:
     return {attribute.name: attribute for attribute in found}
 
 
-def _described(name: Any, description: Description) -> Attribute:
+def _described(name: str, description: Description) -> Attribute:
     argument = f"attributes[{name!r}]"
     if isinstance(description, Attribute):
         if description.name != name:
@@ -166,7 +168,7 @@ def _described(name: Any, description: Description) -> Attribute:
     return Attribute(name, "levels", tuple(description))
 
 
-def _distinct(levels: Iterable[Any], name: str) -> tuple[Any, ...]:
+def _distinct(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
     """Return levels as Python objects, each there once."""
     found = tuple(plain(level) for level in levels)
     if not found:

@@ -314,7 +314,7 @@ class StudyCard:
     at the tables should not miss.
     """
 
-    counts: "pd.Series[Any]"
+    counts: "pd.Series[int]"
     levels: pd.DataFrame
     numbers: pd.DataFrame
     overlap: pd.DataFrame
@@ -353,7 +353,7 @@ def study_card(table: ChoiceTable, straight: float = NEARLY_ALL) -> StudyCard:
     return StudyCard(counts=_counts(table), **tables, remarks=tuple(remarks(table, tables)))
 
 
-def _counts(table: ChoiceTable) -> "pd.Series[Any]":
+def _counts(table: ChoiceTable) -> "pd.Series[int]":
     choices = table.choices
     tasks = np.bincount(choices.respondent, minlength=len(table.respondents))
     levels = [len(a.labels) for a in table.attributes.values() if not a.is_linear]

@@ -69,9 +69,9 @@ class Choices:
         """Return the choices of some tasks, in the order given."""
         return Choices(self.respondent[tasks], self.task[tasks], self.size[tasks], self.chosen[tasks])
 
-    def to_frame(self, respondents: Any = None) -> pd.DataFrame:
+    def to_frame(self, respondents: "pd.Index[Any] | None" = None) -> pd.DataFrame:
         """Return one row per task; respondents by name if their names are given."""
-        names = self.respondent if respondents is None else pd.Index(respondents)[self.respondent]
+        names = self.respondent if respondents is None else respondents[self.respondent]
         columns = {"task": self.task, "first": self.first, "size": self.size, "chosen": self.chosen}
         return pd.DataFrame({"respondent": names, **columns})
 

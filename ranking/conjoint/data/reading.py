@@ -79,7 +79,7 @@ def read_long(
     )
 
 
-def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
+def read_table(path: str | PathLike[str], **options: object) -> pd.DataFrame:
     """Return a CSV file, or the first sheet of an Excel workbook, as a table.
 
     Only empty cells are missing: "None" or "NA" may be levels. Options go to `pandas.read_csv`, for example
@@ -107,7 +107,7 @@ def read_table(path: str | PathLike[str], **options: Any) -> pd.DataFrame:
     return table
 
 
-def _read_text(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _read_text(path: str | PathLike[str], options: dict[str, object]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the header of a CSV file, as it is written, and its table."""
     given = {**ONLY_EMPTY, "encoding": "utf-8-sig", **options}
     try:
@@ -130,7 +130,9 @@ def _read_text(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.D
         ) from None
 
 
-def _read_workbook(path: str | PathLike[str], options: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _read_workbook(
+    path: str | PathLike[str], options: dict[str, object]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the header of the first sheet of a workbook, and its table."""
     kept = {name: value for name, value in options.items() if name not in OF_TEXT}
     given = {**ONLY_EMPTY, "engine": "openpyxl", **kept}

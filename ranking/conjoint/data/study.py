@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.data.attributes import Attribute, Attributes, read_attributes
+from ranking.conjoint.data.attributes import Attribute, Attributes, Level, read_attributes
 from ranking.conjoint.data.card import NEARLY_ALL, StudyCard, study_card
 from ranking.conjoint.data.choice_table import Choices, ChoiceTable
 from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting, require_table
@@ -99,7 +99,7 @@ class ConjointStudy:
         none: NoneOption = None,
         weight: Weighting = None,
         holdout: str | None = None,
-        **options: Any,
+        **options: object,
     ) -> "ConjointStudy":
         """Return the study of a CSV file of long data, plain or gzip, or of a workbook; see `from_frame`.
 
@@ -154,7 +154,7 @@ class ConjointStudy:
         none_choice: str | float | None = None,
         weight: Weighting = None,
         holdout: str | None = None,
-        **options: Any,
+        **options: object,
     ) -> "ConjointStudy":
         """Return the study of a CSV file of wide data; see `from_wide`, and `read_csv` for other options."""
         return cls.from_wide(
@@ -178,7 +178,7 @@ class ConjointStudy:
         """The attributes by name, in the order of the columns."""
         return dict(self.table.attributes)
 
-    def levels(self) -> dict[str, tuple[Any, ...]]:
+    def levels(self) -> dict[str, tuple[Level, ...]]:
         """Return the levels of the attributes by level."""
         entries = self.table.attributes.items()
         return {name: entry.labels for name, entry in entries if not entry.is_linear}
@@ -194,7 +194,7 @@ class ConjointStudy:
         return self.table.respondents
 
     @property
-    def weights(self) -> "pd.Series[Any]":
+    def weights(self) -> "pd.Series[float]":
         """The weight of every respondent, as given, 1 if none are."""
         return pd.Series(self.table.weights, index=self.respondents, name="weight")
 
@@ -274,10 +274,10 @@ class ConjointStudy:
         return wide_from_table(self.table, pattern)
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """What `from_frame` needs to read `to_frame()`, levels included."""
         roles = self.table.roles
-        named: dict[str, Any] = {**roles.columns, "attributes": self.attributes}
+        named: dict[str, object] = {**roles.columns, "attributes": self.attributes}
         return named if isinstance(roles.none, str) or not self.has_none else {**named, "none": True}
 
     def _cut(self, held: Integers) -> tuple["ConjointStudy", "ConjointStudy"]:

@@ -11,9 +11,9 @@ their scale, no part of the set has a proof of its own: leave out any one row, a
 are the vertices of a linear program; float64 finds one, rationals confirm it.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,7 +66,7 @@ def find_conflict(study: ConjointStudy, orders: Orders | None = None) -> Conflic
     return _conflict_in(study, study.differences(), order_rows(study, orders))
 
 
-def find_conflicts(study: ConjointStudy, orders: Orders | None = None) -> dict[Any, Conflict]:
+def find_conflicts(study: ConjointStudy, orders: Orders | None = None) -> dict[Hashable, Conflict]:
     """Return a minimal set of contradicting choices for every respondent who has one, by name."""
     found = {}
     for name in study.respondents:

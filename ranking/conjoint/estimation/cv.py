@@ -1,11 +1,10 @@
-r"""Likelihoods along paths: how probable the choices of a study are, at C after C.
+"""ConjointPathCV: C, shrinkage and other parameters of a path, chosen by folds of whole tasks.
 
-Utilities of a large-margin model have no scale, so at every C the choices get the scale that makes them
-likeliest: what is compared is how well utilities say the odds, not how large they happen to be. The root
-likelihood is no step function of C. It is evaluated in the middle of cells, which are equally wide on a
-logarithmic axis, and the curve has this value on the whole cell.
-
-ConjointPathCV: C, shrinkage and whatever else a path depends on, chosen by folds of whole tasks.
+Folds are compared by the hit rate, a step function of C that is known exactly, or by the root likelihood,
+which is not a step function. Utilities of a large-margin model have no scale, so at every C the choices get
+the scale that makes them most likely: what is compared is how well utilities predict the odds, not how large
+they are. The root likelihood is evaluated in the middle of cells, which are equally wide on a logarithmic
+axis, and the curve has this value on the whole cell.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ from ranking.selection.search import Judge, PathSearch, Progress
 
 # How many cells there are for a factor of ten, and for how many such factors below C_max.
 CELLS, DECADES = 10, 3
-# A path that should end at an edge may end this part of C before it.
+# A path that should end at an edge may end this part of C before it, by rounding.
 ROUNDED = 1e-12
 
 
@@ -48,7 +47,7 @@ def likelihood_curve(judged: Sequence[tuple[ConjointPath, ConjointStudy]]) -> Se
 
 
 def cell_edges(C_max: float, end: float) -> Array:
-    """Return the edges of the cells of C that paths reach which should have gone on to C_max.
+    """Return the edges of those cells of C up to C_max that paths reach which end at `end`.
 
     >>> cell_edges(1.0, 1.0)[[0, 10, 20, 30]].round(12).tolist()
     [0.001, 0.01, 0.1, 1.0]
@@ -109,7 +108,7 @@ class ConjointPathCV(PathSearch):
         "best", or "one_standard_error" for the most regularised C within one standard error of the best.
     group_size
         How many respondents are pooled, at most, while parameters are compared; None for all of them. Paths
-        of small pools are found much sooner than those of large ones. It matters only with
+        of small pools are traced much faster than those of large ones. It matters only with
         pooling="shrinkage", and only for the choice: the model is then fitted to everybody together.
     n_jobs, random_state
         Processes, as in joblib; the seed of the folds and of the groups.
@@ -179,7 +178,7 @@ class ConjointPathCV(PathSearch):
         return self._chosen().individual_part_worths_
 
     @property
-    def importances_(self) -> "pd.Series[Any]":
+    def importances_(self) -> "pd.Series[float]":
         """The importances of attributes in the chosen model."""
         return self._chosen().importances_
 
@@ -215,7 +214,7 @@ def _judged(
 ) -> Iterator[tuple[ConjointPath, ConjointStudy]]:
     """Yield the path of every group, and the tasks of the fold to judge it by."""
     train, judged = fold
-    # somebody alone, or all alike, are the same in any group
+    # without pooling, part-worths do not depend on who else is in the group
     if model.pooling != "shrinkage":
         yield clone(model).fit(train), judged
         return
@@ -233,7 +232,7 @@ def part_worths_by_group(model: ConjointSVM, groups: list[Integers], study: Conj
 
 
 def respondent_groups(n: int, size: int | None, random_state: int | None) -> list[Integers]:
-    """Return the codes of respondents in groups of nearly equal size, by chance; all in one without a size.
+    """Return the codes of respondents in random groups of nearly equal size; all in one without a size.
 
     >>> [len(group) for group in respondent_groups(10, 4, 0)]
     [4, 3, 3]
@@ -244,7 +243,7 @@ def respondent_groups(n: int, size: int | None, random_state: int | None) -> lis
     return [np.sort(part) for part in np.array_split(shuffled, -(-n // size))]
 
 
-def _group_size(size: Any) -> int | None:
+def _group_size(size: object) -> int | None:
     if size is None:
         return None
     if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:

@@ -5,6 +5,7 @@ What can be computed from a table of part-worths alone is in `ranking.conjoint.r
 """
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -30,11 +31,17 @@ Pooling = Literal["aggregate", "individual", "shrinkage"]
 POOLINGS = ("aggregate", "individual", "shrinkage")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConjointModel(BaseEstimator):
     """A model that has part-worths for every respondent of the study it was fitted to.
 
     A subclass calls `_learn_names`, and returns its part-worths by `_individual` and `_common`.
     """
+
+    pooling: Pooling = "aggregate"
+    shrinkage: float = 0.3
+    orders: Orders | None = None
+    n_jobs: int | None = None
 
     @abstractmethod
     def _individual(self) -> Array:
@@ -62,7 +69,7 @@ class ConjointModel(BaseEstimator):
         return weighted_mean(self.individual_part_worths_, self.weights_.to_numpy()).to_frame("part_worth")
 
     @property
-    def importances_(self) -> "pd.Series[Any]":
+    def importances_(self) -> "pd.Series[float]":
         """The importance of every attribute in per cent, of each respondent, then averaged by their weights.
 
         See `ranking.conjoint.importances`; respondents without any preference are left out.
@@ -103,11 +110,7 @@ class ConjointModel(BaseEstimator):
                 argument="study",
                 expected="the attributes and levels of the study that was fitted",
             )
-        return study_codes(study, self.respondents_, self._predicts_new_respondents())
-
-    def _predicts_new_respondents(self) -> bool:
-        """Return whether there are part-worths for respondents who are not in the training data."""
-        return True
+        return study_codes(study, self.respondents_, allow_new=self.pooling != "individual")
 
 
 def study_codes(study: ConjointStudy, known: "pd.Index[Any]", allow_new: bool) -> Integers:
@@ -125,7 +128,7 @@ def study_codes(study: ConjointStudy, known: "pd.Index[Any]", allow_new: bool) -
     return np.where(codes < 0, len(known), codes).astype(np.int64)
 
 
-def require_study(study: Any) -> None:
+def require_study(study: object) -> None:
     """Raise unless it is a study with a choice in it."""
     if not isinstance(study, ConjointStudy):
         raise DataError(
@@ -136,7 +139,7 @@ def require_study(study: Any) -> None:
         )
 
 
-def require_pooling(pooling: Any, shrinkage: Any) -> None:
+def require_pooling(pooling: str, shrinkage: float) -> None:
     """Raise unless respondents are pooled in a way there is."""
     if pooling not in POOLINGS:
         raise DataError(argument="pooling", expected=f"one of {', '.join(POOLINGS)}", found=repr(pooling))
@@ -150,6 +153,7 @@ def require_pooling(pooling: Any, shrinkage: Any) -> None:
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConjointSVM(ConjointModel):
     r"""Part-worths from choices, as a support vector machine with one C.
 
@@ -186,20 +190,7 @@ class ConjointSVM(ConjointModel):
     True
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        pooling: Pooling = "aggregate",
-        shrinkage: float = 0.3,
-        orders: Orders | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.pooling = pooling
-        self.shrinkage = shrinkage
-        self.orders = orders
-        self.n_jobs = n_jobs
+    C: float = field(default=1.0, kw_only=False)
 
     def fit(self, study: ConjointStudy, y: None = None) -> "ConjointSVM":
         """Fit to the tasks of a study that are not held out."""
@@ -231,9 +222,6 @@ class ConjointSVM(ConjointModel):
 
     def _common(self) -> Array:
         return self.common_part_worths_
-
-    def _predicts_new_respondents(self) -> bool:
-        return self.pooling != "individual"
 
 
 def programs_of(

@@ -1,7 +1,8 @@
-r"""ConjointPath: part-worths at every C, exactly, and the hit rate at every C."""
+"""ConjointPath: part-worths at every C, exactly, and the hit rate at every C."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -14,14 +15,12 @@ from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.estimation.model import (
     ConjointModel,
     ConjointSVM,
-    Pooling,
     programs_of,
     require_pooling,
 )
 from ranking.conjoint.estimation.programs import Program, readout, trace, worth_lines, z_at
 from ranking.conjoint.estimation.selection import HitSteps, Tally, add_up
 from ranking.conjoint.results.bootstrap import weighted_mean
-from ranking.conjoint.results.orders import Orders
 from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import DataError
@@ -32,6 +31,7 @@ from ranking.selection.piecewise import PiecewiseLinear
 BLOCK = 128
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConjointPath(ConjointModel):
     """Part-worths from choices for every C up to `C_max`, exactly.
 
@@ -63,24 +63,9 @@ class ConjointPath(ConjointModel):
 
     kind: ClassVar[str] = "Conjoint"
 
-    def __init__(
-        self,
-        *,
-        C_max: float = 10.0,
-        C: float | None = None,
-        pooling: Pooling = "aggregate",
-        shrinkage: float = 0.3,
-        orders: Orders | None = None,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.C_max = C_max
-        self.C = C
-        self.pooling = pooling
-        self.shrinkage = shrinkage
-        self.orders = orders
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
+    C_max: float = 10.0
+    C: float | None = None
+    time_limit: float | None = None
 
     def fit(self, study: ConjointStudy, y: None = None) -> "ConjointPath":
         """Trace the path for the tasks of a study that are not held out."""
@@ -127,7 +112,7 @@ class ConjointPath(ConjointModel):
         end = min(float(path.hi) for path in self.paths_)
         return max(float(path.segments[-1].lo) for path in self.paths_) if np.isinf(end) else end
 
-    def certify(self) -> list[Any]:
+    def certify(self) -> list[pqp.Certificate]:
         """Prove all paths in exact arithmetic, or raise `pqp.CertificateError`; returns the certificates."""
         check_is_fitted(self)
         return list(Parallel(n_jobs=self.n_jobs)(delayed(_certified)(path) for path in self.paths_))
@@ -231,10 +216,7 @@ class ConjointPath(ConjointModel):
     def _common(self) -> Array:
         return self._common_at(self.C_)
 
-    def _predicts_new_respondents(self) -> bool:
-        return self.pooling != "individual"
-
-    def _checked(self, C: Any) -> float:
+    def _checked(self, C: float) -> float:
         check_is_fitted(self)
         value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
         end = min(float(path.hi) for path in self.paths_)
@@ -248,7 +230,7 @@ class ConjointPath(ConjointModel):
         return value
 
 
-def _certified(path: pqp.Path) -> Any:
+def _certified(path: pqp.Path) -> pqp.Certificate:
     return path.certify()
 
 

@@ -117,7 +117,8 @@ def price_row(space: AttributeSpace, price: str) -> Array:
             expected="two or more numbers",
             found=listing(attribute.labels),
         )
-    centred = np.array(attribute.labels, dtype=float) - np.mean(attribute.labels)
+    centred = np.array(attribute.labels, dtype=float)
+    centred -= centred.mean()
     row[space.block(price)] = centred / (centred @ centred)
     return row
 
