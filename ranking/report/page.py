@@ -1,8 +1,8 @@
 """Tables and pictures of a report as data, and the templates that make one HTML file of them.
 
 The words and tags of a page are in `templates/`: `base.html` is the frame of every page, `blocks.html` draws
-tables and pictures, and each report has a template of its own. Python hands over values only. Templates
-escape whatever they are given, so text of users needs no care here.
+tables and pictures, `path.html` is what reports on paths share, and each report has a template of its own.
+Python hands over values only. Templates escape whatever they are given, so text of users needs no care here.
 """
 
 import base64

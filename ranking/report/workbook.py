@@ -1,4 +1,4 @@
-"""Workbooks: tables as sheets of an Excel file, and the same tables as CSV files."""
+"""The tables of a report as sheets of an Excel workbook, and as CSV files."""
 
 import io
 from collections.abc import Mapping
@@ -9,16 +9,19 @@ import pandas as pd
 from openpyxl import load_workbook
 from openpyxl.utils.exceptions import InvalidFileException
 
-# A sheet of contents stands first; Excel allows names of so many letters.
-CONTENTS, LONGEST_NAME = "contents", 31
+# The first sheet lists the others; by it a workbook of ours is recognised.
+CONTENTS = "contents"
+# Excel refuses longer names of sheets.
+LONGEST_NAME = 31
 # The width of a column in letters.
-NARROWEST, WIDEST = 8, 60
-# Rows that a width is measured on.
+NARROWEST = 8
+WIDEST = 60
+# Widths are measured on the first rows only, as tables may have many thousands.
 MEASURED = 200
 
 
 def workbook_bytes(tables: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> bytes:
-    """Return an Excel workbook with one sheet a table, after a list of them.
+    """Return an Excel workbook with one sheet per table, after a list of them.
 
     >>> from zipfile import is_zipfile
     >>> is_zipfile(io.BytesIO(workbook_bytes({"a": pd.DataFrame({"x": [1]})}, {"a": "A table"})))
@@ -37,7 +40,7 @@ def workbook_bytes(tables: Mapping[str, pd.DataFrame], titles: Mapping[str, str]
 
 
 def is_our_workbook(file: Path) -> bool:
-    """Tell whether a file is a workbook that begins with a list of contents."""
+    """Return whether a file is a workbook that begins with a list of contents."""
     try:
         return str(load_workbook(file, read_only=True).sheetnames[0]) == CONTENTS
     except (BadZipFile, InvalidFileException, KeyError, OSError):
@@ -45,12 +48,12 @@ def is_our_workbook(file: Path) -> bool:
 
 
 def table_files(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[Path, bytes]:
-    """Return the CSV file of every table in a folder."""
+    """Return the content of a CSV file for every table, by its path in a folder."""
     return {folder / f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()}
 
 
 def widths(table: pd.DataFrame) -> list[int]:
-    """Return how wide the columns of a sheet should be.
+    """Return the widths of the columns of a sheet, in letters.
 
     >>> widths(pd.DataFrame({"x": [1], "sentence": ["these are five short words"]}))
     [8, 28]

@@ -74,7 +74,7 @@ class TestBars:
 
 class TestPartWorths:
     @pytest.mark.parametrize("study", [COFFEE, mixed_study()], ids=["coffee", "mixed"])
-    def test_every_level_has_its_point_beside_its_name(self, study):
+    def test_every_level_has_its_point_next_to_its_name(self, study):
         table = part_worth_summary(worths(20, columns=study.columns), study)
         axes = plot_part_worths(table)
         names = dict(zip(axes.get_yticks().tolist(), words(axes), strict=True))

@@ -233,14 +233,14 @@ class TestFindings:
         assert self.sentences(found).startswith("Do not use") == is_warned
 
     @pytest.mark.parametrize(
-        ("reach", "told"), [([30, 35, 9], ["brand"]), ([30, 29, 9], []), ([30, 35, 31], ["brand", "size"])]
+        ("reach", "rivals"), [([30, 35, 9], ["brand"]), ([30, 29, 9], []), ([30, 35, 31], ["brand", "size"])]
     )
-    def test_attributes_whose_intervals_overlap_are_not_ranked(self, found, tables, reach, told):
+    def test_attributes_whose_intervals_overlap_are_not_ranked(self, found, tables, reach, rivals):
         ends = {"lo": [reach[0], 1.0, 1.0], "hi": [50.0, *reach[1:]]}
         rows = pd.DataFrame({"attribute": ["price", "brand", "size"], "estimate": [40.0, 25.0, 5.0], **ends})
         sentences = " ".join(findings(Draft(found, {**tables, "importances": rows})))
-        said = f"By their intervals, {', '.join(told)} could be first too."
-        assert (said in sentences) if told else ("could be first" not in sentences)
+        said = f"By their intervals, {', '.join(rivals)} could be first too."
+        assert (said in sentences) if rivals else ("could be first" not in sentences)
 
     def test_a_best_price_is_reported_with_its_gain(self, found, tables):
         best = tables["price_curve"].loc[tables["price_curve"]["revenue"].idxmax()]
