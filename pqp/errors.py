@@ -9,7 +9,7 @@ and a page each render these data in their own words with `render`; none edits t
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from pqp.linalg.field import Array, Number
@@ -180,6 +180,15 @@ class CertificateError(PQPError):
     """A path does not prove what it claims: the message says which piece and which condition."""
 
 
+class _Remedy(TypedDict):
+    remedy: str
+    setting: tuple[str, object]
+
+
+# What helps against rounding errors.
+EXACT_REMEDY: _Remedy = {"remedy": "use {setting}", "setting": ("arithmetic", "exact")}
+
+
 class NumericalTroubleError(PQPError):
     """Rounding errors were too large; `interval` is where, `segments` the pieces that are still good."""
 
@@ -189,10 +198,11 @@ class NumericalTroubleError(PQPError):
         interval: "tuple[Number, Number] | None" = None,
         segments: "tuple[Segment, ...]" = (),
         *,
+        found: object = None,
         remedy: str | None = None,
         setting: tuple[str, object] | None = None,
     ) -> None:
-        super().__init__(message, remedy=remedy, setting=setting)
+        super().__init__(message, found=found, remedy=remedy, setting=setting)
         self.interval = interval
         self.segments = segments
 

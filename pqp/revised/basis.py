@@ -1,14 +1,14 @@
-r"""Tracks: the arrays a walk is made of, as compiled code takes them, and the smallest things done to them.
+"""The working basis of the revised engine: its affine solution, and how it changes from basis to basis.
 
-Refinement: v on R and all g after a change, corrected until no more than round-off is left over.
+R holds the items whose v is unknown: variables between their bounds, rows that are active at a bound. With
+all fixed values known as affine functions of the parameter, the unknown ones solve
 
-The walk: one basis of the revised engine, its lines, and how they change from basis to basis.
+.. math:: M_{RR} v_R = g_R - q_R - M_{RN} v_N
 
-R holds the items whose v is unknown: variables between their limits, rows held at a limit. With what is
-held known as lines in the parameter, the unknown lines solve  M_RR v_R = g_R − q_R − M_RN v_N,  and every
-other g follows by one product. Lines are centred at `mu`: values there, and slopes. A change of basis changes
-slopes alone, but for round-off and jumps, so that values stay as good as they were; each change is also a
-step of iterative refinement, and everything is computed anew after `REBUILD_EVERY` changes.
+and every other g follows by one product. All functions are centred at `mu`: values there, and slopes. A
+change of basis changes slopes alone, apart from rounding errors and jumps, so values stay as accurate as they
+were. Each change is also a step of iterative refinement, and everything is recomputed from the data after
+`REBUILD_EVERY` changes.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
 from pqp.linalg.kernels import add_products, column_of, system_product
@@ -35,42 +35,46 @@ from pqp.linalg.tolerances import (
     TIE,
     TRUSTED_PIVOT,
 )
-from pqp.revised.block_inverse import blocks_of, top_of
-from pqp.revised.inverse import Core, Inverse, solve
-from pqp.revised.ratio_test import Lines, advance, terms_of
-from pqp.revised.states import PINNED, Stairs
+from pqp.revised.block_inverse import blocks_of, max_abs
+from pqp.revised.inverse import Inverse, InverseArrays, solve
+from pqp.revised.ratio_test import Lines, advance, term_sizes
+from pqp.revised.states import VALUE_FIXED, StateTable
 
-# Places of whole numbers that change: changes since everything was computed anew, pivots since the last line,
-# the end that was reached first (-1 if none), events at this mu, items that moved since the last line.
-CHANGES, PIVOTS, BLOCKING, STANDING, MOVED = range(5)
-# Places of numbers that change: the centre of the lines, the largest step of a slope since all is fresh, and
-# the largest values of v, of variables and then of rows, where ends were last looked for.
-MU, TURBULENCE, HEIGHT = range(3)
+# Indices of counters: changes since everything was recomputed, pivots since the last piece, the end that was
+# reached first (-1 if none), events at this mu, items whose state has changed since the last piece.
+CHANGES, PIVOTS, BLOCKING, STALLS, CHANGED = range(5)
+# Indices of numbers: the centre, the largest change of a slope since everything was recomputed, and the
+# largest v of variables and then of rows at the last tie test.
+MU, SLOPE_CHANGE, MAGNITUDE = range(3)
 
 
-class Tables(NamedTuple):
-    """What never changes: staircases by step and item, which items are rows, J, and the diagonal of J M.
+class ProblemTables(NamedTuple):
+    """Constant data of compiled code: the state table, which items are rows, J, and the diagonal of J M.
 
-    Rows are plain if their values are made of the variables alone; with `is_still` the lines q do not move.
+    Rows are plain if their values are made of the variables alone; with `is_q_constant` q does not depend on
+    mu.
     """
 
-    held: Array
+    fixed: Array
     lo: Array
     hi: Array
     next_at_lo: Array
     next_at_hi: Array
     is_row: Array
     signs: Array
-    corners: Array
+    diagonal: Array
     is_plain: bool
-    is_still: bool
+    is_q_constant: bool
 
 
-class Track(NamedTuple):
-    """What changes: steps, inverse, lines, counters; `moved` and `before` are items since the last line."""
+class BasisArrays(NamedTuple):
+    """Variable data of compiled code: states, inverse, affine functions, counters.
+
+    `moved` and `before` are the items that changed their state since the last piece, and their states there.
+    """
 
     states: Array
-    core: Core
+    core: InverseArrays
     lines: Lines
     counts: Array
     numbers: Array
@@ -79,14 +83,14 @@ class Track(NamedTuple):
     found: Array
 
 
-def new_track(states: Array, core: Core, mu: float) -> Track:
-    """Return the track of a walk that begins at mu, without lines yet."""
+def new_basis_arrays(states: Array, core: InverseArrays, mu: float) -> BasisArrays:
+    """Return the arrays of a basis that begins at mu, without solution yet."""
     size = len(states)
-    v, g, held, lo, hi = (np.zeros((2, size)) for _ in range(5))
-    return Track(
+    v, g, fixed, lo, hi = (np.zeros((2, size)) for _ in range(5))
+    return BasisArrays(
         states,
         core,
-        Lines(v, g, held, lo, hi, np.zeros((2, size), dtype=bool)),
+        Lines(v, g, fixed, lo, hi, np.zeros((2, size), dtype=bool)),
         np.array([0, 0, -1, 0, 0]),
         np.array([mu, 0.0, 0.0, 0.0]),
         np.empty(size, np.int64),
@@ -96,188 +100,200 @@ def new_track(states: Array, core: Core, mu: float) -> Track:
 
 
 @compiled
-def top_slope(track: Track, speed: float) -> float:
-    """Return the largest slope of v; that of what is held is among the data's."""
-    for k in range(track.core.used[0]):
-        speed = max(speed, abs(track.lines.v[1, track.core.items[k]]))
-    return speed
+def largest_slope(arrays: BasisArrays, data_slope: float) -> float:
+    """Return the largest slope of v; slopes of fixed values are among those of the data."""
+    for k in range(arrays.core.used[0]):
+        data_slope = max(data_slope, abs(arrays.lines.v[1, arrays.core.items[k]]))
+    return data_slope
 
 
 @compiled
-def is_due(track: Track) -> bool:
-    """Tell whether it is time to compute everything anew."""
-    return track.counts[CHANGES] >= max(REBUILD_EVERY, track.core.used[0])
+def is_rebuild_due(arrays: BasisArrays) -> bool:
+    """Return whether it is time to recompute everything from the data."""
+    return arrays.counts[CHANGES] >= max(REBUILD_EVERY, arrays.core.used[0])
 
 
 @compiled
-def beyond(tables: Tables, state: int, item: int, at_hi: bool) -> tuple[int, int]:
-    """Return the step beyond an end, and at which of its own ends it begins: 0 for `lo`, 1 for `hi`."""
+def next_state(tables: ProblemTables, state: int, item: int, at_hi: bool) -> tuple[int, int]:
+    """Return the state beyond an end, and at which of its own ends it begins: 0 for `lo`, 1 for `hi`."""
     new = tables.next_at_hi[state, item] if at_hi else tables.next_at_lo[state, item]
     return new, 0 if tables.next_at_lo[new, item] == state else 1
 
 
 @compiled
-def put(tables: Tables, track: Track, item: int, state: int) -> None:
-    """Put an item on a step, and note on which one it stood on the last line."""
-    counts, lines = track.counts, track.lines
+def set_state(tables: ProblemTables, arrays: BasisArrays, item: int, state: int) -> None:
+    """Put an item into a state, and note the state it had on the last piece."""
+    counts, lines = arrays.counts, arrays.lines
     known = False
-    for k in range(counts[MOVED]):
-        known = known or track.moved[k] == item
+    for k in range(counts[CHANGED]):
+        known = known or arrays.moved[k] == item
     if not known:
-        track.moved[counts[MOVED]], track.before[counts[MOVED]] = item, track.states[item]
-        counts[MOVED] += 1
-    track.states[item] = state
+        arrays.moved[counts[CHANGED]], arrays.before[counts[CHANGED]] = item, arrays.states[item]
+        counts[CHANGED] += 1
+    arrays.states[item] = state
     for part in range(2):
-        lines.held[part, item] = tables.held[state, item, part]
+        lines.fixed[part, item] = tables.fixed[state, item, part]
         lines.lo[part, item] = tables.lo[state, item, part]
         lines.hi[part, item] = tables.hi[state, item, part]
 
 
-# Steps of iterative refinement a change is given: an inverse with four good digits needs three.
-CORRECTIONS = 3
+# Steps of iterative refinement after a change of basis: an inverse with four good digits needs three.
+REFINEMENTS_PER_CHANGE = 3
 
 
 @compiled
-def start_afresh(form: Form, q: Array, track: Track) -> None:
+def recompute_g(form: Form, q: Array, arrays: BasisArrays) -> None:
     """Compute all g from v and the data."""
-    mu, g = track.numbers[MU], track.lines.g
+    mu, g = arrays.numbers[MU], arrays.lines.g
     for i in range(len(q)):
         g[0, i], g[1, i] = q[i, 0] + mu * q[i, 1], q[i, 1]
-    add_products(form, np.arange(len(q)), track.lines.v, g)
+    add_products(form, np.arange(len(q)), arrays.lines.v, g)
 
 
 @compiled
-def correct(form: Form, tables: Tables, track: Track, moved: Array) -> None:
-    """Move v on R so that g meets what is held there, after the v of some other items have moved."""
-    lines, mu = track.lines, track.numbers[MU]
+def refine(form: Form, tables: ProblemTables, arrays: BasisArrays, moved: Array) -> None:
+    """Move v on R so that g meets the fixed values there, after the v of some other items have moved."""
+    lines, mu = arrays.lines, arrays.numbers[MU]
     by = np.empty((2, len(moved)))
     for k in range(len(moved)):
-        held = lines.held[0, moved[k]] + mu * lines.held[1, moved[k]]
-        by[0, k], by[1, k] = held - lines.v[0, moved[k]], lines.held[1, moved[k]] - lines.v[1, moved[k]]
-        lines.v[0, moved[k]], lines.v[1, moved[k]] = held, lines.held[1, moved[k]]
-    if tables.is_still and not np.any(lines.held[1]):
-        _stand_still(lines, by)
-    height = track.numbers[HEIGHT : HEIGHT + 2].copy()
-    for k in range(track.core.used[0]):
-        item = track.core.items[k]
+        fixed = lines.fixed[0, moved[k]] + mu * lines.fixed[1, moved[k]]
+        by[0, k], by[1, k] = fixed - lines.v[0, moved[k]], lines.fixed[1, moved[k]] - lines.v[1, moved[k]]
+        lines.v[0, moved[k]], lines.v[1, moved[k]] = fixed, lines.fixed[1, moved[k]]
+    if tables.is_q_constant and not np.any(lines.fixed[1]):
+        _clear_slopes(lines, by)
+    magnitude = arrays.numbers[MAGNITUDE : MAGNITUDE + 2].copy()
+    for k in range(arrays.core.used[0]):
+        item = arrays.core.items[k]
         kind = 1 if tables.is_row[item] else 0
-        height[kind] = max(height[kind], abs(lines.v[0, item]))
-    slope = top_slope(track, 0.0) + top_of(by[1])
+        magnitude[kind] = max(magnitude[kind], abs(lines.v[0, item]))
+    slope = largest_slope(arrays, 0.0) + max_abs(by[1])
     terms = np.empty((2, 2))
-    terms[0], terms[1] = terms_of((height[0], height[1]), tables.is_plain), slope
-    _refine(form, tables, track, moved, by, terms)
+    terms[0], terms[1] = term_sizes((magnitude[0], magnitude[1]), tables.is_plain), slope
+    _refine_until_small(form, tables, arrays, moved, by, terms)
 
 
 @compiled_inside
-def _stand_still(lines: Lines, by: Array) -> None:
-    """Make all slopes 0, which they are where no datum moves: what was computed is round-off of earlier ones.
+def _clear_slopes(lines: Lines, by: Array) -> None:
+    """Set all slopes to 0, which they are where no datum moves: other values are rounding errors.
 
-    On a last piece without end, an item would reach its end by that, however far out.
+    On a last piece without end, an item would otherwise reach its end, however far out.
     """
     lines.v[1], lines.g[1], by[1] = 0.0, 0.0, 0.0
 
 
 @compiled_inside
-def _refine(form: Form, tables: Tables, track: Track, moved: Array, by: Array, terms: Array) -> None:
-    """Correct values and slopes until no more than round-off of their terms is left over.
+def _refine_until_small(
+    form: Form, tables: ProblemTables, arrays: BasisArrays, moved: Array, by: Array, terms: Array
+) -> None:
+    """Refine values and slopes until the residual is no more than the rounding error of its terms.
 
-    If the steps of iterative refinement that are given to it are not enough, all is stale.
+    If the allowed number of refinements does not achieve that, everything is marked as stale.
     """
     is_open = np.ones(2, dtype=np.bool_)
-    for attempt in range(CORRECTIONS):
+    for attempt in range(REFINEMENTS_PER_CHANGE):
         if attempt:
             moved, by = moved[:0], by[:, :0]
-        count, steps = track.core.used[0], np.zeros((2, track.core.used[0] + len(moved)))
+        count, steps = arrays.core.used[0], np.zeros((2, arrays.core.used[0] + len(moved)))
         for part in range(2):
-            rest = _left_over(track, part)
-            is_moved = top_of(by[part]) > ROUNDING * terms[part, 0]
-            is_open[part] &= is_moved or not _share(tables, track, rest, terms[part]) <= ROUNDING
+            rest = _residual(arrays, part)
+            is_moved = max_abs(by[part]) > ROUNDING * terms[part, 0]
+            is_open[part] &= is_moved or not _relative_residual(tables, arrays, rest, terms[part]) <= ROUNDING
             if is_open[part]:
                 steps[part, count:] = by[part]
-                is_open[part] = _find_step(form, tables, track, part, rest, moved, steps[part], terms[part])
-        everything = np.concatenate((track.core.items[:count], moved))
-        add_products(form, everything, steps, track.lines.g)
+                is_open[part] = _refinement_step(
+                    form, tables, arrays, part, rest, moved, steps[part], terms[part]
+                )
+        everything = np.concatenate((arrays.core.items[:count], moved))
+        add_products(form, everything, steps, arrays.lines.g)
         if not np.any(is_open):
             return
-        terms[1] = max(terms[1, 0], top_slope(track, 0.0))
+        terms[1] = max(terms[1, 0], largest_slope(arrays, 0.0))
     for part in range(2):
-        share = _share(tables, track, _left_over(track, part), terms[part])
+        share = _relative_residual(tables, arrays, _residual(arrays, part), terms[part])
         if is_open[part] and not share <= REFINED:
-            track.numbers[TURBULENCE] = np.inf
+            arrays.numbers[SLOPE_CHANGE] = np.inf
 
 
 @compiled_inside
-def _share(tables: Tables, track: Track, rest: Array, terms: Array) -> float:
-    """Return what is left over on R, beside the terms of its kind."""
+def _relative_residual(tables: ProblemTables, arrays: BasisArrays, rest: Array, terms: Array) -> float:
+    """Return the largest residual on R relative to the terms of its kind."""
     share = 0.0
     for k in range(len(rest)):
-        size = terms[1] if tables.is_row[track.core.items[k]] else terms[0]
+        size = terms[1] if tables.is_row[arrays.core.items[k]] else terms[0]
         if abs(rest[k]) > share * size:
             share = abs(rest[k]) / size
     return share
 
 
 @compiled_inside
-def _left_over(track: Track, part: int) -> Array:
-    """Return by how much the values, or the slopes, of g miss what is held on R."""
-    lines, core = track.lines, track.core
+def _residual(arrays: BasisArrays, part: int) -> Array:
+    """Return by how much the values, or the slopes, of g miss the fixed values on R."""
+    lines, core = arrays.lines, arrays.core
     rest = np.empty(core.used[0])
     for k in range(len(rest)):
         i = core.items[k]
-        held = lines.held[1, i] if part else lines.held[0, i] + track.numbers[MU] * lines.held[1, i]
-        rest[k] = held - lines.g[part, i]
+        fixed = lines.fixed[1, i] if part else lines.fixed[0, i] + arrays.numbers[MU] * lines.fixed[1, i]
+        rest[k] = fixed - lines.g[part, i]
     return rest
 
 
 @compiled_inside
-def _find_step(
+def _refinement_step(
     form: Form,
-    tables: Tables,
-    track: Track,
+    tables: ProblemTables,
+    arrays: BasisArrays,
     part: int,
     rest: Array,
     moved: Array,
     step: Array,
     terms: Array,
 ) -> bool:
-    """Move v on R by what removes the rest, as far as the inverse knows, and write that; tell if it did.
+    """Move v on R by the inverse times the residual, and write that step; return whether it did.
 
-    Values stay where they are if g is right but for round-off and v is not: it would only be amplified.
+    Values stay where they are if g is right up to rounding and the step is larger: it would amplify the
+    error.
     """
-    lines, core = track.lines, track.core
+    lines, core = arrays.lines, arrays.core
     R = core.items[: core.used[0]]
     for k in range(len(moved)):
         rest -= column_of(form, R, moved[k]) * step[len(R) + k]
     found = solve(core, tables.signs[R] * rest)
-    if part == 0 and top_of(found) > TIE * terms[0] and _share(tables, track, rest, terms) <= TIE:
+    if (
+        part == 0
+        and max_abs(found) > TIE * terms[0]
+        and _relative_residual(tables, arrays, rest, terms) <= TIE
+    ):
         return False
     for k in range(len(R)):
         step[k] = found[k]
         lines.v[part, R[k]] += found[k]
     if part == 1:
-        track.numbers[TURBULENCE] = max(track.numbers[TURBULENCE], top_of(found))
+        arrays.numbers[SLOPE_CHANGE] = max(arrays.numbers[SLOPE_CHANGE], max_abs(found))
     return True
 
 
 LO, HI = 0, 1
-NOTHING = np.empty(0, dtype=np.int64)
-# Steps of iterative refinement a new basis is given: an inverse with four good digits needs three.
-LINE_CORRECTIONS = 4
+NO_ITEMS = np.empty(0, dtype=np.int64)
+# Rounds of refinement after a rebuild, before the basis counts as singular.
+REFINEMENTS_PER_REBUILD = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """What a walk goes through: the system, the lines q, the staircases; which items are rows."""
+class MixedLCP:
+    """The parametric mixed complementarity problem: g = M v + q(mu), every item in one of its states.
+
+    `is_row` tells which items are rows.
+    """
 
     system: System
     q: Array
-    stairs: Stairs
+    state_table: StateTable
     is_row: Array
 
     @cached_property
-    def speed(self) -> float:
+    def data_slope(self) -> float:
         """The largest slope among the data."""
-        parts = (self.q[:, 1], self.stairs.held[:, :, 1])
+        parts = (self.q[:, 1], self.state_table.fixed[:, :, 1])
         return max(float(np.max(np.abs(part), initial=0.0)) for part in parts)
 
     @cached_property
@@ -286,15 +302,15 @@ class Setting:
         return self.system.form
 
     @cached_property
-    def tables(self) -> Tables:
-        """The staircases as compiled code takes them."""
-        stairs, signs = self.stairs, self.system.signs
-        return Tables(
-            frozen(stairs.held),
-            frozen(stairs.lo),
-            frozen(stairs.hi),
-            frozen(stairs.next_at_lo),
-            frozen(stairs.next_at_hi),
+    def tables(self) -> ProblemTables:
+        """The state table as compiled code takes it."""
+        state_table, signs = self.state_table, self.system.signs
+        return ProblemTables(
+            frozen(state_table.fixed),
+            frozen(state_table.lo),
+            frozen(state_table.hi),
+            frozen(state_table.next_at_lo),
+            frozen(state_table.next_at_hi),
             frozen(self.is_row),
             frozen(signs),
             frozen(signs * self.system.diagonal()),
@@ -303,131 +319,131 @@ class Setting:
         )
 
     def is_unknown(self, states: Array) -> Array:
-        """Tell for which items v is unknown: variables that are not held, rows that are."""
-        return PINNED[states] == self.is_row
+        """Return for which items v is unknown: variables that are not fixed, rows that are active."""
+        return VALUE_FIXED[states] == self.is_row
 
 
-class Walk:
-    """A basis and its lines v and g, centred at mu; what is held and the ranges of what depends, in mu."""
+class WorkingBasis:
+    """A basis with v and g centred at mu, and the fixed values and ranges as functions of mu."""
 
-    def __init__(self, setting: Setting, states: Array, mu: float = 0.0) -> None:
-        self.setting = setting
-        size = setting.system.size
+    def __init__(self, lcp: MixedLCP, states: Array, mu: float = 0.0) -> None:
+        self.lcp = lcp
+        size = lcp.system.size
         self.states = np.array(states, dtype=np.int8)
-        self.inverse = Inverse(size, blocks=blocks_of(setting.form, size))
-        self.signs = setting.system.signs
+        self.inverse = Inverse(size, blocks=blocks_of(lcp.form, size))
+        self.signs = lcp.system.signs
         self.singular = SINGULAR
-        self._track = new_track(self.states, self.inverse.core, mu)
+        self._arrays = new_basis_arrays(self.states, self.inverse.core, mu)
         self._look_up()
-        self.refresh()
+        self.rebuild()
 
     def _look_up(self) -> None:
-        """Look up what is held and the ranges of what depends on all steps."""
-        stairs, states, everything = self.setting.stairs, self.states, np.arange(len(self.states))
-        self.held[:] = stairs.held[states, everything]
-        self.lo[:], self.hi[:] = stairs.lo[states, everything], stairs.hi[states, everything]
+        """Look up the fixed values and the ranges for the states of all items."""
+        state_table, states, everything = self.lcp.state_table, self.states, np.arange(len(self.states))
+        self.fixed[:] = state_table.fixed[states, everything]
+        self.lo[:], self.hi[:] = state_table.lo[states, everything], state_table.hi[states, everything]
 
     @property
-    def track(self) -> Track:
-        """What changes, as compiled code takes it."""
-        return self._track._replace(core=self.inverse.core)
+    def arrays(self) -> BasisArrays:
+        """The variable data, as compiled code takes them."""
+        return self._arrays._replace(core=self.inverse.core)
 
     @property
     def counts(self) -> Array:
-        """Whole numbers that change, at the places `stepping` names."""
-        return self._track.counts
+        """Integer counters, at the indices named above."""
+        return self._arrays.counts
 
     @property
     def mu(self) -> float:
-        """The centre of the lines."""
-        return float(self._track.numbers[MU])
+        """The mu at which v and g are centred."""
+        return float(self._arrays.numbers[MU])
 
     @property
     def changes(self) -> int:
-        """How many items have changed their step since everything was computed anew."""
+        """How many items have changed their state since everything was recomputed."""
         return int(self.counts[CHANGES])
 
     @property
     def v(self) -> Array:
         """Values and slopes of v."""
-        return self._track.lines.v.T
+        return self._arrays.lines.v.T
 
     @property
     def g(self) -> Array:
         """Values and slopes of g."""
-        return self._track.lines.g.T
+        return self._arrays.lines.g.T
 
     @property
-    def held(self) -> Array:
-        """What is held, as lines in mu."""
-        return self._track.lines.held.T
+    def fixed(self) -> Array:
+        """The fixed values, as functions of mu."""
+        return self._arrays.lines.fixed.T
 
     @property
     def lo(self) -> Array:
-        """The lower ends of what depends, as lines in mu."""
-        return self._track.lines.lo.T
+        """The lower ends of the dependent values, as functions of mu."""
+        return self._arrays.lines.lo.T
 
     @property
     def hi(self) -> Array:
-        """The upper ends of what depends, as lines in mu."""
-        return self._track.lines.hi.T
+        """The upper ends of the dependent values, as functions of mu."""
+        return self._arrays.lines.hi.T
 
     @property
-    def settled(self) -> Array:
-        """The ends on which a verdict binds."""
-        return self._track.lines.settled
+    def decided(self) -> Array:
+        """The ends that the solution of a tie has decided: the ratio test skips them."""
+        return self._arrays.lines.decided
 
-    def refresh(self) -> None:
-        """Compute everything from the states and the data, v on R beginning where it was."""
-        unknown = self.setting.is_unknown(self.states)
+    def rebuild(self) -> None:
+        """Recompute everything from the states and the data; v on R begins where it was."""
+        unknown = self.lcp.is_unknown(self.states)
         R = np.flatnonzero(unknown)
-        self._rebuild(R)
-        self.v[~unknown] = self._centred(self.held[~unknown])
+        self._rebuild_inverse(R)
+        self.v[~unknown] = self._centred(self.fixed[~unknown])
         self.counts[CHANGES] = 0
         self._compute_g()
         self._require_accuracy()
-        self._track.numbers[TURBULENCE] = 0.0
+        self._arrays.numbers[SLOPE_CHANGE] = 0.0
 
     def move_to(self, mu: float) -> None:
-        """Move the centre of the lines."""
-        advance(self._track.lines, mu - self.mu)
-        self._track.numbers[MU] = mu
+        """Move the centre of all affine functions."""
+        advance(self._arrays.lines, mu - self.mu)
+        self._arrays.numbers[MU] = mu
 
     def _centred(self, lines: Array) -> Array:
-        """Return lines in mu with their values at the centre."""
+        """Return functions of mu with their values at the centre."""
         return np.column_stack([lines[:, 0] + self.mu * lines[:, 1], lines[:, 1]])
 
     def _compute_g(self) -> None:
-        lines, system, form = self._track.lines, self.setting.system, self.setting.form
+        lines, system, form = self._arrays.lines, self.lcp.system, self.lcp.form
         if is_low_rank(form, system.size) or self.inverse.has_blocks:
-            start_afresh(form, self.setting.q, self.track)
+            recompute_g(form, self.lcp.q, self.arrays)
         else:
-            for part, q in enumerate(self._centred(self.setting.q).T):
+            for part, q in enumerate(self._centred(self.lcp.q).T):
                 lines.g[part] = q + system.times(lines.v[part][:, None])[:, 0]
-        self._track.numbers[TURBULENCE] = 0.0
+        self._arrays.numbers[SLOPE_CHANGE] = 0.0
 
     def symmetric_block(self, items: Array) -> Array:
         """Return the block of J M that belongs to some items."""
-        return self.signs[items, None] * self.setting.system.block(items, items)
+        return self.signs[items, None] * self.lcp.system.block(items, items)
 
-    def _correct(self, moved: Array = NOTHING) -> None:
-        """Move v on R so that g meets what is held there, after the v of some other items have moved."""
-        correct(self.setting.form, self.setting.tables, self.track, moved)
+    def _refine_lines(self, moved: Array = NO_ITEMS) -> None:
+        """Move v on R so that g meets the fixed values there, after the v of some other items have moved."""
+        refine(self.lcp.form, self.lcp.tables, self.arrays, moved)
 
-    def _left_over(self) -> Array:
-        """Return by how much g misses what is held on R."""
+    def _residual(self) -> Array:
+        """Return by how much g misses the fixed values on R."""
         R = self.inverse.items
-        return self._centred(self.held[R]) - self.g[R]
+        return self._centred(self.fixed[R]) - self.g[R]
 
-    def freshen(self) -> None:
-        """Compute all lines anew with the inverse as it is, or that too if it is not good enough."""
-        if is_due(self.track):
-            self.refresh()
+    def recompute(self) -> None:
+        """Recompute v and g with the inverse as it is, or with a new one if that is not accurate enough."""
+        if is_rebuild_due(self.arrays):
+            self.rebuild()
             return
         self._compute_g()
-        self._correct()
-        if np.isinf(self._track.numbers[TURBULENCE]):
-            self.refresh()
+        self._refine_lines()
+        if np.isinf(self._arrays.numbers[SLOPE_CHANGE]):
+            self.rebuild()
 
     def polish(self) -> None:
         """Solve for v on R once more, with residuals in extended precision.
@@ -436,22 +452,23 @@ class Walk:
         dependent rows lose as many digits as the condition has.
         """
         R = self.inverse.items
+        # two rounds: each correction is only as accurate as the float64 inverse
         moving = np.union1d(R, np.flatnonzero(np.any(self.v, axis=1)))
-        M = self.setting.system.block(R, moving).astype(np.longdouble)
-        target = self._centred(self.held[R]) - self._centred(self.setting.q[R])
+        M = self.lcp.system.block(R, moving).astype(np.longdouble)
+        target = self._centred(self.fixed[R]) - self._centred(self.lcp.q[R])
         for _ in range(2):
             rest = (target - M @ self.v[moving].astype(np.longdouble)).astype(float)
             self.v[R] += self.inverse.times(self.signs[R, None] * rest)
         self._compute_g()
 
     def _require_accuracy(self) -> None:
-        """Correct until little is left over; a basis for which that fails is singular in float64."""
+        """Refine until the residual is small; if that fails, the basis is singular in float64."""
         R = self.inverse.items
         if not len(R):
             return
-        for _ in range(LINE_CORRECTIONS):
-            self._correct()
-            rest = np.max(np.abs(self._left_over()), axis=0)
+        for _ in range(REFINEMENTS_PER_REBUILD):
+            self._refine_lines()
+            rest = np.max(np.abs(self._residual()), axis=0)
             size = np.max(np.abs(self.v), axis=0) + np.max(np.abs(self.g[R]), axis=0) + 1.0
             if np.all(rest <= ROUNDING * size):
                 return
@@ -459,11 +476,11 @@ class Walk:
             return
         raise self._singular()
 
-    def _rebuild(self, R: Array) -> None:
-        """Compute the inverse anew."""
+    def _rebuild_inverse(self, R: Array) -> None:
+        """Compute the inverse from scratch."""
         if self.inverse.has_blocks:
             self.inverse.rebuild_by_blocks(R)
-            size = _size(self.setting.tables.corners[R])  # S is semidefinite
+            size = _size(self.lcp.tables.diagonal[R])  # S is semidefinite: its diagonal bounds its entries
         else:
             block = self.symmetric_block(R)
             self.inverse.rebuild(R, block)
@@ -475,55 +492,52 @@ class Walk:
         R = self.inverse.items
         condition = np.linalg.cond(self.symmetric_block(R))
         return NumericalTroubleError(
-            f'a basis is singular in float64 (condition {condition:.0e}); use arithmetic="exact"'
+            "a basis is singular in float64 (condition {found})", found=f"{condition:.0e}", **EXACT_REMEDY
         )
 
-    def go_back(self, states: Array, v: Array) -> None:
-        """Return to a basis that was left for one that float64 cannot carry, and be more careful there."""
+    def restore(self, states: Array, v: Array) -> None:
+        """Return to a basis whose successor float64 could not represent, with a larger zero tolerance."""
         self.states[:], self.v[:] = states, v
         self.singular *= COARSENING
         self._look_up()
-        self.refresh()
+        self.rebuild()
 
     def unknown_lines(self) -> Array:
-        """Return the lines of v on R in mu itself: constants and slopes."""
+        """Return v on R as functions of mu itself: constants and slopes."""
         centred = self.v[self.inverse.items]
         return np.column_stack([centred[:, 0] - self.mu * centred[:, 1], centred[:, 1]])
 
     def gaps(self) -> Array:
-        """Return the centred lines of the gaps of what depends to both ends of its range."""
-        inside = (self.inverse.place >= 0)[:, None]
+        """Return the centred distances of the dependent values from both ends of their ranges."""
+        inside = (self.inverse.position >= 0)[:, None]
         dependent = np.where(inside, self.v, self.g)
         return np.stack([dependent - self._centred(self.lo), self._centred(self.hi) - dependent])
 
     def multipliers(self) -> Array:
-        """Return the centred lines of the multipliers of all items: g of variables, v of rows."""
-        is_row, multipliers = (
-            self.setting.is_row[:, None],
-            np.where(self.setting.is_row[:, None], self.v, self.g),
-        )
-        free = np.where(is_row, self.v, self._centred(self.held))
-        return np.where(PINNED[self.states][:, None], multipliers, free)
+        """Return the centred multipliers of all items: g of variables, v of rows."""
+        is_row, multipliers = (self.lcp.is_row[:, None], np.where(self.lcp.is_row[:, None], self.v, self.g))
+        free = np.where(is_row, self.v, self._centred(self.fixed))
+        return np.where(VALUE_FIXED[self.states][:, None], multipliers, free)
 
     def change(self, items: Sequence[int], states: Sequence[int]) -> None:
-        """Put items on other steps; most of them enter or leave R by that."""
+        """Put items into other states; most of them enter or leave R by that."""
         for item, state in zip(items, states, strict=True):
-            put(self.setting.tables, self.track, item, state)
+            set_state(self.lcp.tables, self.arrays, item, state)
         chosen = [item for item in items if self._is_displaced(item)]
         if self.changes + len(items) > max(REBUILD_EVERY, self.inverse.count) or not self._pivot(chosen):
-            self.refresh()
+            self.rebuild()
             return
         self.counts[CHANGES] += len(items)
-        left = [item for item in items if self.inverse.place[item] < 0]
-        self._correct(np.array(left) if left else NOTHING)
+        left = [item for item in items if self.inverse.position[item] < 0]
+        self._refine_lines(np.array(left) if left else NO_ITEMS)
 
     def _is_displaced(self, item: int) -> bool:
-        """Tell whether an item is in R and should not be, or the other way round."""
-        is_unknown = bool(PINNED[self.states[item]]) == bool(self.setting.is_row[item])
-        return is_unknown != bool(self.inverse.place[item] >= 0)
+        """Return whether an item is in R and should not be, or the other way round."""
+        is_unknown = bool(VALUE_FIXED[self.states[item]]) == bool(self.lcp.is_row[item])
+        return is_unknown != bool(self.inverse.position[item] >= 0)
 
     def _pivot(self, waiting: list[int]) -> bool:
-        """Let items enter or leave one by one while pivots can be trusted; tell whether all did."""
+        """Let items enter or leave one by one while pivots can be trusted; return whether all did."""
         while waiting:
             done = next((item for item in waiting if self._pivot_on(item)), None)
             if done is None:
@@ -533,22 +547,22 @@ class Walk:
 
     def _pivot_on(self, item: int) -> bool:
         inverse = self.inverse
-        if inverse.place[item] >= 0:
+        if inverse.position[item] >= 0:
             column = inverse.column(item)
-            if abs(column[inverse.place[item]]) <= TRUSTED_PIVOT * np.abs(column).max():
+            if abs(column[inverse.position[item]]) <= TRUSTED_PIVOT * np.abs(column).max():
                 return False
             return inverse.leave(item)
-        solved, schur, size = self.reach(item)
+        solved, schur, size = self.entering_pivot(item)
         if abs(schur) <= TRUSTED_PIVOT * size:
             return False
         return inverse.enter(item, solved, schur)
 
-    def reach(self, item: int) -> tuple[Array, float, float]:
-        """Return what entering takes, and the size of the terms the pivot is the difference of."""
+    def entering_pivot(self, item: int) -> tuple[Array, float, float]:
+        """Return the column and pivot of an entering item, and the size of the terms of the pivot."""
         R = self.inverse.items
-        column = self.signs[R] * column_of(self.setting.form, R, item)
-        corner = float(self.setting.tables.corners[item])
-        solved, schur = self.inverse.reach(column, corner)
+        column = self.signs[R] * column_of(self.lcp.form, R, item)
+        corner = float(self.lcp.tables.diagonal[item])
+        solved, schur = self.inverse.border(column, corner)
         size = abs(corner) + _size(column) * _size(solved)
         if len(R) and abs(schur) <= TRUSTED_PIVOT * size:
             solved = self.refined(self.signs[R, None] * column[:, None])[:, 0]
@@ -558,7 +572,7 @@ class Walk:
     def refined(self, right: Array) -> Array:
         """Return M_RR⁻¹ times a block, with one step of iterative refinement.
 
-        What depends linearly on R is then recognised however ill-conditioned M_RR is.
+        A column that depends linearly on R is then recognised however ill-conditioned M_RR is.
         """
         signs = self.signs[self.inverse.items, None]
         solved = self.inverse.times(signs * right)
@@ -566,10 +580,10 @@ class Walk:
 
     def _product(self, block: Array) -> Array:
         """Return M_RR times a block."""
-        R, setting = self.inverse.items, self.setting
+        R, lcp = self.inverse.items, self.lcp
         if self.inverse.has_blocks:
-            return system_product(setting.form, setting.system.size, R, block)[R]
-        return setting.system.block(R, R) @ block
+            return system_product(lcp.form, lcp.system.size, R, block)[R]
+        return lcp.system.block(R, R) @ block
 
 
 def _size(values: Array) -> float:

@@ -1,6 +1,6 @@
-r"""Blocks: S_RR⁻¹ for S = B + U Uᵀ, with B block diagonal, through the blocks of B_RR⁻¹ and a small matrix.
+r"""The inverse by blocks: S_RR⁻¹ for S = B + U Uᵀ with B block diagonal and U of few columns.
 
-With Z = B_RR⁻¹ U_R, one row an item of R, and K = (I + U_Rᵀ Z)⁻¹,
+With Z = B_RR⁻¹ U_R, one row per item of R, and K = (I + U_Rᵀ Z)⁻¹,
 
 .. math:: S_{RR}^{-1} = B_{RR}^{-1} - Z K Z^\top
 
@@ -14,23 +14,15 @@ import numpy as np
 
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
-from pqp.linalg.structure import (
-    GROUPED,
-    NO_INDICES,
-    NO_MATRIX,
-    NO_VECTOR,
-    Form,
-    frozen,
-    groups_by_size,
-)
+from pqp.linalg.structure import GROUPED, NO_INDICES, NO_MATRIX, NO_VECTOR, Form, frozen, groups_by_size
 from pqp.linalg.tolerances import TRUSTED_PIVOT
 
 
 class Blocks(NamedTuple):
-    """What never changes: rows (U, O) of all items, B = O Oᵀ + diag(added) within their groups.
+    """Constant: rows (U, O) of all items, with B = O Oᵀ + diag(added) within their groups.
 
-    Then, of every group, where its members and the entries of its block begin, and what changes: members and
-    how many they are, which one of them an item is, entries of B_RR⁻¹, Z by places, and K.
+    Then, for every group, where its members and the entries of its block begin. Variable: members and their
+    number, which member an item is, the entries of B_RR⁻¹, Z by position, and K.
     """
 
     rows: Array
@@ -47,14 +39,14 @@ class Blocks(NamedTuple):
 
 
 def no_blocks() -> Blocks:
-    """Return what stands for the blocks of a matrix that has none."""
+    """Return the blocks of a matrix that has none."""
     whole, values = np.empty(0, dtype=np.int64), np.empty((0, 0))
     fixed = NO_MATRIX, NO_VECTOR, NO_INDICES, NO_INDICES, NO_INDICES
     return Blocks(*fixed, whole, whole, whole, np.empty(0), values, values)
 
 
 def blocks_of(form: Form, size: int) -> Blocks:
-    """Return empty blocks, without places yet, for a system that is one grouped part; none for any other."""
+    """Return empty blocks for a system that is one grouped part; no blocks for any other."""
     part = form.H
     if form.size != size or part.kind != GROUPED:
         return no_blocks()
@@ -79,28 +71,28 @@ def blocks_of(form: Form, size: int) -> Blocks:
 
 
 def rebuild_blocks(blocks: Blocks, R: Array) -> bool:
-    """Compute all blocks, Z and K anew for the given items; tell whether no block has too many of them."""
+    """Compute all blocks, Z and K for the given items; return whether no block has too many."""
     group, shared = blocks.group[R], blocks.K.shape[0]
     blocks.counts[:] = np.bincount(group, minlength=len(blocks.counts))
     if np.any(blocks.counts > np.diff(blocks.begins)):
         return False
     U = blocks.rows[R, :shared]
-    for places in groups_by_size(group):
-        items, where, numbers = R[places], group[places[:, 0]], np.arange(places.shape[1])
+    for positions in groups_by_size(group):
+        items, where, numbers = R[positions], group[positions[:, 0]], np.arange(positions.shape[1])
         inverse = np.linalg.inv(_own_blocks(blocks, items))
         inverse = (inverse + inverse.transpose(0, 2, 1)) / 2
         blocks.members[blocks.begins[where][:, None] + numbers] = items
         blocks.numbers[items] = numbers
         width = np.diff(blocks.begins)[where][:, None, None]
         blocks.values[blocks.entries[where][:, None, None] + width * numbers[:, None] + numbers] = inverse
-        blocks.Z[places] = inverse @ U[places]
+        blocks.Z[positions] = inverse @ U[positions]
     K = np.linalg.inv(np.eye(shared) + U.T @ blocks.Z[: len(R)])
     blocks.K[:] = (K + K.T) / 2
     return True
 
 
 def _own_blocks(blocks: Blocks, items: Array) -> Array:
-    """Return the blocks of B that belong to some items, one row of them a group."""
+    """Return the blocks of B that belong to some items, one row of items per group."""
     own = blocks.rows[items][:, :, blocks.K.shape[0] :]
     result = own @ own.transpose(0, 2, 1)
     if len(blocks.added):
@@ -109,7 +101,7 @@ def _own_blocks(blocks: Blocks, items: Array) -> Array:
 
 
 @compiled_inside
-def solve_by_blocks(blocks: Blocks, place: Array, right: Array) -> Array:
+def solve_by_blocks(blocks: Blocks, position: Array, right: Array) -> Array:
     """Return S_RR⁻¹ times a vector."""
     result, inner = np.zeros(len(right)), np.zeros(len(blocks.K))
     for g in range(len(blocks.counts)):
@@ -117,8 +109,8 @@ def solve_by_blocks(blocks: Blocks, place: Array, right: Array) -> Array:
         for a in range(len(members)):
             row, total = _row(blocks, g, a), 0.0
             for b in range(len(members)):
-                total += row[b] * right[place[members[b]]]
-            result[place[members[a]]] = total
+                total += row[b] * right[position[members[b]]]
+            result[position[members[a]]] = total
     for k in range(len(right)):
         _add(inner, right[k], blocks.Z[k])
     _subtract_products(blocks.Z, _times(blocks.K, inner), result)
@@ -126,32 +118,32 @@ def solve_by_blocks(blocks: Blocks, place: Array, right: Array) -> Array:
 
 
 @compiled_inside
-def column_by_blocks(blocks: Blocks, place: Array, count: int, item: int) -> Array:
+def column_by_blocks(blocks: Blocks, position: Array, count: int, item: int) -> Array:
     """Return the column of S_RR⁻¹ that belongs to an item of R."""
     result, g = np.zeros(count), blocks.group[item]
     row, members = _row(blocks, g, blocks.numbers[item]), _members(blocks, g)
     for b in range(len(members)):
-        result[place[members[b]]] = row[b]
-    _subtract_products(blocks.Z, _times(blocks.K, blocks.Z[place[item]]), result)
+        result[position[members[b]]] = row[b]
+    _subtract_products(blocks.Z, _times(blocks.K, blocks.Z[position[item]]), result)
     return result
 
 
 @compiled
-def diagonal_by_blocks(blocks: Blocks, place: Array, count: int) -> Array:
+def diagonal_by_blocks(blocks: Blocks, position: Array, count: int) -> Array:
     """Return the diagonal of S_RR⁻¹."""
     result = np.zeros(count)
     for g in range(len(blocks.counts)):
         members = _members(blocks, g)
         for a in range(len(members)):
-            k = place[members[a]]
+            k = position[members[a]]
             z = blocks.Z[k]
             result[k] = _row(blocks, g, a)[a] - _dot(z, _times(blocks.K, z))
     return result
 
 
 @compiled_inside
-def enter_block(blocks: Blocks, place: Array, item: int, new: int) -> bool:
-    """Let an item enter its block, its place being new, if its pivot there can be trusted; tell if it did."""
+def enter_block(blocks: Blocks, position: Array, item: int, new: int) -> bool:
+    """Let an item enter its block if its pivot there can be trusted; return whether it did."""
     shared, g = len(blocks.K), blocks.group[item]
     members, count = _members(blocks, g), blocks.counts[g]
     if blocks.begins[g] + count == blocks.begins[g + 1]:
@@ -162,14 +154,14 @@ def enter_block(blocks: Blocks, place: Array, item: int, new: int) -> bool:
         _add(solved, column[b], _row(blocks, g, b))
     corner = _own_entry(blocks, item, item)
     schur = corner - _dot(column, solved)
-    if not schur > TRUSTED_PIVOT * (corner + top_of(column) * top_of(solved)):
+    if not schur > TRUSTED_PIVOT * (corner + max_abs(column) * max_abs(solved)):
         return False
     z = np.zeros(shared)
     _add(z, 1.0 / schur, blocks.rows[item])
     for b in range(count):
         _add(z, -solved[b] / schur, blocks.rows[members[b]])
     for b in range(count):
-        _add(blocks.Z[place[members[b]]], -solved[b], z)
+        _add(blocks.Z[position[members[b]]], -solved[b], z)
     for j in range(shared):
         blocks.Z[new, j] = z[j]
     _add_border(blocks, g, solved, schur)
@@ -203,33 +195,33 @@ def _add_border(blocks: Blocks, g: int, solved: Array, schur: float) -> None:
 
 
 @compiled_inside
-def leave_block(blocks: Blocks, place: Array, item: int, last: int) -> bool:
-    """Let an item leave its block if its pivot there can be trusted, and tell if it did.
+def leave_block(blocks: Blocks, position: Array, item: int, last: int) -> bool:
+    """Let an item leave its block if its pivot there can be trusted; return whether it did.
 
-    The row of Z at the last place takes its place.
+    The row of Z at the last position moves to the position of the item.
     """
     g, p = blocks.group[item], blocks.numbers[item]
-    members, column, z = _members(blocks, g), _copy(_row(blocks, g, p)), _copy(blocks.Z[place[item]])
+    members, column, z = _members(blocks, g), _copy(_row(blocks, g, p)), _copy(blocks.Z[position[item]])
     column = column[: len(members)]
     w = _times(blocks.K, z)
     rest = column[p] - _dot(z, w)
-    if not (column[p] > TRUSTED_PIVOT * top_of(column) and rest > TRUSTED_PIVOT * column[p]):
+    if not (column[p] > TRUSTED_PIVOT * max_abs(column) and rest > TRUSTED_PIVOT * column[p]):
         return False
     for a in range(len(members)):
         row = _row(blocks, g, a)
         for b in range(len(members)):
             row[b] -= column[a] * column[b] / column[p]
-        _add(blocks.Z[place[members[a]]], -column[a] / column[p], z)
+        _add(blocks.Z[position[members[a]]], -column[a] / column[p], z)
     _add_outer(blocks.K, 1.0 / rest, w)
     for j in range(len(z)):
-        blocks.Z[place[item], j] = blocks.Z[last, j]
+        blocks.Z[position[item], j] = blocks.Z[last, j]
     _close_gap(blocks, g, p)
     return True
 
 
 @compiled_inside
 def _close_gap(blocks: Blocks, g: int, p: int) -> None:
-    """Let the last member of a group take the number of one that has left."""
+    """Give the number of a member that has left to the last member of its group."""
     last = blocks.counts[g] - 1
     here, there = _row(blocks, g, p), _row(blocks, g, last)
     for a in range(last):
@@ -249,7 +241,7 @@ def _members(blocks: Blocks, g: int) -> Array:
 
 @compiled_inside
 def _row(blocks: Blocks, g: int, a: int) -> Array:
-    """Return a row of the inverse of a block, with all the room there is."""
+    """Return a row of the inverse of a block, with all its capacity."""
     width = blocks.begins[g + 1] - blocks.begins[g]
     begin = blocks.entries[g] + a * width
     return blocks.values[begin : begin + width]
@@ -277,7 +269,7 @@ def _add_outer(K: Array, factor: float, vector: Array) -> None:
 
 @compiled_inside
 def _add(out: Array, factor: float, vector: Array) -> None:
-    """Add a multiple of a vector, or of its beginning."""
+    """Add a multiple of a vector, or of its leading part."""
     for j in range(len(out)):
         out[j] += factor * vector[j]
 
@@ -299,7 +291,7 @@ def _dot(one: Array, other: Array) -> float:
 
 
 @compiled_inside
-def top_of(values: Array) -> float:
+def max_abs(values: Array) -> float:
     """Return the largest absolute value."""
     top = 0.0
     for value in values:

@@ -1,4 +1,4 @@
-"""Where the limits of one item cross, or its penalty is negative: intervals on which nothing is solvable."""
+"""Where the bounds of an item cross or its penalty is negative: there the problem has no solution."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,15 @@ from pqp.linalg.tolerances import ZERO
 from pqp.model.affine import Affine
 from pqp.model.problem import ParametricQP
 from pqp.records.unsolvable import Farkas, Obstruction, descent
-from pqp.revised.presolve import Entries
+from pqp.revised.presolve import MatrixEntries
 
 
 @dataclass(frozen=True, eq=False)
-class Widths:
-    """Every width that moves with mu: its kind, its item, and its line in float64 to choose candidates by."""
+class CrossingBounds:
+    """All differences upper - lower, and all penalties, that change with mu: their widths.
+
+    A width has a kind, an item and an affine function in float64, which is used to choose candidates.
+    """
 
     problem: ParametricQP
     kinds: Array
@@ -22,11 +25,11 @@ class Widths:
     lines: Array
 
     def violated(self, mu: Number) -> Obstruction | None:
-        """Return the proof that nothing is solvable at mu, if some width is negative there."""
+        """Return the proof that there is no solution at mu, if some width is negative there."""
         values = self.lines[:, 0] + float(mu) * self.lines[:, 1]
         sizes = np.abs(self.lines[:, 0]) + np.abs(float(mu) * self.lines[:, 1])
         doubtful = np.flatnonzero(values <= ZERO * sizes)
-        _, first = np.unique(self.lines[doubtful], axis=0, return_index=True)  # equal lines, equal verdicts
+        _, first = np.unique(self.lines[doubtful], axis=0, return_index=True)  # equal widths, equal answers
         for k in doubtful[first]:
             constant, slope = self._exact(int(k))
             if constant + mu * slope < 0:
@@ -34,7 +37,7 @@ class Widths:
         return None
 
     def edge(self, stop: Number, direction: int) -> tuple[Number, Obstruction | None]:
-        """Return how far from inside all widths stay nonnegative, at most to stop, and the proof beyond."""
+        """Return the last mu up to `stop` at which all widths are nonnegative, and the proof beyond it."""
         shrinking = np.flatnonzero(self.lines[:, 1] * direction < 0)
         if not len(shrinking):
             return stop, None
@@ -52,12 +55,12 @@ class Widths:
         return -constant / slope
 
     def _exact(self, k: int) -> tuple[Number, Number]:
-        """Return the width in rationals."""
+        """Return a width in rationals."""
         width = _width(self.problem, str(self.kinds[k]), np.array([self.items[k]]), RATIONAL.array)
         return width[0, 0], width[0, 1]
 
     def _proof(self, k: int) -> Obstruction:
-        """Return the obstruction that a negative width amounts to."""
+        """Return the obstruction that follows from a negative width."""
         problem, kind, i = self.problem, str(self.kinds[k]), int(self.items[k])
         rows, variables = (exact_array(np.zeros(count)) for count in (problem.m, problem.n))
         weights = {
@@ -78,8 +81,8 @@ class Widths:
         return Obstruction(ray, growth, farkas, descent(data, ray, growth), farkas.gap(data))
 
 
-def find_widths(problem: ParametricQP, slacks: Entries) -> Widths:
-    """Return the widths of a problem that move."""
+def find_crossing_bounds(problem: ParametricQP, slacks: MatrixEntries) -> CrossingBounds:
+    """Return the widths of a problem that change with mu."""
     candidates = {
         "variable": np.flatnonzero(_opposed(problem.lower, problem.upper)),
         "row": np.flatnonzero(_opposed(problem.row_lower, problem.row_upper) & ~problem.is_soft),
@@ -88,16 +91,16 @@ def find_widths(problem: ParametricQP, slacks: Entries) -> Widths:
     }
     kinds = np.repeat(list(candidates), [len(found) for found in candidates.values()])
     lines = [_width(problem, kind, found, float_array) for kind, found in candidates.items()]
-    return Widths(problem, kinds, np.concatenate(list(candidates.values())), np.concatenate(lines))
+    return CrossingBounds(problem, kinds, np.concatenate(list(candidates.values())), np.concatenate(lines))
 
 
 def _opposed(low: Affine, high: Affine) -> Array:
-    """Tell which pairs of limits are finite and not parallel."""
+    """Return which pairs of bounds are finite and not parallel."""
     return ~infinite(low.constant) & ~infinite(high.constant) & (low.slope != high.slope)
 
 
 def _width(problem: ParametricQP, kind: str, items: Array, convert: object) -> Array:
-    """Return the lines of some widths of one kind."""
+    """Return some widths of one kind as affine functions."""
     assert callable(convert)
     if kind in ("variable", "row"):
         low, high = (

@@ -1,22 +1,14 @@
-r"""Rescue: where float64 cannot decide, a stretch of the path by the exact tableau.
+r"""Exact repair: pieces that float64 got wrong, or could not trace at all, by the exact tableau.
 
-The last basis that float64 is sure of is handed to exact arithmetic, which goes on from there, or starts anew
-at that mu, for as long as it takes to get past the difficulty.
-
-Excerpts: the part of a large problem in which something may happen, small enough for exact arithmetic.
-
-Near a basis most items stay where they are: variables at a limit, rows off or at their cap. With x_N and y_N
-of these known as lines in mu, the others, F and W, solve a problem of their own, with costs and limits
+The last basis that float64 is sure of is given to exact arithmetic, which continues from there, or starts
+again at that mu, until the difficulty is passed. A small problem is traced exactly as a whole. For a large
+one only the items that may move are: near a basis most items keep their state. With x_N and y_N of these
+known as affine functions of mu, the others, F and W, solve a subproblem with costs and bounds
 
 .. math:: c_F + P_{FN} x_N - A_{NF}^\top y_N, \qquad r_W - A_{WN} x_N .
 
-Its solution is that of the whole problem for as long as no item left out reaches an end; that is for who
-asked to check.
-
-Repair: lines that float64 got wrong, or could not get at all, from exact pieces.
-
-A small problem is traced exactly as a whole. Of a large one an excerpt is: the items that may move; one that
-was left out and would have moved joins, and the excerpt is traced again from there.
+Its solution is that of the whole problem for as long as no other item reaches an end. An item that does joins
+the subproblem, which is then traced again from there.
 """
 
 from collections.abc import Iterator
@@ -36,24 +28,24 @@ from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.states import Basis, States
 from pqp.records.unsolvable import UnsolvablePiece
-from pqp.revised.basis import Walk
-from pqp.revised.passes import Leg, glue
-from pqp.revised.postsolve import Translation
+from pqp.revised.basis import WorkingBasis
+from pqp.revised.interval_trace import PieceSequence, join
+from pqp.revised.postsolve import Postsolve
 from pqp.revised.rays import exact_block
-from pqp.revised.scaling import Scene
+from pqp.revised.scaling import ScaledProblem
 from pqp.revised.states import BETWEEN
-from pqp.revised.trace import NO_CHANGES, Changes, Line
-from pqp.revised.verify import far_on, misses, misses_again, place_on
+from pqp.revised.trace import NO_CHANGES, BasisPiece, StateChanges
+from pqp.revised.verify import finite_end, finite_start, violations, violations_after
 from pqp.tableau.compile import CompiledQP, basis_of, compile_problem, read_segment
 from pqp.tableau.trace import OptimalPiece, Tracer
 
 # Beyond this many pairs an exact dictionary takes minutes, and the trouble is reported instead.
-LARGEST = 150
+MOST_PAIRS = 150
 
 
 @dataclass(frozen=True, eq=False)
 class ExactPiece:
-    """One exact piece: its ends in the direction of the trace, its states, and x and y as float lines."""
+    """One exact piece: its ends in the direction of the trace, its states, and x and y in float64."""
 
     start: Number
     end: Number
@@ -63,7 +55,7 @@ class ExactPiece:
 
 
 @dataclass(frozen=True)
-class Rescuer:
+class ExactTracer:
     """A problem ready to be traced exactly."""
 
     problem: ParametricQP
@@ -74,15 +66,15 @@ class Rescuer:
         return compile_problem(self.problem, RATIONAL)
 
     @property
-    def is_able(self) -> bool:
+    def is_small_enough(self) -> bool:
         """Whether the problem is small enough."""
         size = self.problem.n + 2 * self.problem.m
-        return size <= LARGEST and self.compiled.lcp.size <= LARGEST
+        return size <= MOST_PAIRS and self.compiled.lcp.size <= MOST_PAIRS
 
     def pieces(
         self, states: States | None, begin: Number, stop: Number
     ) -> Iterator[ExactPiece | UnsolvablePiece]:
-        """Yield the exact pieces and stretches from one mu on, starting with a basis if there is one."""
+        """Yield the exact pieces from one mu on, from a given basis if there is one."""
         tracer = Tracer(self.compiled, LEAST_INDEX)
         for event in tracer.trace(self._first(tracer, states), RATIONAL.number(begin), RATIONAL.number(stop)):
             if isinstance(event, OptimalPiece):
@@ -91,7 +83,7 @@ class Rescuer:
                 yield event
 
     def _first(self, tracer: Tracer, states: States | None) -> Dictionary:
-        """Return the dictionary of some states; that of no basis if they are none in exact arithmetic."""
+        """Return the dictionary of some states; the first one if they are no basis in exact arithmetic."""
         if states is None:
             return tracer.first()
         try:
@@ -109,37 +101,37 @@ class Rescuer:
 
 
 @dataclass(frozen=True, eq=False)
-class Excerpt:
-    """The problem of some items; `items` tells which of the whole problem they are, `states` all states."""
+class Subproblem:
+    """The problem of some items: `items` are theirs in the whole problem, `states` those of all items."""
 
     problem: ParametricQP
     items: Array
     states: States
 
     def own_states(self) -> States:
-        """Return the states of the excerpt's own items."""
+        """Return the states of the subproblem's own items."""
         return self.states[self.items]
 
     def whole_states(self, own: States) -> States:
-        """Return the states of the whole problem when the excerpt's items are in some states."""
+        """Return the states of the whole problem when the subproblem's items are in some states."""
         states = self.states.copy()
         states[self.items] = own
         return states
 
     def whole(self, x: Array, y: Array) -> Array:
-        """Return x, then y, of the excerpt at the places of the whole problem, 0 elsewhere."""
+        """Return x, then y, of the subproblem at the positions of the whole problem, 0 elsewhere."""
         result = np.zeros((len(self.states), 2))
         result[self.items] = np.concatenate([x, y])
         return result
 
 
-def take_excerpt(translation: Translation, steps: Array, moving: Array) -> Excerpt:
-    """Return the problem of the reduced items that may move; all others stay on their steps."""
-    problem, states = translation.reduction.problem, translation.all_states(steps)
-    variables, rows = _kept(translation, moving)
-    x, y = translation.known_x(states, RATIONAL), translation.known_y(states, RATIONAL)
+def take_subproblem(postsolve: Postsolve, item_states: Array, moving: Array) -> Subproblem:
+    """Return the problem of the reduced items that may move; all others keep their states."""
+    problem, states = postsolve.reduced.problem, postsolve.all_states(item_states)
+    variables, rows = _kept(postsolve, moving)
+    x, y = postsolve.known_x(states, RATIONAL), postsolve.known_y(states, RATIONAL)
     x[variables], y[rows] = 0, 0
-    row_lower, row_upper = _limits(problem, rows, x)
+    row_lower, row_upper = _bounds(problem, rows, x)
     part = ParametricQP(
         _block(problem.P, variables),
         _costs(problem, variables, x, y),
@@ -150,15 +142,15 @@ def take_excerpt(translation: Translation, steps: Array, moving: Array) -> Excer
         problem.upper[variables],
         problem.penalty[rows],
     )
-    return Excerpt(part, np.concatenate([variables, problem.n + rows]), states)
+    return Subproblem(part, np.concatenate([variables, problem.n + rows]), states)
 
 
-def _kept(translation: Translation, moving: Array) -> tuple[Array, Array]:
-    """Return the variables and rows that an excerpt must have so that some reduced items can move."""
-    reduction, count = translation.reduction, len(translation.reduction.variables)
-    variables, rows = reduction.variables[moving[:count]], reduction.rows[moving[count:]]
-    limiting, slacks = translation.row_of[variables], translation.slack_of[rows]
-    free = variables[:0] if reduction.elimination is None else reduction.elimination.variables
+def _kept(postsolve: Postsolve, moving: Array) -> tuple[Array, Array]:
+    """Return the variables and rows that a subproblem needs so that some reduced items can move."""
+    reduced, count = postsolve.reduced, len(postsolve.reduced.variables)
+    variables, rows = reduced.variables[moving[:count]], reduced.rows[moving[count:]]
+    limiting, slacks = postsolve.row_of[variables], postsolve.slack_of[rows]
+    free = variables[:0] if reduced.elimination is None else reduced.elimination.variables
     return (
         np.unique(np.concatenate([variables, slacks[slacks >= 0], free])).astype(np.int64),
         np.unique(np.concatenate([rows, limiting[limiting >= 0]])).astype(np.int64),
@@ -177,21 +169,21 @@ def _costs(problem: ParametricQP, variables: Array, x: Array, y: Array) -> Affin
     return _affine(result)
 
 
-def _limits(problem: ParametricQP, rows: Array, x: Array) -> tuple[Affine, Affine]:
-    """Return the limits of some rows, less what the variables left out contribute."""
+def _bounds(problem: ParametricQP, rows: Array, x: Array) -> tuple[Affine, Affine]:
+    """Return the bounds of some rows, less the contribution of the other variables."""
     data, others = problem.data(RATIONAL), np.flatnonzero(np.any(x != 0, axis=1))
-    limits = [np.column_stack(limit)[rows] for limit in (data.row_lower, data.row_upper)]
+    bounds = [np.column_stack(limit)[rows] for limit in (data.row_lower, data.row_upper)]
     if len(others) and len(rows):
         shift = exact_product(exact_matrix(problem.A[rows][:, others]), x[others])
-        limits = [limit - shift for limit in limits]
-        for limit in limits:
+        bounds = [limit - shift for limit in bounds]
+        for limit in bounds:
             limit[np.isinf(limit[:, 0].astype(float)), 1] = 0
-    lower, upper = map(_affine, limits)
+    lower, upper = map(_affine, bounds)
     return lower, upper
 
 
 def _block(P: Hessian, variables: Array) -> Hessian | MatrixData:
-    """Return the block of a Hessian that belongs to some variables, in the form the Hessian has."""
+    """Return the block of a Hessian that belongs to some variables, with the same structure."""
     if isinstance(P, Matrix):
         return P.values[variables][:, variables]
     if isinstance(P, Gram):
@@ -203,231 +195,251 @@ def _affine(lines: Array) -> Affine:
     return Affine(lines[:, 0], lines[:, 1])
 
 
-# An excerpt to which items were added this often is no excerpt any more.
-ROUNDS = 20
-# More lines than this that only exact arithmetic can mend are a sign of data float64 cannot carry.
-MENDED = 16
+# A subproblem that had to be enlarged this often will not stay small.
+MOST_ENLARGEMENTS = 20
+# If more pieces than this need exact arithmetic, the data are beyond float64 and repair would take too long.
+MOST_EXACT = 16
 
 
 @dataclass(frozen=True)
 class Repair:
-    """What it takes to turn exact pieces of a problem into lines of its reduction."""
+    """Exact pieces of a problem as pieces of its reduced problem."""
 
-    translation: Translation
-    scene: Scene
-    rescuer: Rescuer
+    postsolve: Postsolve
+    scaled: ScaledProblem
+    exact_tracer: ExactTracer
 
-    def lines(self, steps: Array | None, begin: Number, stop: Number) -> Iterator[Line | UnsolvablePiece]:
-        """Yield exact lines from one mu to another, each with all its steps.
+    def pieces(
+        self, item_states: Array | None, begin: Number, stop: Number
+    ) -> Iterator[BasisPiece | UnsolvablePiece]:
+        """Yield exact pieces from one mu to another, each with all its states.
 
-        Of a problem that is too large for that, the steps at the first mu must be known.
+        If the problem is too large for that, the states at the first mu must be known.
         """
-        if not self.rescuer.is_able:
-            if steps is None:
-                raise _unhelped()
-            yield from self._lines_in_excerpts(steps, begin, stop)
+        if not self.exact_tracer.is_small_enough:
+            if item_states is None:
+                raise _not_attempted("the problem has more than {found} pairs", MOST_PAIRS)
+            yield from self._pieces_of_subproblems(item_states, begin, stop)
             return
-        states = None if steps is None else self.translation.all_states(steps)
-        for piece in self.rescuer.pieces(states, begin, stop):
-            yield piece if isinstance(piece, UnsolvablePiece) else self._line(piece)
+        states = None if item_states is None else self.postsolve.all_states(item_states)
+        for exact_piece in self.exact_tracer.pieces(states, begin, stop):
+            yield exact_piece if isinstance(exact_piece, UnsolvablePiece) else self._piece(exact_piece)
 
-    def _lines_in_excerpts(self, steps: Array, begin: Number, stop: Number) -> Iterator[Line]:
-        """Yield exact lines for as long as no item outside the excerpt moves; if one does, it joins."""
-        moving = self._near(steps, float(begin))
-        for _ in range(ROUNDS):
+    def _pieces_of_subproblems(self, item_states: Array, begin: Number, stop: Number) -> Iterator[BasisPiece]:
+        """Yield exact pieces while no item outside the subproblem moves; one that does joins."""
+        moving = self._near_an_end(item_states, float(begin))
+        for _ in range(MOST_ENLARGEMENTS):
             late = np.zeros_like(moving)
-            for piece in self._pieces(take_excerpt(self.translation, steps, moving), begin, stop):
-                line = self._line(piece)
-                late = self._overlooked(line, moving)
+            for exact_piece in self._exact_pieces(
+                take_subproblem(self.postsolve, item_states, moving), begin, stop
+            ):
+                piece = self._piece(exact_piece)
+                late = self._violated_outside(piece, moving)
                 if np.any(late):
                     break
-                yield line
-                assert line.steps is not None
-                begin, steps = piece.end, line.steps
+                yield piece
+                assert piece.item_states is not None
+                begin, item_states = exact_piece.end, piece.item_states
             if not np.any(late):
                 return
             moving |= late
-        raise _unhelped()
+        raise _not_attempted("the active subproblem was enlarged {found} times", MOST_ENLARGEMENTS)
 
-    def _near(self, steps: Array, mu: float) -> Array:
-        """Tell which items are solved for, or close to an end, at mu."""
-        walk = Walk(self.scene.setting, steps, mu)
-        gaps = walk.gaps()[:, :, 0].min(axis=0)
-        return np.asarray(self.scene.setting.is_unknown(steps) | (gaps <= NEAR_LIMIT * _size(walk)))
+    def _near_an_end(self, item_states: Array, mu: float) -> Array:
+        """Return which items are solved for, or close to an end, at mu."""
+        basis = WorkingBasis(self.scaled.lcp, item_states, mu)
+        gaps = basis.gaps()[:, :, 0].min(axis=0)
+        return np.asarray(self.scaled.lcp.is_unknown(item_states) | (gaps <= NEAR_LIMIT * _size(basis)))
 
-    def _overlooked(self, line: Line, moving: Array) -> Array:
-        """Tell which items outside an excerpt are beyond an end somewhere on a line."""
-        assert line.steps is not None
-        walk = Walk(self.scene.setting, line.steps, place_on(line))
-        gaps, size = walk.gaps(), ACCURATE * _size(walk)
-        far = gaps[:, :, 0] + (line.end - walk.mu) * gaps[:, :, 1] if np.isfinite(line.end) else gaps[:, :, 0]
+    def _violated_outside(self, piece: BasisPiece, moving: Array) -> Array:
+        """Return which items outside a subproblem are beyond an end somewhere on a piece."""
+        assert piece.item_states is not None
+        basis = WorkingBasis(self.scaled.lcp, piece.item_states, finite_start(piece))
+        gaps, size = basis.gaps(), ACCURATE * _size(basis)
+        far = (
+            gaps[:, :, 0] + (piece.end - basis.mu) * gaps[:, :, 1]
+            if np.isfinite(piece.end)
+            else gaps[:, :, 0]
+        )
         return np.asarray(~moving & (np.minimum(gaps[:, :, 0], far).min(axis=0) < -size))
 
-    def _pieces(self, excerpt: Excerpt, begin: Number, stop: Number) -> Iterator[ExactPiece]:
-        """Yield exact pieces of an excerpt in terms of the whole problem; an excerpt proves no dead end."""
-        rescuer, n = Rescuer(excerpt.problem), self.rescuer.problem.n
-        if not rescuer.is_able:
-            raise _unhelped()
+    def _exact_pieces(self, subproblem: Subproblem, begin: Number, stop: Number) -> Iterator[ExactPiece]:
+        """Yield exact pieces of a subproblem in terms of the whole problem; it cannot prove unsolvability."""
+        exact_tracer, n = ExactTracer(subproblem.problem), self.exact_tracer.problem.n
+        if not exact_tracer.is_small_enough:
+            raise _not_attempted("the active subproblem has more than {found} pairs", MOST_PAIRS)
         try:
-            for piece in rescuer.pieces(excerpt.own_states(), begin, stop):
-                if isinstance(piece, UnsolvablePiece):
-                    raise _unhelped()
-                values, states = excerpt.whole(piece.x, piece.y), excerpt.whole_states(piece.states)
-                yield replace(piece, states=states, x=values[:n], y=values[n:])
-        except InternalError:  # rounded data need not be convex at face value
-            raise _unhelped() from None
+            for exact_piece in exact_tracer.pieces(subproblem.own_states(), begin, stop):
+                if isinstance(exact_piece, UnsolvablePiece):
+                    raise _not_attempted("the active subproblem has no solution")
+                values, states = (
+                    subproblem.whole(exact_piece.x, exact_piece.y),
+                    subproblem.whole_states(exact_piece.states),
+                )
+                yield replace(exact_piece, states=states, x=values[:n], y=values[n:])
+        except InternalError:  # rounded data need not be exactly convex
+            raise _not_attempted("the active subproblem is not exactly convex") from None
 
-    def _line(self, piece: ExactPiece) -> Line:
-        steps = self.translation.steps(piece.states)
-        unknowns = np.flatnonzero(self.scene.setting.is_unknown(steps))
-        values = np.concatenate([piece.x, piece.y])[self.translation.items[unknowns]]
-        values = values / self.scene.d[unknowns, None]
-        return Line(float(piece.start), float(piece.end), steps, NO_CHANGES, unknowns, values)
+    def _piece(self, exact_piece: ExactPiece) -> BasisPiece:
+        item_states = self.postsolve.item_states(exact_piece.states)
+        unknowns = np.flatnonzero(self.scaled.lcp.is_unknown(item_states))
+        values = np.concatenate([exact_piece.x, exact_piece.y])[self.postsolve.items[unknowns]]
+        values = values / self.scaled.d[unknowns, None]
+        return BasisPiece(
+            float(exact_piece.start), float(exact_piece.end), item_states, NO_CHANGES, unknowns, values
+        )
 
-    def repaired(self, leg: Leg) -> Leg:
-        """Return the leg, lines that miss the conditions solved for anew or replaced by exact ones.
+    def repaired(self, sequence: PieceSequence) -> PieceSequence:
+        """Return the sequence with wrong pieces solved again or replaced by exact ones.
 
-        A line that moves when it is solved for anew stands on a wrong basis, however little it misses then.
+        A piece that moves when it is solved again has a wrong basis, however small its violation is then.
         """
-        known = misses(leg, self.scene.setting)
+        known = violations(sequence, self.scaled.lcp)
         found = np.flatnonzero(~(known <= ACCURATE))
         if not len(found):
-            return leg
-        lines = list(leg.lines)
+            return sequence
+        pieces = list(sequence.pieces)
         for number in found.tolist():
-            lines[number] = self._solved_anew(leg, number)
-        moved = {number for number in found.tolist() if self._differ(leg.lines[number], lines[number])}
-        leg = Leg(leg.first, tuple(lines))
-        left = misses_again(leg, self.scene.setting, known, found)
+            pieces[number] = self._solved_anew(sequence, number)
+        moved = {number for number in found.tolist() if self._differ(sequence.pieces[number], pieces[number])}
+        sequence = PieceSequence(sequence.first, tuple(pieces))
+        left = violations_after(sequence, self.scaled.lcp, known, found)
         wrong = {n: float(left[n]) for n in found.tolist() if n in moved or not left[n] <= ACCURATE}
-        if len(wrong) <= MENDED or self.rescuer.is_able:
-            return self._replaced(leg, wrong)
+        if len(wrong) <= MOST_EXACT or self.exact_tracer.is_small_enough:
+            return self._replaced(sequence, wrong)
         worst = int(np.argmax(left))
         if not left[worst] <= KKT_RESIDUAL:
-            raise self._lost(leg.lines[worst], float(left[worst]))
-        return leg
+            raise self._inaccurate(sequence.pieces[worst], float(left[worst]))
+        return sequence
 
-    def _solved_anew(self, leg: Leg, number: int) -> Line:
-        """Return a line, its numbers computed from its basis and the data."""
-        line = leg.lines[number]
-        return replace(self.solved_at(_steps_on(leg, number), line, place_on(line)), end=line.end)
+    def _solved_anew(self, sequence: PieceSequence, number: int) -> BasisPiece:
+        """Return a piece with its values computed from its basis and the data."""
+        piece = sequence.pieces[number]
+        return replace(
+            self.solved_at(_states_on(sequence, number), piece, finite_start(piece)), end=piece.end
+        )
 
-    def solved_at(self, steps: Array, line: Line, mu: float) -> Line:
-        """Return a line that ends at mu, its numbers computed there from its basis and the data."""
-        walk = Walk(self.scene.setting, steps, mu)
-        walk.polish()
-        items = walk.inverse.items.copy()
-        return replace(line, end=mu, unknowns=items, values=self._on_meeting_limits(walk, items, mu))
+    def solved_at(self, item_states: Array, piece: BasisPiece, mu: float) -> BasisPiece:
+        """Return a piece that ends at mu, with its values computed there from its basis and the data."""
+        basis = WorkingBasis(self.scaled.lcp, item_states, mu)
+        basis.polish()
+        items = basis.inverse.items.copy()
+        return replace(piece, end=mu, unknowns=items, values=self._on_coinciding_bounds(basis, items, mu))
 
-    def _on_meeting_limits(self, walk: Walk, items: Array, mu: float) -> Array:
-        """Return the lines of the unknowns; variables whose limits meet at mu are there, and not beside.
+    def _on_coinciding_bounds(self, basis: WorkingBasis, items: Array, mu: float) -> Array:
+        """Return v of the unknowns; variables whose bounds coincide at mu are exactly there.
 
-        Their round-off would be all that is left of rows in which nothing else is.
+        In rows that contain nothing else, only their rounding errors would be left.
         """
-        lines, stairs = walk.unknown_lines(), self.scene.setting.stairs
-        low, high = (limits[BETWEEN, items] @ (1.0, mu) for limits in (stairs.lo, stairs.hi))
-        meets = (low == high) & ~self.scene.setting.is_row[items]
+        lines, state_table = basis.unknown_lines(), self.scaled.lcp.state_table
+        low, high = (bounds[BETWEEN, items] @ (1.0, mu) for bounds in (state_table.lo, state_table.hi))
+        meets = (low == high) & ~self.scaled.lcp.is_row[items]
         lines[meets, 0] = low[meets] - mu * lines[meets, 1]
         return lines
 
-    def reaches(self, steps: Array, line: Line, mu: float) -> bool:
-        """Tell whether the basis of a line is optimal where it starts and at mu."""
+    def is_optimal_until(self, item_states: Array, piece: BasisPiece, mu: float) -> bool:
+        """Return whether the basis of a piece is optimal where it starts and at mu."""
         try:
-            carried = self.solved_at(steps, replace(line, steps=None, changes=NO_CHANGES), mu)
+            carried = self.solved_at(item_states, replace(piece, item_states=None, changes=NO_CHANGES), mu)
         except NumericalTroubleError:
             return False
-        return bool(misses(Leg(steps, (carried,)), self.scene.setting)[0] <= ACCURATE)
+        return bool(violations(PieceSequence(item_states, (carried,)), self.scaled.lcp)[0] <= ACCURATE)
 
-    def _differ(self, one: Line, other: Line) -> bool:
-        """Tell whether two lines begin at different points, beside how far they go, in given units."""
-        is_row, begin, end = self.scene.setting.is_row, place_on(one), far_on(one)
-        first, second = (self._point(line, begin) for line in (one, other))
+    def _differ(self, one: BasisPiece, other: BasisPiece) -> bool:
+        """Return whether two pieces begin at different points, relative to their size, in original units."""
+        is_row, begin, end = self.scaled.lcp.is_row, finite_start(one), finite_end(one)
+        first, second = (self._point(piece, begin) for piece in (one, other))
         gap, size = np.abs(first - second), np.maximum(np.abs(first), np.abs(self._point(one, end)))
         kinds = (~is_row, is_row)
         return any(gap[kind].max(initial=0.0) > SAME_POINT * size[kind].max(initial=0.0) for kind in kinds)
 
-    def _point(self, line: Line, mu: float) -> Array:
-        """Return where the unknowns of a line are at mu, in the units of the problem."""
-        point = np.zeros(len(self.scene.d))
-        point[line.unknowns] = (line.values @ (1.0, mu)) * self.scene.d[line.unknowns]
+    def _point(self, piece: BasisPiece, mu: float) -> Array:
+        """Return the unknowns of a piece at mu, in the units of the problem."""
+        point = np.zeros(len(self.scaled.d))
+        point[piece.unknowns] = (piece.values @ (1.0, mu)) * self.scaled.d[piece.unknowns]
         return point
 
-    def _replaced(self, leg: Leg, wrong: dict[int, float]) -> Leg:
-        """Return the leg, lines that miss the conditions replaced by what exact arithmetic says there."""
+    def _replaced(self, sequence: PieceSequence, wrong: dict[int, float]) -> PieceSequence:
+        """Return the sequence with pieces that violate the conditions replaced by exact ones."""
         if not wrong:
-            return leg
-        result: Leg | None = None
-        steps = leg.first.copy()
-        for number, line in enumerate(leg.lines):
-            steps[line.changes.items] = line.changes.after
-            part = Leg(steps.copy(), (replace(line, changes=NO_CHANGES),))
+            return sequence
+        result: PieceSequence | None = None
+        item_states = sequence.first.copy()
+        for number, piece in enumerate(sequence.pieces):
+            item_states[piece.changes.items] = piece.changes.after
+            part = PieceSequence(item_states.copy(), (replace(piece, changes=NO_CHANGES),))
             if number in wrong:
-                part = self._exact_leg(part, wrong[number])
-            result = part if result is None else glue(result, part)
+                part = self._exact_sequence(part, wrong[number])
+            result = part if result is None else join(result, part)
         assert result is not None
         return result
 
-    def _exact_leg(self, part: Leg, miss: float) -> Leg:
-        """Return what exact arithmetic says between the ends of one line, which misses the conditions."""
-        line = part.lines[0]
+    def _exact_sequence(self, part: PieceSequence, violation: float) -> PieceSequence:
+        """Return the exact pieces between the ends of one piece that violates the conditions."""
+        original = part.pieces[0]
         try:
-            found = list(self.lines(part.first, line.start, line.end))
+            found = list(self.pieces(part.first, original.start, original.end))
         except NumericalTroubleError:
-            if miss <= KKT_RESIDUAL:
+            if violation <= KKT_RESIDUAL:
                 return part
-            raise self._lost(line, miss) from None
-        pieces = [piece for piece in found if isinstance(piece, Line)]
-        # a rounded end may lie just outside the solvable stretch
+            raise self._inaccurate(original, violation) from None
+        pieces = [piece for piece in found if isinstance(piece, BasisPiece)]
+        # a rounded end may lie just outside the solvable interval
         if not pieces or any(
             isinstance(piece, UnsolvablePiece) and not _is_rounding(piece) for piece in found
         ):
-            raise self._lost(line, np.inf)
-        pieces[0], pieces[-1] = replace(pieces[0], start=line.start), replace(pieces[-1], end=line.end)
-        return joined(pieces)
+            raise self._inaccurate(original, np.inf)
+        pieces[0], pieces[-1] = (
+            replace(pieces[0], start=original.start),
+            replace(pieces[-1], end=original.end),
+        )
+        return sequence_of(pieces)
 
-    def _lost(self, line: Line, miss: float) -> NumericalTroubleError:
-        R = line.unknowns
-        condition = np.linalg.cond(self.scene.system.block(R, R)) if len(R) else 1.0
+    def _inaccurate(self, piece: BasisPiece, violation: float) -> NumericalTroubleError:
+        R = piece.unknowns
+        condition = np.linalg.cond(self.scaled.system.block(R, R)) if len(R) else 1.0
         return NumericalTroubleError(
-            f"float64 lost accuracy on [{line.start}, {line.end}]: the solution misses the optimality "
-            f"conditions by {miss:.1e}, the basis has condition {condition:.0e}; "
-            'use arithmetic="exact", or scale the data',
-            interval=(line.start, line.end),
+            f"float64 lost accuracy on [{piece.start}, {piece.end}]: the solution violates the optimality "
+            f"conditions by {{found}}, the basis has condition {condition:.0e}",
+            interval=(piece.start, piece.end),
+            found=f"{violation:.1e}",
+            remedy="use {setting}, or scale the data",
+            setting=("arithmetic", "exact"),
         )
 
 
-def joined(lines: list[Line]) -> Leg:
-    """Return lines that all state their steps as one leg."""
+def sequence_of(pieces: list[BasisPiece]) -> PieceSequence:
+    """Return pieces that all have their states as one sequence."""
     legs = [
-        Leg(line.steps, (replace(line, steps=None, changes=NO_CHANGES),))
-        for line in lines
-        if line.steps is not None
+        PieceSequence(piece.item_states, (replace(piece, item_states=None, changes=NO_CHANGES),))
+        for piece in pieces
+        if piece.item_states is not None
     ]
     result = legs[0]
-    for leg in legs[1:]:
-        result = glue(result, leg)
+    for sequence in legs[1:]:
+        result = join(result, sequence)
     return result
 
 
-def changes_between(before: Array, after: Array) -> Changes:
-    """Return what changes from some steps to others."""
+def changes_between(before: Array, after: Array) -> StateChanges:
+    """Return the changes from some states to others."""
     items = np.flatnonzero(before != after)
-    return Changes(items, before[items], after[items])
+    return StateChanges(items, before[items], after[items])
 
 
-def _steps_on(leg: Leg, number: int) -> Array:
-    return Leg(leg.first, leg.lines[: number + 1]).last()
+def _states_on(sequence: PieceSequence, number: int) -> Array:
+    return PieceSequence(sequence.first, sequence.pieces[: number + 1]).last_states()
 
 
-def _is_rounding(stretch: UnsolvablePiece) -> bool:
-    """Tell whether a stretch is no longer than the rounding of its ends."""
-    return abs(float(stretch.end) - float(stretch.start)) <= TIE * (1.0 + abs(float(stretch.start)))
+def _is_rounding(unsolvable: UnsolvablePiece) -> bool:
+    """Return whether an unsolvable piece is no longer than the rounding errors of its ends."""
+    return abs(float(unsolvable.end) - float(unsolvable.start)) <= TIE * (1.0 + abs(float(unsolvable.start)))
 
 
-def _size(walk: Walk) -> float:
-    """Return the largest number of a basis."""
-    return float(np.abs(walk.v[:, 0]).max(initial=0.0))
+def _size(basis: WorkingBasis) -> float:
+    """Return the largest v of a basis."""
+    return float(np.abs(basis.v[:, 0]).max(initial=0.0))
 
 
-def _unhelped() -> NumericalTroubleError:
-    return NumericalTroubleError("the part of the problem that moves is too large for exact arithmetic")
+def _not_attempted(why: str, found: object = None) -> NumericalTroubleError:
+    return NumericalTroubleError(f"exact repair not attempted: {why}", found=found)

@@ -1,12 +1,12 @@
-r"""The inverse of a basis matrix, kept up to date while items enter and leave.
+r"""The inverse of a basis matrix, updated while items enter and leave the basis.
 
 With signs J = ±1 the matrix S = J M is symmetric; for a set R of items this class keeps
 
 .. math:: S_{RR}^{-1}, \qquad M_{RR}^{-1} = S_{RR}^{-1} J_R
 
 Entering borders the inverse, leaving takes a Schur complement, both in O(|R|²). Where S is block diagonal but
-for a few columns, the inverse is kept by `blocks` and never formed. The compiled functions work on the arrays
-of an `Inverse`, its `core`.
+for a few columns, `block_inverse` keeps it by blocks and it is never formed. The compiled functions work on
+the arrays of an `Inverse`, its `core`.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError, inv
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
 from pqp.revised.block_inverse import (
@@ -28,17 +28,17 @@ from pqp.revised.block_inverse import (
     solve_by_blocks,
 )
 
-# How much room the arrays have beyond what is needed when they must grow.
+# Arrays that must grow get this many times the room they need, so that growth is rare.
 GROWTH = 2
 
 
-class Core(NamedTuple):
-    """The arrays of an inverse: places of items, items of places, values, how many are in use, and blocks.
+class InverseArrays(NamedTuple):
+    """The arrays of an inverse: positions of items, items by position, entries, the count in use, blocks.
 
-    With blocks there are no values.
+    With blocks there are no entries.
     """
 
-    place: Array
+    position: Array
     items: Array
     values: Array
     used: Array
@@ -46,13 +46,15 @@ class Core(NamedTuple):
 
 
 class Inverse:
-    """The inverse of S_RR; `items` lists R in the order of its rows, `place` is -1 outside R."""
+    """The inverse of S_RR; `items` lists R in the order of its rows, `position` is -1 outside R."""
 
     def __init__(self, size: int, capacity: int = 32, blocks: Blocks | None = None) -> None:
-        place, items = np.full(size, -1, dtype=np.int64), np.empty(capacity, dtype=np.int64)
+        position, items = np.full(size, -1, dtype=np.int64), np.empty(capacity, dtype=np.int64)
         blocks = no_blocks() if blocks is None else blocks
         side = 0 if len(blocks.group) else capacity
-        self.core = Core(place, items, np.empty((side, side)), np.zeros(1, dtype=np.int64), blocks)
+        self.core = InverseArrays(
+            position, items, np.empty((side, side)), np.zeros(1, dtype=np.int64), blocks
+        )
         if self.has_blocks:
             self._give_room(capacity)
 
@@ -62,9 +64,9 @@ class Inverse:
         return int(self.core.used[0])
 
     @property
-    def place(self) -> Array:
+    def position(self) -> Array:
         """The row of every item, -1 outside R."""
-        return self.core.place
+        return self.core.position
 
     @property
     def items(self) -> Array:
@@ -91,52 +93,52 @@ class Inverse:
         """Return the column of S_RR⁻¹ that belongs to an item of R."""
         return column(self.core, item)
 
-    def columns(self, places: Array) -> Array:
-        """Return the columns of S_RR⁻¹ at some places."""
+    def columns(self, positions: Array) -> Array:
+        """Return the columns of S_RR⁻¹ at some positions."""
         if not self.has_blocks:
-            return self.values[:, places]
-        return _beside([self.column(item) for item in self.items[places]], self.count)
+            return self.values[:, positions]
+        return _stacked([self.column(item) for item in self.items[positions]], self.count)
 
     def times(self, block: Array) -> Array:
         """Return S_RR⁻¹ times a block."""
         if not self.has_blocks:
             return self.values @ block
-        return _beside([solve(self.core, np.ascontiguousarray(right)) for right in block.T], self.count)
+        return _stacked([solve(self.core, np.ascontiguousarray(right)) for right in block.T], self.count)
 
     def top(self) -> float:
-        """Return the largest entry of S_RR⁻¹; of one kept by blocks, which is definite, from its diagonal."""
+        """Return the largest entry of S_RR⁻¹; with blocks, where it is definite, from its diagonal."""
         if not self.has_blocks:
             return float(np.abs(self.values).max(initial=0.0))
-        diagonal = diagonal_by_blocks(self.core.blocks, self.place, self.count)
+        diagonal = diagonal_by_blocks(self.core.blocks, self.position, self.count)
         return float(np.abs(diagonal).max(initial=0.0))
 
-    def reach(self, column: Array, corner: float) -> tuple[Array, float]:
+    def border(self, column: Array, corner: float) -> tuple[Array, float]:
         """Return S_RR⁻¹ s and the Schur complement s_ii − sᵀ S_RR⁻¹ s of an item outside R."""
         solved = solve(self.core, column)
         return solved, corner - float(column @ solved)
 
     def enter(self, item: int, solved: Array, schur: float) -> bool:
-        """Add an item, given what `reach` returned for it; tell whether its block allowed that."""
+        """Add an item, given what `border` returned for it; return whether its block allowed that."""
         if self.is_full:
             self.grow()
         return bool(enter(self.core, item, solved, schur))
 
     def leave(self, item: int) -> bool:
-        """Remove an item, the last one taking its place; tell whether its block allowed that."""
+        """Remove an item; the last one takes its position. Return whether its block allowed that."""
         return bool(leave(self.core, item))
 
     def rebuild(self, items: Array, matrix: Array) -> None:
-        """Compute the inverse of S_RR anew for the given items."""
+        """Compute the inverse of S_RR for the given items from scratch."""
         try:
             values = inv(matrix) if len(items) else matrix
         except (LinAlgError, ValueError) as error:
             raise _unfactorised(str(error)) from None
-        self._put(items)
+        self._assign_positions(items)
         self.core.values[: len(items), : len(items)] = (values + values.T) / 2
 
     def rebuild_by_blocks(self, items: Array) -> None:
-        """Compute all blocks anew for the given items."""
-        self._put(items)
+        """Compute all blocks for the given items from scratch."""
+        self._assign_positions(items)
         try:
             fits = rebuild_blocks(self.core.blocks, items)
         except LinAlgError as error:
@@ -144,14 +146,14 @@ class Inverse:
         if not fits:
             raise _unfactorised("more items of a group than are independent")
 
-    def _put(self, items: Array) -> None:
-        """Give places to the given items alone."""
+    def _assign_positions(self, items: Array) -> None:
+        """Give positions to the given items and to no others."""
         while len(self.core.items) < len(items):
             self.grow()
-        self.place[:] = -1
+        self.position[:] = -1
         self.core.used[0] = len(items)
         self.core.items[: len(items)] = items
-        self.place[items] = np.arange(len(items))
+        self.position[items] = np.arange(len(items))
 
     def grow(self) -> None:
         """Make room for more items."""
@@ -171,23 +173,23 @@ class Inverse:
         self.core = core._replace(items=items, values=values)
 
 
-def _beside(columns: list[Array], count: int) -> Array:
-    """Return columns as a block, which may have none."""
+def _stacked(columns: list[Array], count: int) -> Array:
+    """Return columns as a matrix, which may have none."""
     return np.stack(columns, axis=1) if columns else np.empty((count, 0))
 
 
 def _unfactorised(why: str) -> NumericalTroubleError:
     return NumericalTroubleError(
-        f'a basis could not be factorised in float64 ({why}); use arithmetic="exact"'
+        "a basis could not be factorised in float64 ({found})", found=why, **EXACT_REMEDY
     )
 
 
 @compiled
-def solve(core: Core, right: Array) -> Array:
+def solve(core: InverseArrays, right: Array) -> Array:
     """Return S_RR⁻¹ times a vector."""
     count = core.used[0]
     if len(core.blocks.group):
-        return solve_by_blocks(core.blocks, core.place, right)
+        return solve_by_blocks(core.blocks, core.position, right)
     result = np.zeros(count)
     for j in range(count):
         factor, row = right[j], core.values[j]
@@ -198,24 +200,24 @@ def solve(core: Core, right: Array) -> Array:
 
 
 @compiled
-def column(core: Core, item: int) -> Array:
+def column(core: InverseArrays, item: int) -> Array:
     """Return the column of S_RR⁻¹ that belongs to an item of R."""
     count = core.used[0]
     if len(core.blocks.group):
-        return column_by_blocks(core.blocks, core.place, count, item)
-    return core.values[:count, core.place[item]].copy()
+        return column_by_blocks(core.blocks, core.position, count, item)
+    return core.values[:count, core.position[item]].copy()
 
 
 @compiled
-def enter(core: Core, item: int, solved: Array, schur: float) -> bool:
-    """Add an item, given what `reach` returned for it; tell whether its block, if any, allowed that."""
+def enter(core: InverseArrays, item: int, solved: Array, schur: float) -> bool:
+    """Add an item, given what `border` returned for it; return whether its block, if any, allowed that."""
     k = core.used[0]
     if len(core.blocks.group) == 0:
         _add_border(core.values, k, solved, schur)
-    elif not enter_block(core.blocks, core.place, item, k):
+    elif not enter_block(core.blocks, core.position, item, k):
         return False
     core.items[k] = item
-    core.place[item] = k
+    core.position[item] = k
     core.used[0] = k + 1
     return True
 
@@ -230,23 +232,23 @@ def _add_border(values: Array, k: int, solved: Array, schur: float) -> None:
 
 
 @compiled
-def leave(core: Core, item: int) -> bool:
-    """Remove an item, the last one taking its place; tell whether its block, if it has one, allowed that."""
-    p, last = core.place[item], core.used[0] - 1
+def leave(core: InverseArrays, item: int) -> bool:
+    """Remove an item; the last one takes its position. Return whether its block, if any, allowed that."""
+    p, last = core.position[item], core.used[0] - 1
     if len(core.blocks.group) == 0:
         _take_out(core.values, p, last)
-    elif not leave_block(core.blocks, core.place, item, last):
+    elif not leave_block(core.blocks, core.position, item, last):
         return False
     core.items[p] = core.items[last]
-    core.place[core.items[p]] = p
-    core.place[item] = -1
+    core.position[core.items[p]] = p
+    core.position[item] = -1
     core.used[0] = last
     return True
 
 
 @compiled_inside
 def _take_out(values: Array, p: int, last: int) -> None:
-    """Take a Schur complement of the leading block; its last row and column take the place of p."""
+    """Take a Schur complement of the leading block; its last row and column move to p."""
     column = values[: last + 1, p].copy()
     _add_outer(values, last + 1, -1.0 / column[p], column)
     if p != last:

@@ -1,16 +1,13 @@
-r"""Elimination: free variables with a positive definite Hessian block of their own, taken out.
+r"""Presolve: which variables and rows of a problem the revised engine keeps, and how the others follow.
 
-They solve  P_E w = A_Eᵀy − c_E,  so rows see  A_E w = G y + r  with
+Removed, exactly: rows with a single entry on a free variable, which are bounds of that variable; variables
+that only soften one row (zero Hessian, one entry, cost c ≥ 0), which are penalties of that row; and free
+variables with a positive definite Hessian block of their own. These solve  P_E w = A_Eᵀy − c_E,  so that the
+rows see  A_E w = G y + r  with
 
 .. math:: G = A_E P_E^{-1} A_E^\top, \qquad r = -A_E P_E^{-1} c_E
 
 and a problem in (w, ξ) costs what its dual costs. G is known by its factors.
-
-Reduction: what of a problem the revised engine has to move, and how the rest follows.
-
-Taken out on entry, exactly: free variables with a positive definite Hessian block of their own
-(`elimination`); rows with a single entry on a free variable, which are limits of that variable; variables
-that only soften one row (zero Hessian, one entry, cost c ≥ 0), which are penalties of that row.
 """
 
 from dataclasses import dataclass
@@ -28,12 +25,12 @@ from pqp.linalg.structure import Part, factored_part, part_of, sparse_factor_par
 from pqp.linalg.tolerances import WELL_CONDITIONED
 from pqp.model.hessian import Hessian, Matrix
 from pqp.model.problem import ParametricQP
-from pqp.revised.states import Limits
+from pqp.revised.states import Bounds
 
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """Which variables are eliminated, their columns of A, and P_E and P_E⁻¹: diagonals, or all of them."""
+    """Eliminated variables, their columns of A, and P_E and P_E⁻¹: diagonals, or all of them."""
 
     variables: Array
     columns: MatrixData
@@ -47,7 +44,7 @@ class Elimination:
         return int(self.columns.shape[0])
 
     def solved(self, right: Array) -> Array:
-        """Return P_E⁻¹ times a block, refined once where it was rounded."""
+        """Return P_E⁻¹ times a block, with one step of refinement where the inverse was rounded."""
         if self.inverse.ndim == 1:
             return right / self.own_block[:, None]
         solution = self.inverse @ right
@@ -109,7 +106,7 @@ class Elimination:
         return -(self._weighted @ self.cost)
 
     def variables_at(self, y: Array) -> Array:
-        """Return w for the multipliers of all rows, as lines."""
+        """Return w for the multipliers of all rows, as affine functions."""
         return self.solved(self._transposed @ y - self.cost)
 
 
@@ -118,7 +115,7 @@ LARGEST_BLOCK = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Entries:
+class MatrixEntries:
     """Single entries of A: `entries[k]` of variable `variables[k]` in row `rows[k]`."""
 
     variables: Array
@@ -127,17 +124,17 @@ class Entries:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class ReducedProblem:
     """The kept variables and rows of a problem, and what became of the others.
 
-    Rows in `merged` limit a free variable; variables in `slacks` soften a row.
+    Rows in `merged` bound a free variable; variables in `slacks` soften a row.
     """
 
     problem: ParametricQP
     variables: Array
     rows: Array
-    merged: Entries
-    slacks: Entries
+    merged: MatrixEntries
+    slacks: MatrixEntries
     elimination: Elimination | None
 
     @property
@@ -152,23 +149,23 @@ class Reduction:
 
     @cached_property
     def q(self) -> Array:
-        """The lines g = M v + q starts from: costs of variables, offsets of rows."""
+        """q of g = M v + q: costs of variables, offsets of rows."""
         cost = lines(self.problem.data(FLOAT).c)[self.variables]
         if self.elimination is None:
             return np.concatenate([cost, np.zeros((len(self.rows), 2))])
         return np.concatenate([cost, self.elimination.offset()])
 
     @cached_property
-    def limits(self) -> Limits:
-        """The limits and caps of all items; a cap that is always 0 makes limits pointless."""
-        variable, row = self._variable_limits(), self._row_limits()
+    def bounds(self) -> Bounds:
+        """The bounds and caps of all items; bounds with a cap that is always 0 are dropped."""
+        variable, row = self._variable_bounds(), self._row_bounds()
         lower, upper, cap = (np.concatenate([a, b]) for a, b in zip(variable, row, strict=True))
         pointless = ~np.any(cap, axis=1)
         lower[pointless], upper[pointless], cap[pointless] = (-np.inf, 0), (np.inf, 0), (np.inf, 0)
         is_equal = np.isfinite(lower[:, 0]) & np.all(lower == upper, axis=1)
-        return Limits(lower, upper, cap, is_equal)
+        return Bounds(lower, upper, cap, is_equal)
 
-    def _variable_limits(self) -> tuple[Array, Array, Array]:
+    def _variable_bounds(self) -> tuple[Array, Array, Array]:
         data, merged = self.problem.data(FLOAT), self.merged
         lower, upper = lines(data.lower), lines(data.upper)
         cap = _infinite(self.problem.n)
@@ -180,19 +177,19 @@ class Reduction:
         kept = self.variables
         return lower[kept], upper[kept], cap[kept]
 
-    def _row_limits(self) -> tuple[Array, Array, Array]:
+    def _row_bounds(self) -> tuple[Array, Array, Array]:
         data, slacks = self.problem.data(FLOAT), self.slacks
         lower, upper, cap = (lines(part) for part in (data.row_lower, data.row_upper, data.penalty))
         cap[slacks.rows] = lines(data.c)[slacks.variables] / np.abs(slacks.entries)[:, None]
         return lower[self.rows], upper[self.rows], cap[self.rows]
 
 
-def reduce_problem(problem: ParametricQP) -> Reduction:
-    """Return the reduction of a problem.
+def presolve(problem: ParametricQP) -> ReducedProblem:
+    """Return the reduced problem.
 
     >>> import pqp
-    >>> reduction = reduce_problem(pqp.catalog.lasso([[1, 0], [0, 2]], [3, 4]))
-    >>> reduction.variables.tolist(), reduction.rows.tolist()
+    >>> reduced = presolve(pqp.catalog.lasso([[1, 0], [0, 2]], [3, 4]))
+    >>> reduced.variables.tolist(), reduced.rows.tolist()
     ([0, 1], [])
     """
     A = _Columns(problem)
@@ -209,11 +206,11 @@ def reduce_problem(problem: ParametricQP) -> Reduction:
     elimination = _eliminated(problem, np.flatnonzero(candidates), remaining)
     if elimination is not None:
         kept[elimination.variables] = False
-    return Reduction(problem, np.flatnonzero(kept), remaining, merged, slacks, elimination)
+    return ReducedProblem(problem, np.flatnonzero(kept), remaining, merged, slacks, elimination)
 
 
 class _Columns:
-    """A by entries: how many a row and a column have, and where the single ones are."""
+    """A by its entries: counts per row and per column, and positions."""
 
     def __init__(self, problem: ParametricQP) -> None:
         self.data = problem.data(FLOAT)
@@ -225,8 +222,8 @@ class _Columns:
         self.in_column = np.bincount(self.column, minlength=problem.n)
 
 
-def _find_slacks(problem: ParametricQP, A: _Columns) -> Entries:
-    """Return the variables with 0 ≤ x, no Hessian and one entry, which can only raise a row to its limit."""
+def _find_slacks(problem: ParametricQP, A: _Columns) -> MatrixEntries:
+    """Return the variables with 0 ≤ x, no Hessian and one entry, which only raise a row to its bound."""
     data = A.data
     is_slack = (data.lower[0] == 0) & (data.lower[1] == 0) & np.isinf(data.upper[0])
     is_slack &= (A.in_column == 1) & (problem.P.diagonal() == 0)
@@ -237,11 +234,11 @@ def _find_slacks(problem: ParametricQP, A: _Columns) -> Entries:
     found = np.flatnonzero(is_slack[A.column] & hard & fits & (A.in_row[A.row] > 1))
     _, first = np.unique(A.row[found], return_index=True)
     chosen = found[first]
-    return Entries(A.column[chosen], A.row[chosen], A.value[chosen])
+    return MatrixEntries(A.column[chosen], A.row[chosen], A.value[chosen])
 
 
-def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Entries) -> Entries:
-    """Return rows with a single entry on a free variable, one a variable."""
+def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: MatrixEntries) -> MatrixEntries:
+    """Return rows with a single entry on a free variable, one per variable."""
     data = A.data
     taken = np.isinf(data.row_lower[0]) & np.isinf(data.row_upper[0])
     taken |= (data.penalty[0] == 0) & (data.penalty[1] == 0)
@@ -249,7 +246,7 @@ def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Entrie
     found = np.flatnonzero((A.in_row[A.row] == 1) & free[A.column] & ~taken[A.row])
     _, first = np.unique(A.column[found], return_index=True)
     chosen = found[first]
-    return Entries(A.column[chosen], A.row[chosen], A.value[chosen])
+    return MatrixEntries(A.column[chosen], A.row[chosen], A.value[chosen])
 
 
 def _eliminated(problem: ParametricQP, candidates: Array, rows: Array) -> Elimination | None:
@@ -262,7 +259,7 @@ def _eliminated(problem: ParametricQP, candidates: Array, rows: Array) -> Elimin
     data = problem.data(FLOAT)
     columns: MatrixData = data.A[rows][:, alone]
     if inverse.ndim > 1:
-        columns = dense_matrix(columns)  # P_E⁻¹ fills what is empty
+        columns = dense_matrix(columns)  # P_E⁻¹ is dense, so the product is too
     columns = columns.tocsr() if is_sparse(columns) else np.ascontiguousarray(columns)
     return Elimination(alone, columns, block, inverse, lines(data.c)[alone])
 

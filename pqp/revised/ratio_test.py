@@ -1,11 +1,11 @@
-"""Scanning: the passes over all items, compiled.
+"""The ratio test: which item reaches the end of its range first, and which ones reach it together; compiled.
 
-One pass over all items finds the first end on the way, another one all ends that are reached. numpy needs
-some twenty passes with temporary arrays for the same, which was half of the time an event took
-(docs/benchmarks.md). Both ask first whether a stretch of items holds anything of interest, several items at a
-time: which way a line goes is as good as random, and a processor that guesses wrong waits.
+One pass over all items finds the first end, another one finds all ends that are reached. numpy needs about
+twenty passes with temporary arrays for the same, which was half of the time of an event (docs/benchmarks.md).
+Both passes first ask whether a chunk of items contains anything of interest, several items at a time: the
+direction of an item is as good as random, and mispredicted branches cost more than the arithmetic.
 
-Lines are centred: their first column is the value at the mu of the walk, their second one the slope.
+Affine functions are centred: the first row is the value at the mu of the basis, the second row the slope.
 """
 
 from typing import NamedTuple
@@ -16,40 +16,47 @@ from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_in_any_order, compiled_inside
 from pqp.linalg.tolerances import TIE, TINY
 
-# Items asked about together: many enough to pay, few enough to look at one by one where the answer is yes.
-STRETCH = 128
+# Items tested together: enough to vectorise, few enough to look at one by one where the answer is yes.
+CHUNK = 128
 
 
 class Lines(NamedTuple):
-    """Centred lines v and g by rows (values, slopes); what is held and the ranges as lines in mu itself."""
+    """Centred v and g by rows (values, slopes); fixed values and ranges as functions of mu itself."""
 
     v: Array
     g: Array
-    held: Array
+    fixed: Array
     lo: Array
     hi: Array
-    settled: Array
+    decided: Array
 
 
 @compiled
-def first_end(lines: Lines, place: Array, mu: float, direction: float, flat: float) -> tuple[float, int]:
+def first_end(lines: Lines, position: Array, mu: float, direction: float, flat: float) -> tuple[float, int]:
     """Return the distance from mu to the first end that is reached, and its number: item, + size at `hi`.
 
-    Ends on which a verdict binds are passed over, and gaps that close more slowly than `flat`.
+    Ends that the solution of a tie has decided are skipped, and so are gaps that close more slowly than
+    `flat`.
     """
-    size, best, which = len(place), np.inf, -1
-    for begin in range(0, size, STRETCH):
-        end = min(begin + STRETCH, size)
-        if _is_any_nearer(lines, place, (begin, end), mu, direction, flat, best):
-            best, which = _nearest(lines, place, (begin, end), mu, direction, flat, (best, which))
+    size, best, which = len(position), np.inf, -1
+    for begin in range(0, size, CHUNK):
+        end = min(begin + CHUNK, size)
+        if _is_any_nearer(lines, position, (begin, end), mu, direction, flat, best):
+            best, which = _nearest(lines, position, (begin, end), mu, direction, flat, (best, which))
     return best, which
 
 
 @compiled_inside
 def _is_any_nearer(
-    lines: Lines, place: Array, ends: tuple[int, int], mu: float, direction: float, flat: float, best: float
+    lines: Lines,
+    position: Array,
+    ends: tuple[int, int],
+    mu: float,
+    direction: float,
+    flat: float,
+    best: float,
 ) -> bool:
-    """Tell whether any end of some items is reached before a distance, settled or not."""
+    """Return whether any end of some items is reached before a distance, decided or not."""
     begin, end = ends
     v, v_slope, g, g_slope = (
         lines.v[0, begin:end],
@@ -63,7 +70,7 @@ def _is_any_nearer(
         lines.hi[0, begin:end],
         lines.hi[1, begin:end],
     )
-    inside, hits = place[begin:end], 0
+    inside, hits = position[begin:end], 0
     for i in range(end - begin):
         value, slope, v_value, v_rate = g[i], g_slope[i], v[i], v_slope[i]
         value, slope = (v_value if inside[i] >= 0 else value), (v_rate if inside[i] >= 0 else slope)
@@ -77,36 +84,36 @@ def _is_any_nearer(
 @compiled_inside
 def _nearest(
     lines: Lines,
-    place: Array,
+    position: Array,
     ends: tuple[int, int],
     mu: float,
     direction: float,
     flat: float,
     found: tuple[float, int],
 ) -> tuple[float, int]:
-    """Return the first end among some items if it is reached before the one found, which is returned else."""
-    v, g, lo, hi, settled = lines.v, lines.g, lines.lo, lines.hi, lines.settled
+    """Return the nearer of the first end among some items and the one found before."""
+    v, g, lo, hi, decided = lines.v, lines.g, lines.lo, lines.hi, lines.decided
     best, which = found
     for i in range(ends[0], ends[1]):
-        value, slope = (v[0, i], v[1, i]) if place[i] >= 0 else (g[0, i], g[1, i])
+        value, slope = (v[0, i], v[1, i]) if position[i] >= 0 else (g[0, i], g[1, i])
         fall = (lo[1, i] - slope) * direction
-        if fall > flat and not settled[0, i]:
+        if fall > flat and not decided[0, i]:
             gap = value - (lo[0, i] + mu * lo[1, i])
             if gap < best * fall:
                 best, which = gap / fall, i
         fall = (slope - hi[1, i]) * direction
-        if fall > flat and not settled[1, i]:
+        if fall > flat and not decided[1, i]:
             gap = hi[0, i] + mu * hi[1, i] - value
             if gap < best * fall:
-                best, which = gap / fall, len(place) + i
+                best, which = gap / fall, len(position) + i
     return best, which
 
 
 @compiled
-def heights(v: Array, is_row: Array) -> tuple[float, float]:
+def magnitudes(v: Array, is_row: Array) -> tuple[float, float]:
     """Return the largest value among variables, which come first, and among rows."""
     first = first_row(is_row)
-    return top_of(v[0, :first]), top_of(v[0, first:])
+    return max_abs_positive(v[0, :first]), max_abs_positive(v[0, first:])
 
 
 @compiled
@@ -120,8 +127,8 @@ def first_row(is_row: Array) -> int:
 
 
 @compiled_in_any_order
-def top_of(values: Array) -> float:
-    """Return the size of the largest of some numbers."""
+def max_abs_positive(values: Array) -> float:
+    """Return the largest absolute value; at least 1e-300, so that it can be divided by."""
     top = TINY
     for value in values:
         top = max(top, abs(value))
@@ -129,18 +136,18 @@ def top_of(values: Array) -> float:
 
 
 @compiled
-def terms_of(height: tuple[float, float], is_plain: bool) -> tuple[float, float]:
-    """Return the largest number that goes into g of variables and of rows; plain rows are made of x alone."""
-    largest = max(height[0], height[1])
-    return largest, height[0] if is_plain else largest
+def term_sizes(magnitude: tuple[float, float], is_plain: bool) -> tuple[float, float]:
+    """Return the largest term of g, for variables and for rows; plain rows are made of x alone."""
+    largest = max(magnitude[0], magnitude[1])
+    return largest, magnitude[0] if is_plain else largest
 
 
 @compiled
 def reached_ends(
     lines: Lines,
-    place: Array,
+    position: Array,
     is_row: Array,
-    height: tuple[float, float],
+    magnitude: tuple[float, float],
     terms: tuple[float, float],
     mu: float,
     noise: float,
@@ -148,28 +155,28 @@ def reached_ends(
 ) -> int:
     """Write the numbers of all ends that are reached at mu into `found`; return how many they are.
 
-    An end is reached if the gap is below `TIE` times its own constant. For what was solved for, round-off of
-    that share of the largest number of its kind, `height`, is allowed for; for what follows by one product,
-    `noise` times the largest number that goes into it, `terms`.
+    An end is reached if the gap is below `TIE` times its own constant. A value that was solved for may have a
+    rounding error of that share of the largest value of its kind, `magnitude`. A value that follows by one
+    product may have one of `noise` times the largest term of that product, `terms`.
     """
-    size, first, count = len(place), first_row(is_row), 0
+    size, first, count = len(position), first_row(is_row), 0
     for kind, begin, end in ((0, 0, first), (1, first, size)):
         outside = noise * terms[kind]
-        allowed = outside, max(TIE * height[kind], outside)
-        for start in range(begin, end, STRETCH):
-            ends = start, min(start + STRETCH, end)
-            if _is_any_reached(lines, place, ends, allowed, mu):
-                count = _write_reached(lines, place, ends, allowed, mu, found, count)
+        allowed = outside, max(TIE * magnitude[kind], outside)
+        for start in range(begin, end, CHUNK):
+            ends = start, min(start + CHUNK, end)
+            if _is_any_reached(lines, position, ends, allowed, mu):
+                count = _write_reached(lines, position, ends, allowed, mu, found, count)
     return count
 
 
 @compiled_inside
 def _is_any_reached(
-    lines: Lines, place: Array, ends: tuple[int, int], allowed: tuple[float, float], mu: float
+    lines: Lines, position: Array, ends: tuple[int, int], allowed: tuple[float, float], mu: float
 ) -> bool:
-    """Tell whether any end of some items is reached; `allowed` is for what follows and for v."""
+    """Return whether any end of some items is reached; `allowed` are the errors of g and of v."""
     begin, end = ends
-    v, g, inside, hits = lines.v[0, begin:end], lines.g[0, begin:end], place[begin:end], 0
+    v, g, inside, hits = lines.v[0, begin:end], lines.g[0, begin:end], position[begin:end], 0
     lo, lo_slope = lines.lo[0, begin:end], lines.lo[1, begin:end]
     hi, hi_slope = lines.hi[0, begin:end], lines.hi[1, begin:end]
     for i in range(end - begin):
@@ -184,39 +191,39 @@ def _is_any_reached(
 @compiled_inside
 def _write_reached(
     lines: Lines,
-    place: Array,
+    position: Array,
     ends: tuple[int, int],
     allowed: tuple[float, float],
     mu: float,
     found: Array,
     count: int,
 ) -> int:
-    """Write the ends of some items that are reached behind those found; return how many they are then."""
+    """Append the ends of some items that are reached to `found`; return the new count."""
     v, g, lo, hi = lines.v, lines.g, lines.lo, lines.hi
     for i in range(ends[0], ends[1]):
-        value, room = (v[0, i], allowed[1]) if place[i] >= 0 else (g[0, i], allowed[0])
+        value, room = (v[0, i], allowed[1]) if position[i] >= 0 else (g[0, i], allowed[0])
         low, high = lo[0, i] + mu * lo[1, i], hi[0, i] + mu * hi[1, i]
         if abs(value - low) <= room + TIE * (abs(value) + abs(mu * lo[1, i])):
             found[count] = i
             count += 1
         if abs(high - value) <= room + TIE * (abs(value) + abs(mu * hi[1, i])):
-            found[count] = len(place) + i
+            found[count] = len(position) + i
             count += 1
     return count
 
 
 @compiled
-def fall_of(lines: Lines, place: Array, end: int, direction: float) -> float:
+def closing_rate(lines: Lines, position: Array, end: int, direction: float) -> float:
     """Return how fast the gap at an end, given by its number, closes."""
-    size = len(place)
+    size = len(position)
     i = end % size
-    slope = lines.v[1, i] if place[i] >= 0 else lines.g[1, i]
+    slope = lines.v[1, i] if position[i] >= 0 else lines.g[1, i]
     return (lines.lo[1, i] - slope if end < size else slope - lines.hi[1, i]) * direction
 
 
 @compiled
 def advance(lines: Lines, distance: float) -> None:
-    """Move the centre of all lines."""
+    """Move the centre of all affine functions."""
     for i in range(lines.v.shape[1]):
         lines.v[0, i] += distance * lines.v[1, i]
     for i in range(lines.g.shape[1]):

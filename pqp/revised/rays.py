@@ -1,8 +1,8 @@
-r"""Dead ends: the exact proof behind a trace that cannot go on.
+"""Rays: the exact proof that there is no solution beyond a mu.
 
-Where what is held at one item can move for ever, the move (dx, dy) of all others is a ray and a Farkas
-vector in one: P dx = 0, and where  c(mu)ᵀdx + penalties − (weighted limits)  is negative there is none.
-Only the system of the basis is solved, in rationals.
+Where the fixed value of one item can move without end, the movement (dx, dy) of all others is a ray and a
+Farkas vector in one: P dx = 0, and where  c(mu)ᵀdx + penalties − (weighted bounds)  is negative there is no
+solution. Only the system of the basis is solved, in rationals.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.field import RATIONAL, Array, exact_array, from_flint_matrix, infinite, to_flint_matrix
 from pqp.linalg.matrices import exact_matrix
 from pqp.model.hessian import Gram, Hessian, Matrix
@@ -21,7 +21,7 @@ from pqp.records.unsolvable import Farkas, Obstruction, descent
 
 @dataclass(frozen=True)
 class Move:
-    """What moves for ever, and in which direction: x or z of a variable, the value or y of a row."""
+    """What moves without end, and its direction: x or z of a variable, the value or y of a row."""
 
     quantity: Literal["x", "z", "value", "y"]
     index: int
@@ -29,12 +29,12 @@ class Move:
 
 
 def obstruction_of(problem: ParametricQP, states: States, move: Move) -> Obstruction:
-    """Return the exact obstruction that a move which nothing blocks amounts to."""
+    """Return the exact obstruction that follows from an unblocked move."""
     free = np.flatnonzero(states[: problem.n] == State.BETWEEN)
-    held = np.flatnonzero(np.isin(states[problem.n :], ACTIVE_ROWS))
+    active = np.flatnonzero(np.isin(states[problem.n :], ACTIVE_ROWS))
     dx, dy = exact_array(np.zeros(problem.n)), exact_array(np.zeros(problem.m))
-    solved = _solve(_matrix(problem, free, held), _right_hand_side(problem, free, held, move))
-    dx[free], dy[held] = solved[: len(free)], solved[len(free) :]
+    solved = _solve(_matrix(problem, free, active), _right_hand_side(problem, free, active, move))
+    dx[free], dy[active] = solved[: len(free)], solved[len(free) :]
     if move.quantity in ("x", "y"):
         (dx if move.quantity == "x" else dy)[move.index] += move.sense
     return as_obstruction(problem, dx, dy)
@@ -49,10 +49,10 @@ def as_obstruction(problem: ParametricQP, dx: Array, dy: Array) -> Obstruction:
 
 
 def is_proof(problem: ParametricQP, obstruction: Obstruction) -> bool:
-    """Tell whether an obstruction is one: weights on limits that exist, a ray that stays feasible."""
-    limits = {"lower": problem.lower, "upper": problem.upper}
+    """Return whether an obstruction proves anything: weights on finite bounds, a ray that stays feasible."""
+    bounds = {"lower": problem.lower, "upper": problem.upper}
     rows = {"row_lower": problem.row_lower, "row_upper": problem.row_upper}
-    for name, limit in (limits | rows).items():
+    for name, limit in (bounds | rows).items():
         missing = infinite(limit.constant)
         if name in rows:
             missing = missing | problem.is_soft
@@ -99,7 +99,7 @@ def _growth(problem: ParametricQP, ray: Array) -> Array:
 
 
 def _farkas(problem: ParametricQP, dy: Array) -> Farkas:
-    """Return multipliers as weights of limits, bounds taking what rows leave of x."""
+    """Return multipliers of rows as weights of bounds; bounds of variables balance the rows."""
     used = np.flatnonzero(dy != 0)
     rest = exact_array(np.zeros(problem.n))
     if len(used):
@@ -107,24 +107,24 @@ def _farkas(problem: ParametricQP, dy: Array) -> Farkas:
     return Farkas(np.maximum(dy, 0), np.maximum(-dy, 0), np.maximum(-rest, 0), np.maximum(rest, 0))
 
 
-def _matrix(problem: ParametricQP, free: Array, held: Array) -> Array:
-    active = exact_matrix(problem.A[held][:, free])
-    corner = exact_array(np.zeros((len(held), len(held))))
+def _matrix(problem: ParametricQP, free: Array, rows: Array) -> Array:
+    active = exact_matrix(problem.A[rows][:, free])
+    corner = exact_array(np.zeros((len(rows), len(rows))))
     return np.block([[exact_block(problem.P, free, free), -active.T], [active, corner]])
 
 
-def _right_hand_side(problem: ParametricQP, free: Array, held: Array, move: Move) -> Array:
-    top, bottom = exact_array(np.zeros(len(free))), exact_array(np.zeros(len(held)))
+def _right_hand_side(problem: ParametricQP, free: Array, active: Array, move: Move) -> Array:
+    top, bottom = exact_array(np.zeros(len(free))), exact_array(np.zeros(len(active)))
     alone = np.array([move.index])
     if move.quantity == "x":
         top = -move.sense * exact_block(problem.P, free, alone)[:, 0]
-        bottom = -move.sense * exact_matrix(problem.A[held][:, alone])[:, 0]
+        bottom = -move.sense * exact_matrix(problem.A[active][:, alone])[:, 0]
     elif move.quantity == "y":
         top = move.sense * exact_matrix(problem.A[alone][:, free])[0]
     elif move.quantity == "z":
         top[np.flatnonzero(free == move.index)] += move.sense
     else:
-        bottom[np.flatnonzero(held == move.index)] += move.sense
+        bottom[np.flatnonzero(active == move.index)] += move.sense
     return np.concatenate([top, bottom])
 
 
@@ -134,7 +134,9 @@ def _solve(matrix: Array, right: Array) -> Array:
     try:
         solution = to_flint_matrix(matrix).solve(to_flint_matrix(right[:, None]))
     except ZeroDivisionError:
-        raise NumericalTroubleError("a basis that float64 takes for regular is singular") from None
+        raise NumericalTroubleError(
+            "a basis that is regular in float64 is singular in exact arithmetic", **EXACT_REMEDY
+        ) from None
     return from_flint_matrix(solution)[:, 0]
 
 

@@ -1,6 +1,7 @@
-"""Ways: one direction of a run of the revised engine, its lines and the stretches before and behind them.
+"""Runs of the revised engine: where a trace begins, what is tried where float64 fails, and the segments.
 
-Runs of the revised engine: its lines and stretches, gathered into segments that share a compact trail.
+A run consists of one or two traces, each in one direction. Their pieces are joined, verified, repaired, and
+become segments that share one trail.
 """
 
 import sys
@@ -22,65 +23,69 @@ from pqp.records.result import TraceResult, in_order, join_unsolvable
 from pqp.records.segment import Segment
 from pqp.records.states import Basis, States
 from pqp.records.unsolvable import UnsolvablePiece
-from pqp.revised.basis import Walk
-from pqp.revised.exact_repair import Repair, Rescuer, changes_between
-from pqp.revised.passes import Event, Journey, Leg, ascending, glue, segments_of
-from pqp.revised.postsolve import Translation
-from pqp.revised.start import all_limits_meet, is_crowded, is_obvious
-from pqp.revised.trace import CrowdedError, Line, point_on
-from pqp.revised.verify import misses
+from pqp.revised.basis import WorkingBasis
+from pqp.revised.exact_repair import ExactTracer, Repair, changes_between
+from pqp.revised.interval_trace import Event, IntervalTracer, PieceSequence, ascending, join, segments_of
+from pqp.revised.postsolve import Postsolve
+from pqp.revised.start import all_bounds_coincide, begins_in_large_tie, is_trivial
+from pqp.revised.trace import BasisPiece, LargeTieError, point_on
+from pqp.revised.verify import violations
 from pqp.tableau.unsolvable import unsolvable_segments
 
 
 @dataclass
-class Way:
-    """One direction of a run: stretches before the lines, the lines, stretches behind them."""
+class DirectedTrace:
+    """A trace in one direction: unsolvable pieces before, optimal pieces, unsolvable pieces behind."""
 
     before: list[UnsolvablePiece] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    pieces: list[BasisPiece] = field(default_factory=list)
     behind: list[UnsolvablePiece] = field(default_factory=list)
 
-    def add(self, event: Line | UnsolvablePiece) -> None:
-        """Add a line, its changes told from the line before, or a stretch."""
+    def add(self, event: BasisPiece | UnsolvablePiece) -> None:
+        """Append a piece; an optimal one is stored by its changes from the piece before."""
         if isinstance(event, UnsolvablePiece):
-            (self.behind if self.lines else self.before).append(event)
-        elif self.lines and event.steps is not None:
-            self.lines.append(replace(event, steps=None, changes=changes_between(self.steps(), event.steps)))
+            (self.behind if self.pieces else self.before).append(event)
+        elif self.pieces and event.item_states is not None:
+            self.pieces.append(
+                replace(
+                    event, item_states=None, changes=changes_between(self.item_states(), event.item_states)
+                )
+            )
         else:
-            self.lines.append(event)
+            self.pieces.append(event)
 
-    def steps(self) -> Array:
-        """Return the steps on the last line."""
-        assert self.lines[0].steps is not None
-        return Leg(self.lines[0].steps, tuple(self.lines)).last()
+    def item_states(self) -> Array:
+        """Return the states on the last piece."""
+        assert self.pieces[0].item_states is not None
+        return PieceSequence(self.pieces[0].item_states, tuple(self.pieces)).last_states()
 
-    def first_states(self, translation: Translation) -> States | None:
-        """Return the states where the way begins, if it begins with a line."""
-        if self.before or not self.lines or self.lines[0].steps is None:
+    def first_states(self, postsolve: Postsolve) -> States | None:
+        """Return the states where the trace begins, if it begins with an optimal piece."""
+        if self.before or not self.pieces or self.pieces[0].item_states is None:
             return None
-        return translation.all_states(self.lines[0].steps)
+        return postsolve.all_states(self.pieces[0].item_states)
 
-    def aligned(self) -> list[Line]:
-        """Return the lines, the outer ones ending where the proofs of their unsolvable neighbours do."""
-        lines = self.lines.copy()
+    def aligned(self) -> list[BasisPiece]:
+        """Return the optimal pieces, ending where the proofs of their unsolvable neighbours do."""
+        pieces = self.pieces.copy()
         if self.before:
-            lines[0] = replace(lines[0], start=float(self.before[-1].end))
+            pieces[0] = replace(pieces[0], start=float(self.before[-1].end))
         if self.behind:
-            lines[-1] = replace(lines[-1], end=float(self.behind[0].start))
-        return lines
+            pieces[-1] = replace(pieces[-1], end=float(self.behind[0].start))
+        return pieces
 
-    def trimmed(self, end: float, short: float) -> "Way | None":
-        """Return the way without lines that begin closer to its end than some length; None if none is."""
-        kept = [line for line in self.lines if abs(line.start - end) > short]
-        return Way(self.before, kept, self.behind) if kept else None
+    def trimmed(self, end: float, short: float) -> "DirectedTrace | None":
+        """Return the trace without pieces that begin within `short` of `end`; None if none is left."""
+        kept = [piece for piece in self.pieces if abs(piece.start - end) > short]
+        return DirectedTrace(self.before, kept, self.behind) if kept else None
 
 
-# A tie at the beginning of an interval that takes more pivots is left alone, and the start is inside.
-CROWD = 4
-# How far inside it is, beside the length of the interval: the first place from which a trace can begin.
-CLOSE = (1e-3, 1e-5, 1e-1)
-# How far out an obvious solution is looked for where an interval has no end.
-POWERS = range(0, 7, 2)
+# If a tie at the beginning of an interval takes more pivots, the trace starts inside instead.
+FIRST_TIE_PIVOTS = 4
+# How far inside, relative to the length of the interval: the first mu from which a trace can begin is taken.
+INSIDE_SHARES = (1e-3, 1e-5, 1e-1)
+# Powers of ten at which a trivial solution is tried where an interval has no end.
+FAR_OUT_POWERS = range(0, 7, 2)
 
 
 @dataclass(frozen=True)
@@ -91,258 +96,284 @@ class RevisedRunner:
     log: bool
 
     @cached_property
-    def journey(self) -> Journey:
+    def tracer(self) -> IntervalTracer:
         """The problem prepared for tracing."""
-        return Journey(self.problem, self.log)
+        return IntervalTracer(self.problem, self.log)
 
     @cached_property
     def repair(self) -> Repair:
-        """What helps where float64 cannot."""
-        return Repair(self.journey.translation, self.journey.scene, Rescuer(self.problem))
+        """Exact arithmetic for what float64 cannot solve."""
+        return Repair(self.tracer.postsolve, self.tracer.scaled, ExactTracer(self.problem))
 
     def run(self, begin: Number, stop: Number, start: Basis | None, watch: Watch, part: TraceResult) -> None:
-        """Trace from one end to the other, starting with a basis if there is one, and fill the run."""
-        ways: list[Way] = []
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is no number, and is refused
+        """Trace from one end to the other, from a given basis if there is one, and fill the result."""
+        traces: list[DirectedTrace] = []
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow gives NaN, which is refused later
             try:
-                self._trace(ways, (begin, stop), start, watch, part)
+                self._trace(traces, (begin, stop), start, watch, part)
             finally:
-                part.segments = self.segments(ways)
+                part.segments = self.segments(traces)
 
     def _trace(
         self,
-        ways: list[Way],
+        traces: list[DirectedTrace],
         ends: tuple[Number, Number],
         start: Basis | None,
         watch: Watch,
         part: TraceResult,
     ) -> None:
-        """Trace from a finite place towards one end or both.
+        """Trace from a finite mu towards one end or both.
 
-        Where many limits meet, as those of an unbalanced SVM at C = 0, all items tie, and where a penalty
-        vanishes, as that of a lasso, bases may be singular: then a start elsewhere costs less.
+        Where many bounds coincide, as those of an unbalanced SVM at C = 0, all items tie. Where a penalty
+        vanishes, as that of a lasso, bases may be singular. Then a start elsewhere costs less.
         """
         begin, stop = ends
         known = start is not None and not is_infinite(begin)
         origin = begin if known else self._origin(begin, stop)
         if origin != begin or known:
             states = start.codes() if known and start is not None else None
-            self._both_ways(ways, ends, origin, states, watch, part)
+            self._trace_both_ways(traces, ends, origin, states, watch, part)
             return
-        if is_crowded(self.journey.scene, float(begin)) and self._is_valid(self._inside(*ends)):
-            self._from_inside(ways, ends, watch, part, CrowdedError())
+        if begins_in_large_tie(self.tracer.scaled, float(begin)) and self._is_valid(self._inside(*ends)):
+            self._from_inside(traces, ends, watch, part, LargeTieError())
             return
         try:
-            self._go(self._new(ways), ends, None, watch, part, CROWD)
-        except (CrowdedError, NumericalTroubleError) as trouble:
-            stretches = ways[-1].before
-            if ways[-1].lines or (stretches and isinstance(trouble, NumericalTroubleError)):
+            self._trace_one_way(self._new_trace(traces), ends, None, watch, part, FIRST_TIE_PIVOTS)
+        except (LargeTieError, NumericalTroubleError) as trouble:
+            unsolvable_pieces = traces[-1].before
+            if traces[-1].pieces or (unsolvable_pieces and isinstance(trouble, NumericalTroubleError)):
                 raise
-            if stretches:  # the crowd is where they end
-                ends = stretches[-1].exact[1], stop
+            if unsolvable_pieces:  # the large tie is where they end
+                ends = unsolvable_pieces[-1].exact[1], stop
             else:
-                ways.clear()
+                traces.clear()
             part.pivots.clear()
-            self._from_inside(ways, ends, watch, part, trouble)
+            self._from_inside(traces, ends, watch, part, trouble)
 
     def _from_inside(
         self,
-        ways: list[Way],
+        traces: list[DirectedTrace],
         ends: tuple[Number, Number],
         watch: Watch,
         part: TraceResult,
         trouble: Exception,
     ) -> None:
-        """Trace from a place inside; if no place is better, say what the trouble was at the beginning."""
-        known, last = len(ways), trouble
-        for close in CLOSE:
+        """Trace from inside the interval; if that fails too, raise the error of the beginning."""
+        known, last = len(traces), trouble
+        for close in INSIDE_SHARES:
             try:
-                self._both_ways(ways, ends, self._inside(*ends, close), None, watch, part)
+                self._trace_both_ways(traces, ends, self._inside(*ends, close), None, watch, part)
                 return
             except NumericalTroubleError as error:
-                if any(way.lines for way in ways[known:]):
+                if any(trace.pieces for trace in traces[known:]):
                     raise
                 last = last if isinstance(last, NumericalTroubleError) else error
-                del ways[known:]
+                del traces[known:]
         raise last
 
-    def _both_ways(
+    def _trace_both_ways(
         self,
-        ways: list[Way],
+        traces: list[DirectedTrace],
         ends: tuple[Number, Number],
         origin: Number,
         states: States | None,
         watch: Watch,
         part: TraceResult,
     ) -> None:
-        """Trace from a place to the beginning, if it is not there, and then to the other end."""
+        """Trace from a mu to the beginning, unless it is there, and then to the other end."""
         begin, stop = ends
         if origin != begin:
-            way = self._new(ways)
-            self._go(way, (origin, begin), states, watch, part)
-            self._sharpen(way, (origin, begin))
-            states = way.first_states(self.journey.translation)
+            trace = self._new_trace(traces)
+            self._trace_one_way(trace, (origin, begin), states, watch, part)
+            self._solve_last_piece_again(trace, (origin, begin))
+            states = trace.first_states(self.tracer.postsolve)
         if origin != stop or origin == begin:
-            self._go(self._new(ways), (origin, stop), states, watch, part)
+            self._trace_one_way(self._new_trace(traces), (origin, stop), states, watch, part)
 
-    def _sharpen(self, way: Way, ends: tuple[Number, Number]) -> None:
-        """Solve anew, at its end, for the last line of a way to where all limits meet.
+    def _solve_last_piece_again(self, trace: DirectedTrace, ends: tuple[Number, Number]) -> None:
+        """Solve for the last piece of a trace again, at an end where all bounds coincide.
 
-        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be round-off, and so
-        may be the last breakpoints before.
+        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be rounding error. The
+        last breakpoints before may be rounding errors too.
         """
         mu = float(ends[1])
-        if not way.lines or way.lines[-1].end != mu or not all_limits_meet(self.journey.scene, mu):
+        if not trace.pieces or trace.pieces[-1].end != mu or not all_bounds_coincide(self.tracer.scaled, mu):
             return
-        if not self._has_arrived(way, ends, SPURIOUS_BREAKPOINT):
-            way.lines[-1] = self.repair.solved_at(way.steps(), way.lines[-1], mu)
+        if not self._extends_to_end(trace, ends, SPURIOUS_BREAKPOINT):
+            trace.pieces[-1] = self.repair.solved_at(trace.item_states(), trace.pieces[-1], mu)
 
-    def _has_arrived(self, way: Way, ends: tuple[Number, Number], close: float = NEAR_GOAL) -> bool:
-        """Tell whether a way ends so close to its goal that its last line of any length can be carried on.
+    def _extends_to_end(
+        self, trace: DirectedTrace, ends: tuple[Number, Number], close: float = NEAR_GOAL
+    ) -> bool:
+        """Return whether a trace ends so close to its goal that its last long piece can be extended to it.
 
-        Where all limits meet, all items tie before; what is optimal at both ends of a line is so between.
+        Where all bounds coincide, all items tie just before. A basis that is optimal at both ends of a piece
+        is optimal in between.
         """
         end, short = float(ends[1]), close * abs(float(ends[0]) - float(ends[1]))
-        if not way.lines or not abs(way.lines[-1].end - end) <= short:
+        if not trace.pieces or not abs(trace.pieces[-1].end - end) <= short:
             return False
-        trimmed = way.trimmed(end, short)
-        if trimmed is None or not self.repair.reaches(trimmed.steps(), trimmed.lines[-1], end):
+        trimmed = trace.trimmed(end, short)
+        if trimmed is None or not self.repair.is_optimal_until(
+            trimmed.item_states(), trimmed.pieces[-1], end
+        ):
             return False
-        trimmed.lines[-1] = self.repair.solved_at(trimmed.steps(), trimmed.lines[-1], end)
-        way.lines[:] = trimmed.lines
+        trimmed.pieces[-1] = self.repair.solved_at(trimmed.item_states(), trimmed.pieces[-1], end)
+        trace.pieces[:] = trimmed.pieces
         return True
 
-    def _new(self, ways: list[Way]) -> Way:
-        ways.append(Way())
-        return ways[-1]
+    def _new_trace(self, traces: list[DirectedTrace]) -> DirectedTrace:
+        traces.append(DirectedTrace())
+        return traces[-1]
 
     def _origin(self, begin: Number, stop: Number) -> Number:
-        """Return where to start: at the beginning or, where an interval has no end, at a finite place.
+        """Return where to start: at the beginning or, where the interval has no end, at a finite mu.
 
-        Far out is best if the solution is obvious there, as that of a lasso with a large penalty.
+        Far out is best if the solution is trivial there, as that of a lasso with a large penalty.
         """
-        if not is_infinite(begin) and (not is_infinite(stop) or self._is_obvious(begin)):
+        if not is_infinite(begin) and (not is_infinite(stop) or self._is_trivial(begin)):
             return begin
         endless, other = (begin, stop) if is_infinite(begin) else (stop, begin)
         near = 0.0 if is_infinite(other) else float(other)
-        for power in POWERS:
+        for power in FAR_OUT_POWERS:
             far = near + (10.0**power if endless > 0 else -(10.0**power))
-            if self._is_obvious(far):
+            if self._is_trivial(far):
                 return far
         return near if is_infinite(begin) else begin
 
-    def _is_obvious(self, mu: Number) -> bool:
-        return self._is_valid(mu) and is_obvious(self.journey.scene, float(mu))
+    def _is_trivial(self, mu: Number) -> bool:
+        return self._is_valid(mu) and is_trivial(self.tracer.scaled, float(mu))
 
     def _is_valid(self, mu: Number) -> bool:
-        """Tell whether no limits have crossed at mu, and no penalty is negative."""
-        return self.journey.widths.violated(RATIONAL.number(mu)) is None
+        """Return whether no bounds have crossed at mu, and no penalty is negative."""
+        return self.tracer.crossing_bounds.violated(RATIONAL.number(mu)) is None
 
-    def _inside(self, begin: Number, stop: Number, close: float = CLOSE[0]) -> Number:
-        """Return a place inside an interval, close to its beginning."""
+    def _inside(self, begin: Number, stop: Number, close: float = INSIDE_SHARES[0]) -> Number:
+        """Return a mu inside an interval, close to its beginning."""
         if is_infinite(stop):
-            return float(begin) + (1.0 if stop > 0 else -1.0) * close / CLOSE[0]
+            return float(begin) + (1.0 if stop > 0 else -1.0) * close / INSIDE_SHARES[0]
         return float(begin) + close * (float(stop) - float(begin))
 
     def run_parts(self, cuts: Sequence[Number], jobs: int, part: TraceResult) -> None:
-        """Trace the parts of an interval between cuts side by side, and fill the run."""
-        parts = Parallel(n_jobs=jobs)(delayed(_ways)(self, ends) for ends in pairwise(cuts))
-        part.segments = self.segments([way for ways in parts for way in ways])
+        """Trace the parts of an interval between cuts in parallel, and fill the result."""
+        parts = Parallel(n_jobs=jobs)(delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
+        part.segments = self.segments([trace for traces in parts for trace in traces])
 
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
-        setting, steps = self.journey.scene.setting, self.journey.translation.steps(start.codes())
-        line = point_on(Walk(setting, steps, float(mu)), float(mu))
-        if not misses(Leg(steps, (line,)), setting)[0] <= KKT_RESIDUAL:
+        lcp, item_states = self.tracer.scaled.lcp, self.tracer.postsolve.item_states(start.codes())
+        piece = point_on(WorkingBasis(lcp, item_states, float(mu)), float(mu))
+        if not violations(PieceSequence(item_states, (piece,)), lcp)[0] <= KKT_RESIDUAL:
             raise ProblemError(
-                f"start is not optimal at mu = {shown(mu)}; leave it out, or give the basis of a solution"
+                "{argument} is not optimal at mu = {found}",
+                argument="start",
+                found=shown(mu),
+                expected="the basis of a solution",
+                remedy="leave it out, or give the basis of a solution",
             )
 
-    def _go(
+    def _trace_one_way(
         self,
-        way: Way,
+        trace: DirectedTrace,
         ends: tuple[Number, Number],
         states: States | None,
         watch: Watch,
         part: TraceResult,
-        crowd: int = sys.maxsize,
+        max_pivots: int = sys.maxsize,
     ) -> None:
-        """Follow one direction; where float64 is at a loss, exact arithmetic takes some steps.
+        """Trace in one direction; where float64 fails, exact arithmetic traces some pieces.
 
-        A tie at the beginning that takes more pivots than `crowd` raises `CrowdedError`.
+        A tie at the beginning that takes more than `max_pivots` pivots raises `LargeTieError`.
         """
-        at, patience = ends[0], 1
-        if self.journey.scene.is_delicate and self.repair.rescuer.is_able:
-            self._rescued(way, ends, sys.maxsize, watch)
+        at, exact_pieces = ends[0], 1
+        if self.tracer.scaled.is_delicate and self.repair.exact_tracer.is_small_enough:
+            self._trace_exactly(trace, ends, sys.maxsize, watch)
             return
         while True:
             try:
-                self._collect(way, watch.passing(self.journey.events(at, ends[1], states, crowd)), part)
+                self._collect(trace, watch.passing(self.tracer.events(at, ends[1], states, max_pivots)), part)
                 return
             except NumericalTroubleError as trouble:
-                reached = float(way.lines[-1].end if way.lines else at)
-                if self._has_arrived(way, ends):
+                reached = float(trace.pieces[-1].end if trace.pieces else at)
+                if self._extends_to_end(trace, ends):
                     return
                 try:
-                    passed = self._rescued(way, ends, patience, watch)
+                    passed = self._trace_exactly(trace, ends, exact_pieces, watch)
                 except NumericalTroubleError:
                     raise _located(trouble, reached) from trouble
                 if passed is None:
                     return
                 if passed == at:
                     raise trouble
-                at, states, patience = passed, self.journey.translation.all_states(way.steps()), 2 * patience
+                at, states, exact_pieces = (
+                    passed,
+                    self.tracer.postsolve.all_states(trace.item_states()),
+                    2 * exact_pieces,
+                )
 
-    def _collect(self, way: Way, events: Iterator[Event], part: TraceResult) -> None:
+    def _collect(self, trace: DirectedTrace, events: Iterator[Event], part: TraceResult) -> None:
         for event in events:
             if isinstance(event, Pivot | Crossing):
                 part.pivots += [event] if self.log else []
             else:
-                way.add(event)
+                trace.add(event)
 
-    def _rescued(self, way: Way, ends: tuple[Number, Number], count: int, watch: Watch) -> Number | None:
-        """Let exact arithmetic go on for some pieces; return where it stopped, None if it reached the end."""
-        begin, steps, last = ends[0], None, way.lines[-1:]
+    def _trace_exactly(
+        self, trace: DirectedTrace, ends: tuple[Number, Number], count: int, watch: Watch
+    ) -> Number | None:
+        """Trace some pieces exactly; return where that stopped, None if it reached the end."""
+        begin, item_states, last = ends[0], None, trace.pieces[-1:]
         if last:
-            begin, steps = last[0].start, way.steps()
-        elif way.before:
-            begin = way.before[-1].exact[1]
+            begin, item_states = last[0].start, trace.item_states()
+        elif trace.before:
+            begin = trace.before[-1].exact[1]
         done = 0
-        for event in watch.passing(self.repair.lines(steps, begin, ends[1])):
-            if last:  # its exact form comes first
+        for event in watch.passing(self.repair.pieces(item_states, begin, ends[1])):
+            if last:  # the exact form of the last piece comes first and replaces it
                 last = []
-                way.lines.pop()
-            way.add(event)
-            done += isinstance(event, Line) and event.start != event.end
-            if done > count and isinstance(event, Line):
+                trace.pieces.pop()
+            trace.add(event)
+            done += isinstance(event, BasisPiece) and event.start != event.end
+            if done > count and isinstance(event, BasisPiece):
                 return event.end if event.end != ends[1] else None
         return None
 
-    def segments(self, ways: list[Way]) -> list[Segment]:
-        """Return all segments in ascending order; ways that meet in a line become one."""
-        legs = sorted((ascending(way.aligned()) for way in ways if way.lines), key=_extent)
+    def segments(self, traces: list[DirectedTrace]) -> list[Segment]:
+        """Return all segments in ascending order; traces that meet inside a piece become one."""
+        legs = sorted((ascending(trace.aligned()) for trace in traces if trace.pieces), key=_extent)
         segments: list[Segment] = []
         if legs:
-            leg = self.repair.repaired(reduce(glue, legs))
-            segments = segments_of(leg, self.journey.translation, self.journey.scene)
-        for pending in (stretches for way in ways for stretches in (way.before, way.behind) if stretches):
+            sequence = self.repair.repaired(reduce(join, legs))
+            segments = segments_of(sequence, self.tracer.postsolve, self.tracer.scaled)
+        for pending in (
+            unsolvable_pieces
+            for trace in traces
+            for unsolvable_pieces in (trace.before, trace.behind)
+            if unsolvable_pieces
+        ):
             segments += unsolvable_segments(pending, self.problem, FLOAT)
         return join_unsolvable(in_order(segments))
 
 
-def _ways(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[Way]:
+def _trace_part(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[DirectedTrace]:
     """Trace one part of an interval, in a process of its own."""
-    ways: list[Way] = []
-    runner._trace(ways, ends, None, Watch(StopLimits(), ends[0]), TraceResult())
-    return ways
+    traces: list[DirectedTrace] = []
+    runner._trace(traces, ends, None, Watch(StopLimits(), ends[0]), TraceResult())
+    return traces
 
 
 def _located(trouble: NumericalTroubleError, mu: float) -> NumericalTroubleError:
-    """Return a trouble that says where it arose."""
+    """Return an error that says where it arose."""
     if trouble.interval is not None:
         return trouble
-    return NumericalTroubleError(f"at mu = {shown(mu)}: {trouble}", interval=(mu, mu))
+    return NumericalTroubleError(
+        f"at mu = {shown(mu)}: {trouble.message}",
+        interval=(mu, mu),
+        found=trouble.found,
+        remedy=trouble.remedy,
+        setting=trouble.setting,
+    )
 
 
-def _extent(leg: Leg) -> tuple[float, float]:
-    return leg.lines[0].start, leg.lines[-1].end
+def _extent(sequence: PieceSequence) -> tuple[float, float]:
+    return sequence.pieces[0].start, sequence.pieces[-1].end

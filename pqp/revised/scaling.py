@@ -1,4 +1,7 @@
-"""Equilibration: the setting of a walk in units in which its numbers are about 1, all powers of two."""
+"""Equilibration: the reduced problem in units in which its numbers are about 1.
+
+All units are powers of two, so that scaling and unscaling are free of rounding errors.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,18 +17,18 @@ from pqp.linalg.structure import Part, restricted
 from pqp.linalg.system import Mixed, Operator, Pure, Scaled, System
 from pqp.linalg.tolerances import WIDE_RANGE
 from pqp.model.hessian import Hessian
-from pqp.revised.basis import Setting
-from pqp.revised.presolve import Reduction
-from pqp.revised.states import Limits, build_stairs
+from pqp.revised.basis import MixedLCP
+from pqp.revised.presolve import ReducedProblem
+from pqp.revised.states import Bounds, build_state_table
 
 # Units that differ from 1 by no more than this factor are not worth a multiplication at every product.
 NEARLY_ONE = 8.0
-# Up to this size all entries of M are looked at.
-SMALL = 150
+# Up to this size all entries of M are compared.
+ALL_ENTRIES_UP_TO = 150
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class HessianBlock:
     """The block of a Hessian that belongs to the kept variables."""
 
     whole: Hessian
@@ -59,29 +62,29 @@ class Kept:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
-    """A reduction ready to be walked: limits, q and system in scaled units; v = d v', g = g' / d."""
+class ScaledProblem:
+    """A reduced problem in scaled units: bounds, q and system; v = d v', g = g' / d."""
 
-    reduction: Reduction
+    reduced: ReducedProblem
     d: Array
-    limits: Limits
+    bounds: Bounds
     q: Array
     system: System
 
     @cached_property
     def is_delicate(self) -> bool:
-        """Whether the data differ so much that float64 alone cannot be trusted with their signs."""
-        parts = [self.q, self.limits.lower, self.limits.upper, self.limits.cap, self._entries()]
+        """Whether the sizes of the data differ so much that float64 signs cannot be trusted."""
+        parts = [self.q, self.bounds.lower, self.bounds.upper, self.bounds.cap, self._entries()]
         sizes = np.abs(np.concatenate([part.ravel() for part in parts]))
         sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
         return bool(sizes.size) and bool(sizes.max() > WIDE_RANGE * sizes.min())
 
     def _entries(self) -> Array:
-        """Return the scaled entries of M; of a large one those that couple variables and rows."""
+        """Return the scaled entries of M; for a large M only those that couple variables and rows."""
         whole = self.system.system if isinstance(self.system, Scaled) else self.system
-        if self.system.size <= SMALL:
+        if self.system.size <= ALL_ENTRIES_UP_TO:
             everything = np.arange(self.system.size)
-            return _deciding(self.system.block(everything, everything), self.reduction.is_row)
+            return _deciding(self.system.block(everything, everything), self.reduced.is_row)
         if not isinstance(whole, Mixed):
             return self.system.diagonal()
         entries = coo_array(whole.B)
@@ -90,65 +93,66 @@ class Scene:
         )
 
     @cached_property
-    def setting(self) -> Setting:
-        """The setting in the parameter mu."""
-        return Setting(self.system, self.q, build_stairs(self.limits), self.reduction.is_row)
+    def lcp(self) -> MixedLCP:
+        """The complementarity problem in the parameter mu."""
+        return MixedLCP(self.system, self.q, build_state_table(self.bounds), self.reduced.is_row)
 
 
 def _deciding(M: Array, is_row: Array) -> Array:
-    """Return M, 0 for entries beside the diagonal of H and G, which are judged beside the diagonal alone.
+    """Return M without the off-diagonal entries of H and G, which are compared with the diagonal alone.
 
-    They are never larger than that and, as those of kernels between distant items, may be as small as they
-    like: float64 is as good without them.
+    A positive semidefinite block bounds them by its diagonal. They may be arbitrarily small, such as kernel
+    values of distant items, and float64 loses nothing by that.
     """
     beside = np.equal.outer(is_row, is_row) & ~np.eye(len(M), dtype=bool)
     return np.where(beside, 0.0, M)
 
 
-def set_scene(reduction: Reduction) -> Scene:
-    """Return the scene of a reduction; data whose products float64 cannot hold are refused."""
+def scale_problem(reduced: ReducedProblem) -> ScaledProblem:
+    """Return a reduced problem in scaled units; raise if products of the data overflow float64."""
     with np.errstate(over="ignore", invalid="ignore"):
-        scene = _scene(reduction)
-        checked = (scene.q, scene.system.diagonal(), scene.limits.lower[:, 1], scene.limits.upper[:, 1])
+        scaled = _scaled(reduced)
+        checked = (scaled.q, scaled.system.diagonal(), scaled.bounds.lower[:, 1], scaled.bounds.upper[:, 1])
         if not all(np.isfinite(part).all() for part in checked):
-            raise NumericalTroubleError('the data overflow float64; scale them, or use arithmetic="exact"')
-    return scene
+            raise NumericalTroubleError(
+                "the data overflow float64",
+                remedy="scale them, or use {setting}",
+                setting=("arithmetic", "exact"),
+            )
+    return scaled
 
 
-def _scene(reduction: Reduction) -> Scene:
-    system = _system(reduction)
-    d = _units(system, reduction)
-    limits, value_unit = reduction.limits, np.where(reduction.is_row, 1 / d, d)[:, None]
+def _scaled(reduced: ReducedProblem) -> ScaledProblem:
+    system = _system(reduced)
+    d = _units(system, reduced)
+    bounds, value_unit = reduced.bounds, np.where(reduced.is_row, 1 / d, d)[:, None]
     scaled = replace(
-        limits,
-        lower=limits.lower / value_unit,
-        upper=limits.upper / value_unit,
-        cap=limits.cap * value_unit,
+        bounds, lower=bounds.lower / value_unit, upper=bounds.upper / value_unit, cap=bounds.cap * value_unit
     )
     whole = system if np.all(d == 1.0) else Scaled(system, d)
-    return Scene(reduction, d, scaled, reduction.q * d[:, None], whole)
+    return ScaledProblem(reduced, d, scaled, reduced.q * d[:, None], whole)
 
 
-def _system(reduction: Reduction) -> System:
-    elimination = reduction.elimination
-    if not len(reduction.variables) and elimination is not None:
+def _system(reduced: ReducedProblem) -> System:
+    elimination = reduced.elimination
+    if not len(reduced.variables) and elimination is not None:
         return Pure(elimination)
-    everything = len(reduction.variables) == reduction.problem.n
-    P = reduction.problem.P
-    H: Operator = P if everything else Kept(P, reduction.variables)
-    if not len(reduction.rows):
+    everything = len(reduced.variables) == reduced.problem.n
+    P = reduced.problem.P
+    H: Operator = P if everything else HessianBlock(P, reduced.variables)
+    if not len(reduced.rows):
         return Pure(H)
-    A: MatrixData = reduction.problem.data(FLOAT).A[reduction.rows][:, reduction.variables]
+    A: MatrixData = reduced.problem.data(FLOAT).A[reduced.rows][:, reduced.variables]
     return Mixed(H, A, elimination)
 
 
-def _units(system: System, reduction: Reduction) -> Array:
+def _units(system: System, reduced: ReducedProblem) -> Array:
     """Return powers of two that bring the diagonal, or else the largest entry of a row, to about 1."""
     diagonal = system.diagonal()
     d = np.ones(system.size)
     d[diagonal > 0] = diagonal[diagonal > 0] ** -0.5
     if isinstance(system, Mixed):
-        n = len(reduction.variables)
+        n = len(reduced.variables)
         sizes = abs(system.B)
         for part, other, axis in ((slice(0, n), slice(n, None), 0), (slice(n, None), slice(0, n), 1)):
             weights = d[other][:, None] if axis == 0 else d[other]

@@ -1,8 +1,8 @@
 """The revised engine: parametric pivoting on a factorised basis.
 
-Follow the lines of a basis to the first end that is reached; let the local problem of all ends reached there
-decide who steps over; go on. If it has no solution, walk at this mu along the optimal set until another item
-blocks, or prove that nothing does.
+Follow the affine solution of a basis to the first end that is reached. The local problem of all ends reached
+there decides which items cross. If it has no solution, move along the optimal set at this mu until another
+item blocks, or prove that nothing does.
 """
 
 import sys
@@ -12,32 +12,33 @@ from typing import Literal
 
 import numpy as np
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.lcp.log import Crossing, Pivot
 from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import Array
 from pqp.linalg.tolerances import COARSENING, FLAT, PIVOT_ON_RAY, SINGULAR, TIE, ZERO
-from pqp.revised.basis import BLOCKING, HI, LO, MOVED, PIVOTS, Walk, beyond, top_slope
-from pqp.revised.degeneracy import Responses, Tie, Verdict, settle
+from pqp.revised.basis import BLOCKING, CHANGED, HI, LO, PIVOTS, WorkingBasis, largest_slope, next_state
+from pqp.revised.degeneracy import LocalDictionary, Tie, TieSolution, solve_tie
 from pqp.revised.event_loop import (
-    ARRIVED,
-    FEW,
-    LOST,
+    MOST_PIVOTS_AT_ONCE,
+    NOT_SIMPLE,
+    REACHED_STOP,
     STALE,
-    UNDECIDED,
-    Course,
-    Records,
+    STALLED,
+    LoopSettings,
+    PieceRecords,
     find_tied,
     new_records,
-    run,
+    run_events,
 )
-from pqp.revised.ratio_test import fall_of
-from pqp.revised.states import STEP_NAMES
+from pqp.revised.inverse import GROWTH
+from pqp.revised.ratio_test import closing_rate
+from pqp.revised.states import STATE_NAMES
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Changes:
-    """Items that stand on another step than on the line before, and these steps."""
+class StateChanges:
+    """Items whose state differs from that on the piece before, with both states."""
 
     items: Array
     before: Array
@@ -45,116 +46,125 @@ class Changes:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Line:
+class BasisPiece:
     """One basis is optimal from `start` to `end`, in the direction of the trace.
 
-    `steps` are given on the first line of a trace, `changes` on all others; `values` are the lines of v, and
-    `pivots` counts the changes of basis since the line before.
+    `item_states` are given on the first piece of a trace, `changes` on all others. `values` are v on R as
+    affine functions, and `pivots` counts the changes of basis since the piece before.
     """
 
     start: float
     end: float
-    steps: Array | None
-    changes: Changes
+    item_states: Array | None
+    changes: StateChanges
     unknowns: Array
     values: Array
     pivots: int = 0
 
 
-NOTHING = np.empty(0, dtype=np.int64)
-NO_CHANGES = Changes(NOTHING, NOTHING, NOTHING)
+NO_ITEMS = np.empty(0, dtype=np.int64)
+NO_CHANGES = StateChanges(NO_ITEMS, NO_ITEMS, NO_ITEMS)
 
 
 @dataclass(frozen=True)
-class DeadEnd:
-    """Beyond `mu` nothing stops the item from moving: there is no solution."""
+class UnblockedRay:
+    """Beyond `mu` nothing blocks the movement of the item: there is no solution."""
 
     mu: float
     item: int
     sense: int
 
 
-class CrowdedError(Exception):
-    """Too many items tie where a trace begins: it is better begun elsewhere."""
+class LargeTieError(Exception):
+    """Too many items tie where a trace begins: it should begin elsewhere."""
 
 
-Step = Line | DeadEnd | Pivot | Crossing
+Step = BasisPiece | UnblockedRay | Pivot | Crossing
 Trace = Generator[Step, None, None]
-Turning = Generator[Step, None, DeadEnd | None]
+BasisChange = Generator[Step, None, UnblockedRay | None]
 
-# Lines recorded at a time: enough to make handing them over cheap, few enough to notice limits in time.
-LINES = 64
-# How much room records have beyond what is needed when they must grow.
-GROWTH = 2
-# More turns at one mu than this many for each item are going in circles.
-TURNS = 4
+# Pieces recorded per call of the loop: enough to make the call cheap, few enough to notice time limits.
+PIECES_AT_ONCE = 64
+# More ties at one mu than this many per item mean cycling.
+TIES_PER_ITEM = 4
 
 
-class Tracer:
-    """Follows a walk in one direction: simple events at once, all others one by one.
+class EventTracer:
+    """Follows a basis in one direction: simple events in the compiled loop, all others one by one.
 
-    With names, every event is one by one, so that it can be told in a log. Without `tells_lines` the walk is
-    moved, and dead ends are told, but no lines.
+    With names, every event is handled one by one, so that it can be logged. Without `records_pieces` the
+    basis is moved and unblocked rays are reported, but no pieces.
     """
 
     def __init__(
-        self, walk: Walk, direction: int, names: Sequence[str] | None = None, tells_lines: bool = True
+        self,
+        basis: WorkingBasis,
+        direction: int,
+        names: Sequence[str] | None = None,
+        records_pieces: bool = True,
     ) -> None:
-        self.walk = walk
+        self.basis = basis
         self.direction = direction
         self.names = names
-        self.tells_lines = tells_lines
-        self.responses = Responses(walk)
+        self.records_pieces = records_pieces
+        self.dictionary = LocalDictionary(basis)
         self._is_first = True
 
-    def trace(self, begin: float, stop: float, crowd: int = sys.maxsize) -> Trace:
-        """Yield lines from one end to the other, the states being optimal at `begin`.
+    def trace(self, begin: float, stop: float, max_pivots: int = sys.maxsize) -> Trace:
+        """Yield pieces from one end to the other; the states must be optimal at `begin`.
 
-        A tie at the beginning that takes more pivots than `crowd` raises `CrowdedError`.
+        A tie at the beginning that takes more than `max_pivots` pivots raises `LargeTieError`.
         """
-        walk, setting = self.walk, self.walk.setting
-        self.walk.move_to(begin)
-        reach, patience = abs(begin) + abs(stop) if np.isfinite(stop) else 0.0, TURNS * len(walk.states)
-        course = Course(self.direction, stop, reach, setting.speed, patience, self.names is None)
-        records = new_records(LINES, 0)
-        dead = yield from self._begun(begin, crowd)
-        while dead is None and walk.mu != stop:
+        basis, lcp = self.basis, self.basis.lcp
+        self.basis.move_to(begin)
+        mu_scale, max_stalls = (
+            abs(begin) + abs(stop) if np.isfinite(stop) else 0.0,
+            TIES_PER_ITEM * len(basis.states),
+        )
+        settings = LoopSettings(
+            self.direction, stop, mu_scale, lcp.data_slope, max_stalls, self.names is None
+        )
+        records = new_records(PIECES_AT_ONCE, 0)
+        ray = yield from self._first_change(begin, max_pivots)
+        while ray is None and basis.mu != stop:
             records = self._emptied(records)
-            outcome = run(setting.form, setting.tables, walk.track, course, records)
-            if self.tells_lines:
-                yield from self._lines(records)
-            if outcome == ARRIVED:
+            outcome = run_events(lcp.form, lcp.tables, basis.arrays, settings, records)
+            if self.records_pieces:
+                yield from self._pieces(records)
+            if outcome == REACHED_STOP:
                 return
-            if outcome == LOST:
-                raise _lost(f"round-off keeps the trace at mu = {walk.mu}", walk.mu)
+            if outcome == STALLED:
+                raise _no_progress(
+                    "no progress at mu = {found}: every step is below rounding error", basis.mu
+                )
             if outcome == STALE:
-                walk.freshen()
-            if outcome == UNDECIDED:
-                dead = yield from self.turn(walk.mu)
-        if dead is not None:
-            yield dead
+                basis.recompute()
+            if outcome == NOT_SIMPLE:
+                ray = yield from self.change_basis(basis.mu)
+        if ray is not None:
+            yield ray
 
-    def _begun(self, begin: float, crowd: int) -> Turning:
-        """Turn at the beginning, unless that takes too many pivots."""
-        turning, pivots = self.turn(begin), 0
+    def _first_change(self, begin: float, max_pivots: int) -> BasisChange:
+        """Change the basis at the beginning, unless that takes too many pivots."""
+        changing, pivots = self.change_basis(begin), 0
         while True:
             try:
-                step = next(turning)
+                step = next(changing)
             except StopIteration as stop:
                 return stop.value
             pivots += isinstance(step, Pivot)
-            if pivots > crowd:
-                raise CrowdedError
+            if pivots > max_pivots:
+                raise LargeTieError
             yield step
 
-    def _emptied(self, records: Records) -> Records:
-        """Return records without lines, with room for the unknowns of some."""
+    def _emptied(self, records: PieceRecords) -> PieceRecords:
+        """Return records without pieces, with room for the unknowns of some."""
         records.used[:] = 0
-        needed = LINES * (self.walk.inverse.count + FEW)
-        return records if len(records.unknowns) >= needed else new_records(LINES, GROWTH * needed)
+        needed = PIECES_AT_ONCE * (self.basis.inverse.count + MOST_PIVOTS_AT_ONCE)
+        return records if len(records.unknowns) >= needed else new_records(PIECES_AT_ONCE, GROWTH * needed)
 
-    def _lines(self, records: Records) -> Iterator[Line]:
-        """Yield the recorded lines, which share one copy; the first one of a trace tells all its steps."""
+    def _pieces(self, records: PieceRecords) -> Iterator[BasisPiece]:
+        """Yield the recorded pieces, which share one copy; the first one of a trace has all its states."""
         count, change_count, unknown_count = records.used.tolist()
         items, before, after = (
             part[:change_count].copy() for part in (records.items, records.before, records.after)
@@ -167,45 +177,49 @@ class Tracer:
             zip(records.change_ends[:count].tolist(), records.unknown_ends[:count].tolist(), strict=True)
         ):
             here, there = slice(changed, change), slice(known, unknown)
-            steps = self._first_steps(records) if self._is_first else None
-            changes = NO_CHANGES if self._is_first else Changes(items[here], before[here], after[here])
+            item_states = self._first_states(records) if self._is_first else None
+            changes = NO_CHANGES if self._is_first else StateChanges(items[here], before[here], after[here])
             start, end = ends[number]
-            yield Line(start, end, steps, changes, unknowns[there], values[there], pivots[number])
+            yield BasisPiece(start, end, item_states, changes, unknowns[there], values[there], pivots[number])
             self._is_first, changed, known = False, change, unknown
 
-    def _first_steps(self, records: Records) -> Array:
-        """Return the steps on the first recorded line: those now, what came later undone."""
-        steps, late = self.walk.states.copy(), slice(int(records.change_ends[0]), int(records.used[1]))
-        moved, before = self.walk.track.moved, self.walk.track.before
-        count = self.walk.counts[MOVED]
+    def _first_states(self, records: PieceRecords) -> Array:
+        """Return the states on the first recorded piece: the present ones with later changes undone."""
+        item_states, late = self.basis.states.copy(), slice(int(records.change_ends[0]), int(records.used[1]))
+        moved, before = self.basis.arrays.moved, self.basis.arrays.before
+        count = self.basis.counts[CHANGED]
         for items, states in ((moved[:count], before[:count]), (records.items[late], records.before[late])):
-            steps[items[::-1]] = states[::-1]
-        return steps
+            item_states[items[::-1]] = states[::-1]
+        return item_states
 
-    def turn(self, mu: float) -> Turning:
-        """Change the basis at mu until nothing falls through its end just beyond."""
-        for _ in range(TURNS * len(self.walk.states) + TURNS):
+    def change_basis(self, mu: float) -> BasisChange:
+        """Change the basis at mu until no gap closes just beyond."""
+        for _ in range(TIES_PER_ITEM * len(self.basis.states) + TIES_PER_ITEM):
             tie = self._tied()
             if not tie.is_falling:
                 return None
-            verdict = yield from self._settled(mu, settle(self.responses, tie, self.names))
-            if _is_pinched(tie, verdict):
-                raise _lost(f"round-off makes limits meet at mu = {mu}", mu)
-            before = None if self.names is None else self.walk.states.copy()
-            if not self._crossed([(tie.ends[k], tie.items[k]) for k in verdict.crossed]):
+            solution = yield from self._solved_tie(mu, solve_tie(self.dictionary, tie, self.names))
+            if _is_at_both_ends(tie, solution):
+                raise _no_progress("an item is at both its bounds at mu = {found} (float64 rounding)", mu)
+            before = None if self.names is None else self.basis.states.copy()
+            if not self._crossed([(tie.ends[k], tie.items[k]) for k in solution.crossed]):
                 continue
             yield from self._logged(mu, "event", before, len(tie.items))
-            if verdict.stuck is None:
+            if solution.infeasible is None:
                 return None
-            before = None if self.names is None else self.walk.states.copy()
-            dead = self._ray(mu, tie.items[verdict.stuck], 1 if tie.ends[verdict.stuck] == LO else -1)
-            if dead is not None:
-                return dead
+            before = None if self.names is None else self.basis.states.copy()
+            ray = self._ray(
+                mu, tie.items[solution.infeasible], 1 if tie.ends[solution.infeasible] == LO else -1
+            )
+            if ray is not None:
+                return ray
             yield from self._logged(mu, "jump", before, 1)
-        raise _lost(f"round-off sends the trace in circles at mu = {mu}", mu)
+        raise _no_progress("cycling detected at mu = {found} (float64 rounding)", mu)
 
-    def _settled(self, mu: float, pivots: Generator[Pivot, None, Verdict]) -> Generator[Pivot, None, Verdict]:
-        """Pass on the pivots of a tie, which happen just beyond mu, and return the verdict."""
+    def _solved_tie(
+        self, mu: float, pivots: Generator[Pivot, None, TieSolution]
+    ) -> Generator[Pivot, None, TieSolution]:
+        """Yield the pivots of a tie, which happen just beyond mu, and return its solution."""
         while True:
             try:
                 yield replace(next(pivots), place=PerturbedMu(mu, self.direction))
@@ -215,71 +229,73 @@ class Tracer:
     def _logged(
         self, mu: float, kind: Literal["event", "jump"], before: Array | None, tied: int
     ) -> Generator[Crossing, None, None]:
-        """Yield the record of what has just changed, if anyone wants to know."""
+        """Yield the record of the last change, if logging is on."""
         if before is None or self.names is None:
             return
-        moved = np.flatnonzero(before != self.walk.states).tolist()
+        moved = np.flatnonzero(before != self.basis.states).tolist()
         if moved:
             names = tuple(self.names[item] for item in moved)
             old, new = (
-                tuple(STEP_NAMES[states[item]] for item in moved) for states in (before, self.walk.states)
+                tuple(STATE_NAMES[states[item]] for item in moved) for states in (before, self.basis.states)
             )
             yield Crossing(0, PerturbedMu(mu, self.direction), kind, names, old, new, tied)
 
     def _tied(self) -> Tie:
-        """Return the ends reached at mu; if there are several, from numbers computed afresh."""
-        walk, track, size = self.walk, self.walk.track, len(self.walk.states)
-        count = find_tied(walk.setting.tables, track)
-        if count > 1 and walk.changes:
-            walk.freshen()
-            track = walk.track
-            count = find_tied(walk.setting.tables, track)
-        walk.counts[BLOCKING] = -1
-        found, flat = track.found[:count], FLAT * (top_slope(track, 0.0) + walk.setting.speed)
-        slopes = [-fall_of(track.lines, track.core.place, end, self.direction) for end in found.tolist()]
+        """Return the ends reached at mu; if there are several, from recomputed numbers."""
+        basis, arrays, size = self.basis, self.basis.arrays, len(self.basis.states)
+        count = find_tied(basis.lcp.tables, arrays)
+        if count > 1 and basis.changes:
+            basis.recompute()
+            arrays = basis.arrays
+            count = find_tied(basis.lcp.tables, arrays)
+        basis.counts[BLOCKING] = -1
+        found, flat = arrays.found[:count], FLAT * (largest_slope(arrays, 0.0) + basis.lcp.data_slope)
+        slopes = [
+            -closing_rate(arrays.lines, arrays.core.position, end, self.direction) for end in found.tolist()
+        ]
         level = [0.0 if abs(slope) <= flat else slope for slope in slopes]
-        zero = ZERO * walk.singular / SINGULAR
+        zero = ZERO * basis.singular / SINGULAR
         return Tie((found // size).tolist(), (found % size).tolist(), level, flat, zero)
 
     def _crossed(self, crossed: list[tuple[int, int]]) -> bool:
-        """Step over ends if the basis beyond can be carried; if not, go back to look more carefully."""
-        walk, states, v = self.walk, self.walk.states.copy(), self.walk.v.copy()
+        """Cross ends if float64 can represent the basis beyond; else undo it and raise what is zero."""
+        basis, states, v = self.basis, self.basis.states.copy(), self.basis.v.copy()
         try:
             self._cross(crossed)
         except NumericalTroubleError:
-            if walk.singular > SINGULAR * COARSENING**2:
+            if basis.singular > SINGULAR * COARSENING**2:
                 raise
-            walk.go_back(states, v)
+            basis.restore(states, v)
             return False
-        walk.singular = SINGULAR
+        basis.singular = SINGULAR
         return True
 
     def _cross(self, crossed: list[tuple[int, int]]) -> None:
-        """Step over the given ends of items; the verdict binds at the end where the new step begins."""
+        """Cross the given ends of items; the ends where the new states begin are decided."""
         if not crossed:
             return
-        walk, new = self.walk, []
+        basis, new = self.basis, []
         for end, item in crossed:
-            state, begins = beyond(walk.setting.tables, int(walk.states[item]), item, end == HI)
+            state, begins = next_state(basis.lcp.tables, int(basis.states[item]), item, end == HI)
             new.append(state)
-            walk.settled[:, item] = begins == LO, begins == HI
-        walk.counts[PIVOTS] += 1
-        walk.change([item for _, item in crossed], new)
+            basis.decided[:, item] = begins == LO, begins == HI
+        basis.counts[PIVOTS] += 1
+        basis.change([item for _, item in crossed], new)
 
-    def _ray(self, mu: float, item: int, sense: int) -> DeadEnd | None:
-        """Move what is held at an item, mu fixed, until another item blocks, and exchange the two."""
-        gaps, change = self.walk.gaps()[:, :, 0], self.responses.column(item) * sense
+    def _ray(self, mu: float, item: int, sense: int) -> UnblockedRay | None:
+        """Move the fixed value of an item, at this mu, until another item blocks, and exchange the two."""
+        gaps, change = self.basis.gaps()[:, :, 0], self.dictionary.column(item) * sense
         rates = np.stack([change, -change])
-        falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.walk.settled
+        falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.basis.decided
         falling[:, item] = False
         room = np.full(rates.shape, np.inf)
         np.divide(gaps, -rates, out=room, where=falling)
-        # of those that block at the same place but for rounding, the one that does so most clearly
+        # of those that block at the same point up to rounding, take the largest pivot
         near = room <= room.min() + TIE * (1.0 + abs(room.min()))
         end, other = np.unravel_index(int(np.where(near, -rates, -np.inf).argmax()), room.shape)
         own = self._own_room(mu, item, sense)
         if np.isinf(min(own, room[end, other])):
-            return DeadEnd(mu, item, sense)
+            return UnblockedRay(mu, item, sense)
         here = LO if sense > 0 else HI
         if own <= room[end, other]:
             self._flip(item, here)
@@ -288,34 +304,37 @@ class Tracer:
         return None
 
     def _own_room(self, mu: float, item: int, sense: int) -> float:
-        """Return how far what is held at an item can move before the step it moves on ends."""
-        stairs, state = self.walk.setting.stairs, self.walk.states[item]
-        neighbour = (stairs.next_at_lo if sense > 0 else stairs.next_at_hi)[state, item]
-        far = (stairs.hi if sense > 0 else stairs.lo)[neighbour, item]
-        here = self.walk.held[item]
+        """Return how far the fixed value of an item can move before its neighbouring state ends."""
+        state_table, state = self.basis.lcp.state_table, self.basis.states[item]
+        neighbour = (state_table.next_at_lo if sense > 0 else state_table.next_at_hi)[state, item]
+        far = (state_table.hi if sense > 0 else state_table.lo)[neighbour, item]
+        here = self.basis.fixed[item]
         return float(abs(far[0] - here[0] + mu * (far[1] - here[1])))
 
     def _flip(self, item: int, end: int) -> None:
         """Take an item over two ends at once: it stays in R, or outside."""
-        stairs, state = self.walk.setting.stairs, self.walk.states[item]
-        near, far = (stairs.next_at_lo, stairs.next_at_hi)[:: 1 if end == LO else -1]
+        state_table, state = self.basis.lcp.state_table, self.basis.states[item]
+        near, far = (state_table.next_at_lo, state_table.next_at_hi)[:: 1 if end == LO else -1]
         after = far[near[state, item], item]
-        self.walk.counts[PIVOTS] += 1
-        self.walk.change([item], [after])
+        self.basis.counts[PIVOTS] += 1
+        self.basis.change([item], [after])
 
 
-def point_on(walk: Walk, mu: float) -> Line:
+def point_on(basis: WorkingBasis, mu: float) -> BasisPiece:
     """Return the solution of a basis at a single mu."""
-    lines = walk.unknown_lines()
-    return Line(mu, mu, walk.states.copy(), NO_CHANGES, walk.inverse.items.copy(), lines)
+    lines = basis.unknown_lines()
+    return BasisPiece(mu, mu, basis.states.copy(), NO_CHANGES, basis.inverse.items.copy(), lines)
 
 
-def _is_pinched(tie: Tie, verdict: Verdict) -> bool:
-    """Tell whether an item is stuck at one of its ends having stepped over the other: both limits meet."""
-    if verdict.stuck is None:
+def _is_at_both_ends(tie: Tie, solution: TieSolution) -> bool:
+    """Return whether an item that crossed one end would have to cross the other: its bounds coincide."""
+    if solution.infeasible is None:
         return False
-    return tie.items[verdict.stuck] in [tie.items[k] for k in verdict.crossed if k != verdict.stuck]
+    return tie.items[solution.infeasible] in [
+        tie.items[k] for k in solution.crossed if k != solution.infeasible
+    ]
 
 
-def _lost(what: str, mu: float) -> NumericalTroubleError:
-    return NumericalTroubleError(f'{what}; use arithmetic="exact"', interval=(mu, mu))
+def _no_progress(what: str, mu: float) -> NumericalTroubleError:
+    """Return an error that says what float64 could not do at mu."""
+    return NumericalTroubleError(what, found=mu, interval=(mu, mu), **EXACT_REMEDY)

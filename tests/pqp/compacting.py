@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 
 import pqp
+from pqp import Segment
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT
-from pqp.records.segment import Segment
 from pqp.records.states import State
 from pqp.records.trail import Completion, TrailBuilder
 

@@ -11,9 +11,9 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqp import mu
+from pqp import Affine, mu
 from pqp.errors import ProblemError
-from pqp.model.affine import Affine, affine_vector, as_affine, mu_symbol
+from pqp.model.affine import affine_vector, as_affine, mu_symbol
 
 # The same examples in every run, few enough for a slow machine.
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)

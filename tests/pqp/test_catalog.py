@@ -9,10 +9,10 @@ import pytest
 import scipy.sparse
 
 import pqp
-from pqp import catalog, mu
+from pqp import Gram, catalog, mu
 from pqp.errors import NotConvexError, ProblemError
 from pqp.linalg.field import RATIONAL
-from pqp.model.hessian import Gram, Matrix
+from pqp.model.hessian import Matrix
 
 RNG = np.random.default_rng(11)
 # Small integers, so that every path is exact.

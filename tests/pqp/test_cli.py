@@ -17,14 +17,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import pqp
+from pqp import Progress, load_path, save_problem
 from pqp.cli import app as cli
 from pqp.cli import kit
 from pqp.cli.app import progress_line
 from pqp.cli.demo import conjoint_problem, part_worth_names
 from pqp.cli.tables import worth_table
 from pqp.errors import CertificateError, InternalError, NumericalTroubleError, ProblemError
-from pqp.files import load_path, save_problem
-from pqp.solver import Progress
 from tests.pqp.documents import HAND_WRITTEN
 
 BUDGET = {**HAND_WRITTEN, "names": ["wine", "[cheese]"]}

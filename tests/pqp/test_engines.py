@@ -13,8 +13,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
-from pqp import mu
-from pqp.files import load_path
+from pqp import load_path, mu
 from pqp.io.document import path_document
 from tests.comparison import inside, marks, optimal, optimal_points, traced, unique_points
 from tests.engines import REVISED

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqp
-from pqp import mu
+from pqp import load_path, load_problem, mu, save_problem
 from pqp.certificate import check
 from pqp.errors import FileFormatError, ProblemError
-from pqp.files import load_document, load_path, load_problem, save_problem
+from pqp.files import load_document
 from pqp.io.document import path_document, problem_document
 from pqp.linalg.field import RATIONAL
 from tests.engines import EVERY_ENGINE, EXACT, REVISED, TABLEAU

@@ -9,8 +9,8 @@ import pqp
 from pqp.errors import ProblemError
 from pqp.records.trail import Trail
 from tests.strategies import instances
+from tests.systems import FEW
 from tests.thresholds import objects, ordinal_dual
-from tests.walking import FEW
 
 
 def ranking_path(pieces=None):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp import mu
+from pqp import PivotLog, mu
 from pqp.lcp.crisscross import RULES
-from pqp.lcp.log import PivotLog
 from pqp.lcp.problem import PerturbedMu
 from tests.engines import EVERY_ENGINE, REVISED
 

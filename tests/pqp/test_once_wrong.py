@@ -8,11 +8,10 @@ import pytest
 import sympy
 
 import pqp
-from pqp import mu
+from pqp import mu, save_problem
 from pqp.cli import app as cli
 from pqp.errors import NumericalTroubleError, ProblemError
-from pqp.files import save_problem
-from pqp.revised.exact_repair import Rescuer
+from pqp.revised.exact_repair import ExactTracer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
@@ -196,7 +195,7 @@ class TestThresholdsWhereAllLimitsMeet:
         problem = ordinal_dual(3 * X, y, kernel="rbf")
         entries = problem.P.K[problem.P.K > 0]
         assert entries.min() < 1e-20
-        monkeypatch.setattr(Rescuer, "pieces", lambda *_: pytest.fail("exact arithmetic was asked"))
+        monkeypatch.setattr(ExactTracer, "pieces", lambda *_: pytest.fail("exact arithmetic was asked"))
         assert_solved_throughout(pqp.solve_path(problem, (0, stop)), stop)
 
     @pytest.mark.parametrize(("n", "seed"), [(80, 2), (150, 7)])

@@ -10,10 +10,9 @@ import scipy.sparse
 import sympy
 
 import pqp
-from pqp import mu
+from pqp import Affine, mu
 from pqp.errors import NotConvexError, PQPError, ProblemError
 from pqp.linalg.field import FIELDS
-from pqp.model.affine import Affine
 
 INFINITY = math.inf
 

@@ -10,7 +10,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
-from pqp.files import load_path
+from pqp import load_path
 from pqp.io.document import path_document
 from pqp.lcp.crisscross import RULES
 from tests.comparison import (

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pqp
+from pqp import LCPAnswer, solve_lcp
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES
 from pqp.lcp.proofs import NotSufficient
-from pqp.lcp.solve_lcp import LCPAnswer, solve_lcp
 from pqp.linalg.field import exact_array
 
 # The same examples in every run, few enough for a slow machine.

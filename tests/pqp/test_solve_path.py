@@ -11,10 +11,9 @@ import pqp
 from pqp import mu
 from pqp.errors import InternalError, NoSolutionError, NotConvexError, NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES, Cycled
-from pqp.revised import exact_repair as rescue
-from pqp.revised import passes as journey
-from pqp.revised import runner as revised_runs
-from pqp.revised import trace as revised
+from pqp.revised import exact_repair, interval_trace
+from pqp.revised import runner as revised_runner
+from pqp.revised import trace as revised_trace
 from pqp.tableau import runner as tableau_runs
 from pqp.tableau import trace as tableau
 from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, REVISED, TABLEAU, Engine
@@ -183,9 +182,15 @@ TABLEAU_MOMENTS = [
     (tableau_runs, "read_segment", 3),
     (tableau_runs, "unsolvable_segments", 1),
 ]
-REVISED_MOMENTS = [(journey, "reduce_problem", 1), (journey, "find_start", 1), (revised, "settle", 1),
-                   (revised, "find_tied", 2), (revised, "run", 1), (revised_runs, "unsolvable_segments", 1),
-                   (revised_runs, "segments_of", 1)]  # fmt: skip
+REVISED_MOMENTS = [
+    (interval_trace, "presolve", 1),
+    (interval_trace, "find_start", 1),
+    (revised_trace, "solve_tie", 1),
+    (revised_trace, "find_tied", 2),
+    (revised_trace, "run_events", 1),
+    (revised_runner, "unsolvable_segments", 1),
+    (revised_runner, "segments_of", 1),
+]
 MOMENTS = [
     *[(engine, *moment) for engine in (TABLEAU, EXACT) for moment in TABLEAU_MOMENTS],
     *[(REVISED, *moment) for moment in REVISED_MOMENTS],
@@ -298,14 +303,14 @@ class TestTrouble:
     def late_trouble(self, monkeypatch):
         """Float64 cannot decide what happens at mu = 5, where the budget ceases to bind."""
 
-        class Failing(revised.Tracer):
+        class Failing(revised_trace.EventTracer):
             def trace(self, begin, stop, crowd):
                 for step in super().trace(begin, stop, crowd):
                     yield step
-                    if isinstance(step, revised.Line) and step.end == 5:
+                    if isinstance(step, revised_trace.BasisPiece) and step.end == 5:
                         raise NumericalTroubleError("rounding wins")
 
-        monkeypatch.setattr(journey, "Tracer", Failing)
+        monkeypatch.setattr(interval_trace, "EventTracer", Failing)
 
     @pytest.mark.usefixtures("late_trouble")
     @DIRECTIONS
@@ -316,14 +321,14 @@ class TestTrouble:
 
     @pytest.mark.usefixtures("late_trouble")
     def test_good_part_of_the_revised_engine_comes_with_the_error(self, monkeypatch):
-        monkeypatch.setattr(rescue, "LARGEST", 0)
+        monkeypatch.setattr(exact_repair, "MOST_PAIRS", 0)
         with pytest.raises(NumericalTroubleError, match="rounding wins") as caught:
             trace("budget", REVISED)
         assert [(s.lo, s.hi) for s in caught.value.segments] == [(-2, 0), (0, 1), (1, 5)]
 
     @pytest.mark.parametrize(
         ("engine", "module", "name"),
-        [(EXACT, tableau_runs, "read_segment"), (REVISED, journey, "find_start")],
+        [(EXACT, tableau_runs, "read_segment"), (REVISED, interval_trace, "find_start")],
         ids=["tableau", "revised"],
     )
     def test_internal_error_leaves_a_file_that_reproduces_it(self, engine, module, name, monkeypatch):

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqp
-from pqp import mu
+from pqp import Affine, minimize, mu, soft
 from pqp.errors import NotConvexError, ProblemError
-from pqp.model.affine import Affine
-from pqp.model.symbolic import Objective, minimize, soft
+from pqp.model.symbolic import Objective
 
 x, y, z = sympy.symbols("x y z")
 x1, x2, x10 = sympy.symbols("x1 x2 x10")

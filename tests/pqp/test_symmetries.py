@@ -8,8 +8,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import pqp
+from pqp import Affine
 from pqp.linalg.field import RATIONAL, exact_array
-from pqp.model.affine import Affine
 from tests.comparison import assert_same_solutions, optimal_points, traced
 from tests.strategies import INFINITY, for_all, instances
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp import mu
+from pqp import Segment, mu
 from pqp.linalg.field import RATIONAL
-from pqp.records.segment import Segment
 from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, Engine
 
 INFINITY = math.inf

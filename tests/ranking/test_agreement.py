@@ -14,7 +14,7 @@ from sklearn import metrics as reference
 from ranking import metrics
 from ranking.errors import DataError
 from ranking.measures.levels import LEVEL_METRICS, confusion_table, table_errors, weighted_errors
-from tests.walking import FEW
+from tests.systems import FEW
 
 OBJECTS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=14

@@ -13,7 +13,7 @@ from ranking import RankSVM, RankSVMPath, kernel_matrix
 from ranking.errors import DataError
 from ranking.metrics import kendall_tau, pairwise_accuracy
 from tests.ranking.rankings import TIED, gap, gaussian, violation, whole
-from tests.walking import FEW
+from tests.systems import FEW
 
 GAP = 1e-9
 # What round-off leaves of the optimality conditions, beside C.

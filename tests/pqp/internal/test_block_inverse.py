@@ -9,10 +9,10 @@ import pqp
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.structure import GROUPED, NO_PART, form_of, sparse_factored_part, with_units
 from pqp.model import hessian as factors
-from pqp.revised import basis as walk
+from pqp.revised import basis as basis
 from pqp.revised.block_inverse import blocks_of, no_blocks
 from pqp.revised.inverse import Inverse
-from tests.walking import FEW, SEEDS, pool, scene_of
+from tests.systems import FEW, SEEDS, pool, scaled_problem
 
 OWNERS = np.repeat(np.arange(9), 3)
 SIZE, WIDTH = len(OWNERS), 3
@@ -38,18 +38,18 @@ def matrix_and_inverse(seed, capacity=32, is_scaled=False, has_diagonal=False):
 
 
 def toggle(inverse, S, item):
-    if inverse.place[item] >= 0:
+    if inverse.position[item] >= 0:
         assert inverse.leave(item)
     else:
-        assert inverse.enter(item, *inverse.reach(S[inverse.items, item], float(S[item, item])))
+        assert inverse.enter(item, *inverse.border(S[inverse.items, item], float(S[item, item])))
 
 
 def assert_inverse(inverse, S):
     R = inverse.items
     known = np.linalg.inv(S[np.ix_(R, R)])
     size = np.abs(known).max(initial=1.0)
-    assert inverse.place[R].tolist() == list(range(len(R)))
-    assert sorted(R) == np.flatnonzero(inverse.place >= 0).tolist()
+    assert inverse.position[R].tolist() == list(range(len(R)))
+    assert sorted(R) == np.flatnonzero(inverse.position >= 0).tolist()
     assert np.allclose(inverse.values, known, atol=1e-9 * size)
     assert np.allclose(inverse.times(np.eye(len(R))), known, atol=1e-9 * size)
     assert inverse.top() == pytest.approx(np.abs(known).max(initial=0.0), rel=1e-8)
@@ -156,7 +156,7 @@ def without_blocks(monkeypatch):
 
     def leave_out():
         monkeypatch.setattr(factors, "sparse_factor_part", sparse_factored_part)
-        monkeypatch.setattr(walk, "blocks_of", lambda form, size: no_blocks())
+        monkeypatch.setattr(basis, "blocks_of", lambda form, size: no_blocks())
 
     return leave_out
 
@@ -164,7 +164,7 @@ def without_blocks(monkeypatch):
 @pytest.mark.parametrize("repeated", ["never", "within", "across"])
 def test_paths_of_pools_are_the_same_with_and_without_blocks_and_proven(repeated, without_blocks):
     problems = [pooled_choices(seed, repeated) for seed in range(6)]
-    assert all(scene_of(problem).setting.form.H.kind == GROUPED for problem in problems)
+    assert all(scaled_problem(problem).lcp.form.H.kind == GROUPED for problem in problems)
     paths = [pqp.solve_path(problem, (0, 3)) for problem in problems]
     without_blocks()
     for seed, path in enumerate(paths):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import pqp
 from pqp import mu
 from pqp.linalg.field import RATIONAL
-from pqp.revised.crossing_bounds import find_widths
-from pqp.revised.presolve import reduce_problem
+from pqp.revised.crossing_bounds import find_crossing_bounds
+from pqp.revised.presolve import presolve
 from pqp.revised.rays import is_proof
 from tests.definitions import at as value_at
 from tests.strategies import for_all, problems
@@ -21,7 +21,7 @@ F = Fraction
 
 
 def widths_of(problem):
-    return find_widths(problem, reduce_problem(problem).slacks)
+    return find_crossing_bounds(problem, presolve(problem).slacks)
 
 
 def negative(problem, at):
@@ -29,7 +29,7 @@ def negative(problem, at):
     data, soft = problem.data(RATIONAL), problem.is_soft
     pairs = ((data.lower, data.upper, False), (data.row_lower, data.row_upper, soft))
     crossed = any(((value_at(low, at) > value_at(high, at)) & ~spared).any() for low, high, spared in pairs)
-    slacks = reduce_problem(problem).slacks.variables
+    slacks = presolve(problem).slacks.variables
     costs = (value_at(data.penalty, at)[soft], value_at(data.c, at)[slacks])
     return crossed or any((cost < 0).any() for cost in costs)
 

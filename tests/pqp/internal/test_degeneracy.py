@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 
 import pqp
 from pqp.revised import degeneracy as ties
-from pqp.revised.degeneracy import Tie, settle
-from tests.walking import FEW, SEEDS, dense, mixed
+from pqp.revised.degeneracy import Tie, solve_tie
+from tests.systems import FEW, SEEDS, dense, mixed
 
 CLOSE = 1e-8
 
@@ -21,17 +21,17 @@ class Local:
         self.Lambda = Lambda
         self.count = len(Lambda)
 
-    def dictionary(self, items):
+    def matrix(self, items):
         return self.Lambda[np.ix_(items, items)]
 
-    def response(self, item):
+    def diagonal_entry(self, item):
         return self.Lambda[item, item]
 
 
 def verdict_on(Lambda, slopes, ends=None):
     """The verdict, and how many pivots it took."""
     size = len(slopes)
-    pivots, deciding = 0, settle(Local(Lambda), Tie(ends or [0] * size, list(range(size)), list(slopes)))
+    pivots, deciding = 0, solve_tie(Local(Lambda), Tie(ends or [0] * size, list(range(size)), list(slopes)))
     while True:
         try:
             next(deciding)
@@ -71,9 +71,9 @@ def singular(seed):
 def test_verdict_solves_the_local_problem_of_a_regular_dictionary(seed, data):
     Lambda = dense(mixed(3, 2, seed))
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=5, max_size=5)), dtype=float)
-    verdict, _ = verdict_on(Lambda, slopes)
-    assert verdict.stuck is None
-    assert_solution(Lambda, slopes, verdict.crossed)
+    solution, _ = verdict_on(Lambda, slopes)
+    assert solution.infeasible is None
+    assert_solution(Lambda, slopes, solution.crossed)
 
 
 @FEW
@@ -84,10 +84,10 @@ def test_verdict_is_a_solution_exactly_where_there_is_one(seed, data):
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size)), dtype=float)
     if not (slopes < 0).any():
         return  # nothing falls, nothing is to be settled
-    verdict, _ = verdict_on(Lambda, slopes)
-    assert (verdict.stuck is None) == is_solvable(Lambda, slopes)
-    if verdict.stuck is None:
-        assert_solution(Lambda, slopes, verdict.crossed)
+    solution, _ = verdict_on(Lambda, slopes)
+    assert (solution.infeasible is None) == is_solvable(Lambda, slopes)
+    if solution.infeasible is None:
+        assert_solution(Lambda, slopes, solution.crossed)
 
 
 @FEW
@@ -99,10 +99,10 @@ def test_stuck_row_falls_and_nothing_raises_it(seed, data):
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size)), dtype=float)
     if not (slopes < 0).any():
         return
-    verdict, _ = verdict_on(Lambda, slopes)
-    if verdict.stuck is None:
+    solution, _ = verdict_on(Lambda, slopes)
+    if solution.infeasible is None:
         return
-    crossed, r = verdict.crossed, verdict.stuck
+    crossed, r = solution.crossed, solution.infeasible
     inverse = np.linalg.inv(Lambda[np.ix_(crossed, crossed)])
     rest = np.setdiff1d(np.arange(size), crossed)
     if r in crossed:
@@ -129,23 +129,27 @@ def test_end_that_is_reached_from_below_is_turned_round(seed, data):
 
 
 class TestAlone:
-    @pytest.mark.parametrize(("response", "stuck"), [(2.0, None), (0.0, 0)])
-    def test_single_item_steps_over_if_that_stops_its_fall(self, response, stuck):
-        verdict, pivots = verdict_on(np.array([[response]]), np.array([-1.0]))
-        assert (verdict.stuck, verdict.crossed, pivots) == (stuck, [] if stuck == 0 else [0], 0)
+    @pytest.mark.parametrize(("diagonal_entry", "infeasible"), [(2.0, None), (0.0, 0)])
+    def test_single_item_steps_over_if_that_stops_its_fall(self, diagonal_entry, infeasible):
+        solution, pivots = verdict_on(np.array([[diagonal_entry]]), np.array([-1.0]))
+        assert (solution.infeasible, solution.crossed, pivots) == (
+            infeasible,
+            [] if infeasible == 0 else [0],
+            0,
+        )
 
 
 def test_items_that_do_not_fall_join_only_when_they_must():
     """The first item crosses at once; the second falls by that and crosses too; the third never does."""
     Lambda = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
-    verdict, _ = verdict_on(Lambda, np.array([-2.0, 0.5, 3.0]))
-    assert sorted(verdict.crossed) == [0, 1]
+    solution, _ = verdict_on(Lambda, np.array([-2.0, 0.5, 3.0]))
+    assert sorted(solution.crossed) == [0, 1]
 
 
 def test_slopes_that_differ_by_round_off_are_equal():
     """Two copies of one item: the first crosses, and the second, but for its last digits, stays put."""
     Lambda, slopes = np.full((2, 2), 3e-6), [-1e-6, -1e-6 - 1e-14]
-    pivots = settle(Local(Lambda), Tie([0, 0], [0, 1], slopes, flat=1e-13))
+    pivots = solve_tie(Local(Lambda), Tie([0, 0], [0, 1], slopes, flat=1e-13))
     assert len(last_of(pivots).crossed) == 1
 
 
@@ -167,7 +171,7 @@ def test_part_of_a_large_tie_gives_the_verdict_of_the_whole(monkeypatch):
         pqp.PairGram(X @ X.T, pairs), -np.ones(len(pairs), dtype=int), lower=0, upper=pqp.mu
     )
     whole = pqp.solve_path(problem, (0, 10))
-    monkeypatch.setattr(ties, "MANY", 1)
+    monkeypatch.setattr(ties, "LARGE_TIE", 1)
     part = pqp.solve_path(problem, (0, 10))
     np.testing.assert_allclose(part.breakpoints, whole.breakpoints, rtol=1e-9)
     part.certify()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pqp.errors import NumericalTroubleError
 from pqp.revised.inverse import Inverse
-from tests.walking import FEW, SEEDS, dense, mixed
+from tests.systems import FEW, SEEDS, dense, mixed
 
 SIZE = 7
 
@@ -19,17 +19,17 @@ def matrix(seed):
 
 
 def toggle(inverse, S, item):
-    if inverse.place[item] >= 0:
+    if inverse.position[item] >= 0:
         inverse.leave(item)
     else:
         R = inverse.items
-        inverse.enter(item, *inverse.reach(S[R, item], float(S[item, item])))
+        inverse.enter(item, *inverse.border(S[R, item], float(S[item, item])))
 
 
 def assert_inverse(inverse, S):
     R = inverse.items
-    assert sorted(R) == np.flatnonzero(inverse.place >= 0).tolist()
-    assert inverse.place[R].tolist() == list(range(len(R)))
+    assert sorted(R) == np.flatnonzero(inverse.position >= 0).tolist()
+    assert inverse.position[R].tolist() == list(range(len(R)))
     assert np.allclose(inverse.values @ S[np.ix_(R, R)], np.eye(len(R)), atol=1e-8)
     assert np.allclose(inverse.values, inverse.values.T, atol=1e-8)
 
@@ -49,7 +49,7 @@ def test_any_sequence_of_entering_and_leaving_keeps_the_inverse(seed, moves, cap
 @given(seed=SEEDS, items=st.sets(st.integers(0, SIZE - 1)), later=st.integers(0, SIZE - 1))
 def test_rebuilt_inverse_is_one_and_goes_on(seed, items, later):
     S, inverse = matrix(seed), Inverse(SIZE, 1)
-    inverse.enter(0, *inverse.reach(np.zeros(0), float(S[0, 0])))
+    inverse.enter(0, *inverse.border(np.zeros(0), float(S[0, 0])))
     R = np.array(sorted(items), dtype=np.int64)
     inverse.rebuild(R, S[np.ix_(R, R)])
     assert inverse.items.tolist() == R.tolist()
@@ -66,7 +66,7 @@ def test_reach_gives_the_schur_complement(seed, items):
     for other in R:
         toggle(inverse, S, other)
     R = inverse.items
-    solved, schur = inverse.reach(S[R, item], float(S[item, item]))
+    solved, schur = inverse.border(S[R, item], float(S[item, item]))
     assert np.allclose(S[np.ix_(R, R)] @ solved, S[R, item])
     ratio = np.linalg.det(S[np.ix_(items, items)]) / np.linalg.det(S[np.ix_(R, R)])
     assert schur == pytest.approx(ratio)

@@ -10,7 +10,7 @@ import pqp
 from pqp.linalg.kernels import add_products, product_of
 from pqp.linalg.structure import NO_PART, factored_part, form_of, is_low_rank, restricted
 from pqp.model.hessian import Matrix
-from tests.walking import FEW, SEEDS, positive
+from tests.systems import FEW, SEEDS, positive
 
 SIZE = 6
 PAIRS = [(0, 1), (2, 3), (4, 5), (5, 0), (3, 1), (2, 0)]

@@ -8,23 +8,23 @@ from hypothesis import strategies as st
 import pqp
 from pqp import mu
 from pqp.records.states import words_of
-from pqp.revised.postsolve import Translation
-from pqp.revised.presolve import reduce_problem
+from pqp.revised.postsolve import Postsolve
+from pqp.revised.presolve import presolve
 from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER
 from tests.comparison import optimal, traced
 from tests.engines import REVISED
 from tests.strategies import for_all, instances, problems
-from tests.walking import FEW, proper_states
+from tests.systems import FEW, proper_states
 
 
 def translation_of(problem):
-    return Translation(reduce_problem(problem))
+    return Postsolve(presolve(problem))
 
 
-def steps_of(limits):
+def steps_of(bounds):
     """Any steps that items with these limits can stand on."""
-    choices = [st.sampled_from(proper_states(limits, item)) for item in range(len(limits))]
-    return st.tuples(*choices).map(lambda steps: np.array(steps, dtype=np.int8))
+    choices = [st.sampled_from(proper_states(bounds, item)) for item in range(len(bounds))]
+    return st.tuples(*choices).map(lambda item_states: np.array(item_states, dtype=np.int8))
 
 
 def shown(problem, states):
@@ -36,60 +36,60 @@ def shown(problem, states):
 @FEW
 @given(problem=problems(), data=st.data())
 def test_steps_survive_the_way_to_states_and_back(problem, data):
-    translation = translation_of(problem)
-    steps = data.draw(steps_of(translation.reduction.limits))
-    assert translation.steps(translation.all_states(steps)).tolist() == steps.tolist()
+    postsolve = translation_of(problem)
+    item_states = data.draw(steps_of(postsolve.reduced.bounds))
+    assert postsolve.item_states(postsolve.all_states(item_states)).tolist() == item_states.tolist()
 
 
 @for_all(instance=instances())
 def test_states_of_exact_pieces_survive_the_way_to_steps_and_back(instance):
     problem, interval = instance
-    translation = translation_of(problem)
+    postsolve = translation_of(problem)
     for segment in optimal(traced(problem, interval)):
         states = segment.basis.codes()
-        again = translation.all_states(translation.steps(states))
-        kept = np.setdiff1d(np.arange(len(states)), idle_rows(translation))
+        again = postsolve.all_states(postsolve.item_states(states))
+        kept = np.setdiff1d(np.arange(len(states)), idle_rows(postsolve))
         assert again[kept].tolist() == states[kept].tolist()
 
 
-def idle_rows(translation):
+def idle_rows(postsolve):
     """Rows whose penalty is always 0: at their limit or not, they press nowhere."""
-    problem = translation.reduction.problem
-    idle = (problem.penalty.constant == 0) & (problem.penalty.slope == 0)
-    return problem.n + np.flatnonzero(idle)
+    problem = postsolve.reduced.problem
+    cap_zero = (problem.penalty.constant == 0) & (problem.penalty.slope == 0)
+    return problem.n + np.flatnonzero(cap_zero)
 
 
 @FEW
 @given(problem=problems(), data=st.data())
 def test_states_of_some_items_are_those_of_all(problem, data):
-    translation = translation_of(problem)
-    steps = data.draw(steps_of(translation.reduction.limits))
-    chosen = np.flatnonzero([data.draw(st.booleans()) for _ in steps])
-    items, states = translation.states(chosen, steps[chosen])
-    assert translation.all_states(steps)[items].tolist() == states.tolist()
+    postsolve = translation_of(problem)
+    item_states = data.draw(steps_of(postsolve.reduced.bounds))
+    chosen = np.flatnonzero([data.draw(st.booleans()) for _ in item_states])
+    items, states = postsolve.states(chosen, item_states[chosen])
+    assert postsolve.all_states(item_states)[items].tolist() == states.tolist()
 
 
 class TestByHand:
     def test_row_that_limits_a_free_variable_shows_its_step_turned_by_a_negative_entry(self):
         problem = pqp.ParametricQP([[1]], [mu], A=[[-1]], row_lower=-2, row_upper=0)
-        translation = translation_of(problem)
+        postsolve = translation_of(problem)
         for step, state in ((BETWEEN, "off"), (LOWER, "upper"), (UPPER, "lower")):
-            assert shown(problem, translation.all_states(np.array([step]))) == (["between"], [state])
+            assert shown(problem, postsolve.all_states(np.array([step]))) == (["between"], [state])
 
     def test_violated_row_with_a_slack_is_held_and_its_slack_between(self):
         problem = pqp.ParametricQP(np.diag([1, 0]), [0, mu], A=[[1, 1]], row_lower=1, lower=0)
-        translation = translation_of(problem)
+        postsolve = translation_of(problem)
         for step, states in (
             (BETWEEN, (["lower", "lower"], ["off"])),
             (LOWER, (["lower", "lower"], ["lower"])),
             (BELOW, (["lower", "between"], ["lower"])),
         ):
-            assert shown(problem, translation.all_states(np.array([LOWER, step]))) == states
+            assert shown(problem, postsolve.all_states(np.array([LOWER, step]))) == states
 
     def test_eliminated_variables_are_between(self):
         problem = pqp.ParametricQP(np.eye(2), [0, mu], A=[[1, 1]], row_lower=1, penalty=2)
-        translation = translation_of(problem)
-        assert shown(problem, translation.all_states(np.array([BELOW]))) == (["between"] * 2, ["below"])
+        postsolve = translation_of(problem)
+        assert shown(problem, postsolve.all_states(np.array([BELOW]))) == (["between"] * 2, ["below"])
 
     def test_free_variable_at_rest_is_zero_and_a_fixed_one_fixed(self):
         problem = pqp.ParametricQP(np.zeros((2, 2)), [0, 0], lower=[-np.inf, 1], upper=[np.inf, 1])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from pqp.revised.presolve import Elimination
-from tests.walking import FEW, SEEDS, positive
+from tests.systems import FEW, SEEDS, positive
 
 ROWS = 5
 # How many columns, whether A is sparse, and what P_E is; a full one comes with a dense A only.

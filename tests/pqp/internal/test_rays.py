@@ -12,9 +12,9 @@ from pqp import mu
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import RATIONAL, exact_array
 from pqp.records.states import codes_of
-from pqp.revised.passes import Journey
+from pqp.revised.interval_trace import IntervalTracer
 from pqp.revised.rays import Move, as_obstruction, exact_block, is_proof, obstruction_of
-from pqp.revised.start import Blocked, find_start
+from pqp.revised.start import NoStart, find_start
 from tests.definitions import LinearPrograms
 from tests.strategies import for_all, hessians, problems
 
@@ -27,12 +27,12 @@ def codes(*names):
 
 def proof_at(problem, at):
     """The obstruction found at a mu without solution, None if there is one."""
-    journey = Journey(problem)
-    blocked = journey.widths.violated(at)
+    tracer = IntervalTracer(problem)
+    blocked = tracer.crossing_bounds.violated(at)
     if blocked is not None:
         return blocked
-    found = find_start(journey.scene, float(at))
-    return journey._proof(found.steps, found.dead) if isinstance(found, Blocked) else None
+    found = find_start(tracer.scaled, float(at))
+    return tracer._proof(found.item_states, found.ray) if isinstance(found, NoStart) else None
 
 
 @for_all(problem=problems(), at=MUS)
@@ -43,7 +43,7 @@ def test_obstruction_is_a_proof_that_there_is_no_solution(problem, at):
     constant, slope = obstruction.value
     assert constant + at * slope < 0
     programs = LinearPrograms(problem, at)
-    widths_are_right = Journey(problem).widths.violated(at) is None
+    widths_are_right = IntervalTracer(problem).crossing_bounds.violated(at) is None
     if widths_are_right:
         assert not programs.is_feasible() or programs.has_descent()
 

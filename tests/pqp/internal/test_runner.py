@@ -13,13 +13,10 @@ from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path.path import Path
 from pqp.records.result import TraceResult
 from pqp.records.states import Basis
-from pqp.revised import exact_repair as repair
-from pqp.revised import exact_repair as rescue
-from pqp.revised import runner as revised_runs
-from pqp.revised import trace as revised
-from pqp.revised.passes import Journey
+from pqp.revised import exact_repair, runner, trace
+from pqp.revised.interval_trace import IntervalTracer
 from pqp.revised.runner import RevisedRunner
-from pqp.revised.trace import CrowdedError
+from pqp.revised.trace import LargeTieError
 from tests.comparison import inside, marks, optimal, optimal_points, traced
 from tests.engines import EVERY_ENGINE, REVISED
 from tests.strategies import for_all, instances
@@ -57,7 +54,7 @@ class TestStart:
         def refuse(*arguments):
             raise AssertionError("a start was sought")
 
-        monkeypatch.setattr("pqp.revised.passes.find_start", refuse)
+        monkeypatch.setattr("pqp.revised.interval_trace.find_start", refuse)
         assert summary(REVISED.trace(BUDGET, (2, 8), start=whole.segments[1]))[1:] == summary(whole)[2:]
 
     def test_everything_at_its_cap_is_where_a_hinge_problem_starts(self):
@@ -137,12 +134,12 @@ def test_parts_cut_anywhere_join_to_the_whole(instance, data):
     part = TraceResult()
     RevisedRunner(problem, False).run_parts([serial.lo, *chosen, serial.hi], 1, part)
     assert all(left.hi == right.lo for left, right in pairwise(part.segments))
-    joined = Path(**{**fields_of(serial), "segments": tuple(part.segments)})
-    assert [i.status for i in joined.intervals] == [i.status for i in serial.intervals]
-    assert is_close([(i.lo, i.hi) for i in joined.intervals], [(i.lo, i.hi) for i in serial.intervals])
+    sequence_of = Path(**{**fields_of(serial), "segments": tuple(part.segments)})
+    assert [i.status for i in sequence_of.intervals] == [i.status for i in serial.intervals]
+    assert is_close([(i.lo, i.hi) for i in sequence_of.intervals], [(i.lo, i.hi) for i in serial.intervals])
     for point in optimal_points(serial):
-        assert is_close(joined(point.mu).objective, point.objective)
-    joined.certify()
+        assert is_close(sequence_of(point.mu).objective, point.objective)
+    sequence_of.certify()
 
 
 def fields_of(path):
@@ -159,21 +156,24 @@ class TestRescue:
         assert REVISED.solve(self.PROBLEM, 0).x.tolist() == [-(2.0**52), 2.0**52]
 
     def test_or_it_is_refused(self, monkeypatch):
-        monkeypatch.setattr(rescue, "LARGEST", 0)
-        with pytest.raises(pqp.NumericalTroubleError, match='use arithmetic="exact"'):
+        monkeypatch.setattr(exact_repair, "MOST_PAIRS", 0)
+        with pytest.raises(pqp.NumericalTroubleError) as caught:
             REVISED.solve(self.PROBLEM, 0)
+        assert caught.value.setting == ("arithmetic", "exact")
 
 
 class TestTroubleBeyondRepair:
     """What float64 lost and exact arithmetic is too slow for: the error says where, and how bad it is."""
 
     @pytest.fixture(autouse=True)
-    def _no_rescue(self, monkeypatch):
-        monkeypatch.setattr(rescue, "LARGEST", 0)
+    def _no_exact_repair(self, monkeypatch):
+        monkeypatch.setattr(exact_repair, "MOST_PAIRS", 0)
 
     def test_piece_that_misses_the_conditions_is_named_with_its_condition(self, monkeypatch):
-        for check in ("misses", "misses_again"):
-            monkeypatch.setattr(repair, check, lambda leg, *others: np.full(len(leg.lines), 0.5))
+        for check in ("violations", "violations_after"):
+            monkeypatch.setattr(
+                exact_repair, check, lambda sequence, *others: np.full(len(sequence.pieces), 0.5)
+            )
         problem = pqp.ParametricQP([[2]], [-mu], lower=0)
         with pytest.raises(
             NumericalTroubleError, match=r"by 5.0e-01, the basis has condition 1e\+00"
@@ -185,7 +185,7 @@ class TestTroubleBeyondRepair:
         def singular(*arguments):
             raise NumericalTroubleError("a basis is singular")
 
-        monkeypatch.setattr(revised, "run", singular)
+        monkeypatch.setattr(trace, "run_events", singular)
         with pytest.raises(NumericalTroubleError, match=r"at mu = 1.0: a basis is singular") as caught:
             pqp.solve_path(pqp.ParametricQP([[2]], [-mu], lower=0), (1, 3))
         assert caught.value.interval == (1, 1)
@@ -202,29 +202,29 @@ class TestCrowdedBeginning:
 
     def test_start_inside_gives_the_same_path(self, machine, monkeypatch):
         values = []
-        monkeypatch.setattr(revised_runs, "is_crowded", lambda scene, mu: False)
-        for crowd in (0, 10_000):
-            monkeypatch.setattr(revised_runs, "CROWD", crowd)
+        monkeypatch.setattr(runner, "begins_in_large_tie", lambda scaled, mu: False)
+        for max_pivots in (0, 10_000):
+            monkeypatch.setattr(runner, "FIRST_TIE_PIVOTS", max_pivots)
             path = pqp.solve_path(machine, (0, 10))
             path.certify()
             values.append([path(C).objective for C in np.linspace(0, 10, 41)])
         assert np.allclose(*values, rtol=1e-9, atol=1e-12)
 
     def test_tie_is_left_when_it_takes_too_many_pivots(self, machine):
-        events = Journey(machine).events(0, 10, crowd=0)
-        with pytest.raises(CrowdedError):
+        events = IntervalTracer(machine).events(0, 10, max_pivots=0)
+        with pytest.raises(LargeTieError):
             list(events)
 
     def test_crowd_is_seen_before_its_tie_is_tried(self, machine, monkeypatch):
-        monkeypatch.setattr(revised_runs, "CROWD", -1)  # a tie would raise
+        monkeypatch.setattr(runner, "FIRST_TIE_PIVOTS", -1)  # a tie would raise
         begins = []
-        events = Journey.events
+        events = IntervalTracer.events
 
         def noted(self, begin, *others):
             begins.append(begin)
             return events(self, begin, *others)
 
-        monkeypatch.setattr(Journey, "events", noted)
+        monkeypatch.setattr(IntervalTracer, "events", noted)
         pqp.solve_path(machine, (0, 10)).certify()
         assert 0 not in begins
 
@@ -250,6 +250,6 @@ class TestCrowdedBeginning:
 
     def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine, monkeypatch):
         """Its values there are 0; sums of larger numbers would leave round-off, which repair has to mend."""
-        monkeypatch.setattr(repair.Repair, "_solved_anew", None)  # not called
+        monkeypatch.setattr(exact_repair.Repair, "_solved_anew", None)  # not called
         path = pqp.solve_path(machine, (0, 10))
         assert np.abs(path(1e-12).x).max() <= 1e-12

@@ -10,11 +10,11 @@ import pqp
 from pqp import mu
 from pqp.errors import NumericalTroubleError
 from pqp.model.hessian import Matrix
-from pqp.revised.presolve import reduce_problem
-from pqp.revised.scaling import Kept, set_scene
+from pqp.revised.presolve import presolve
+from pqp.revised.scaling import HessianBlock, scale_problem
 from tests.engines import REVISED
 from tests.strategies import problems
-from tests.walking import FEW, SEEDS, dense, positive
+from tests.systems import FEW, SEEDS, dense, positive
 
 POWERS = st.integers(-20, 20)
 
@@ -34,9 +34,9 @@ def badly_scaled(seed, sparse=False):
 @FEW
 @given(seed=SEEDS)
 def test_units_are_powers_of_two_and_bring_the_diagonal_to_about_one(sparse, seed):
-    scene = set_scene(reduce_problem(badly_scaled(seed, sparse)))
-    assert np.array_equal(np.log2(scene.d), np.round(np.log2(scene.d)))
-    M = np.abs(dense(scene.system))
+    scaled = scale_problem(presolve(badly_scaled(seed, sparse)))
+    assert np.array_equal(np.log2(scaled.d), np.round(np.log2(scaled.d)))
+    M = np.abs(dense(scaled.system))
     largest = M.max(axis=1)[M.any(axis=1)]
     assert largest.max() <= 64
     assert largest.min() >= 1 / 64
@@ -46,38 +46,38 @@ def test_units_are_powers_of_two_and_bring_the_diagonal_to_about_one(sparse, see
 @given(problem=st.one_of(problems(), SEEDS.map(badly_scaled)), seed=SEEDS)
 def test_scaled_setting_is_the_problem_in_other_units(problem, seed):
     """v = d v', g = g' / d: the scaled system, limits and caps are the plain ones, entry by entry."""
-    reduction = reduce_problem(problem)
-    scene, random = set_scene(reduction), np.random.default_rng(seed)
-    v = random.normal(size=(reduction.size, 2))
-    plain = plain_system(reduction) @ (scene.d[:, None] * v) + reduction.q
-    scaled = scene.system.times(v) + scene.q
-    assert np.allclose(scaled, scene.d[:, None] * plain, rtol=1e-12, atol=1e-9)
-    value_unit = np.where(reduction.is_row, 1 / scene.d, scene.d)[:, None]
+    reduced = presolve(problem)
+    scaled, random = scale_problem(reduced), np.random.default_rng(seed)
+    v = random.normal(size=(reduced.size, 2))
+    plain = plain_system(reduced) @ (scaled.d[:, None] * v) + reduced.q
+    g = scaled.system.times(v) + scaled.q
+    assert np.allclose(g, scaled.d[:, None] * plain, rtol=1e-12, atol=1e-9)
+    value_unit = np.where(reduced.is_row, 1 / scaled.d, scaled.d)[:, None]
     for ours, theirs, unit in (
-        (scene.limits.lower, reduction.limits.lower, value_unit),
-        (scene.limits.upper, reduction.limits.upper, value_unit),
-        (scene.limits.cap, reduction.limits.cap, 1 / value_unit),
+        (scaled.bounds.lower, reduced.bounds.lower, value_unit),
+        (scaled.bounds.upper, reduced.bounds.upper, value_unit),
+        (scaled.bounds.cap, reduced.bounds.cap, 1 / value_unit),
     ):
         assert np.array_equal(ours * unit, theirs)
-    assert np.array_equal(scene.limits.is_equal, reduction.limits.is_equal)
+    assert np.array_equal(scaled.bounds.is_equal, reduced.bounds.is_equal)
 
 
-def plain_system(reduction):
+def plain_system(reduced):
     """M of the kept items, formed from P, A and G."""
-    problem, variables, rows = reduction.problem, reduction.variables, reduction.rows
+    problem, variables, rows = reduced.problem, reduced.variables, reduced.rows
     H = problem.P.block(variables, variables)
     A = np.asarray(problem.A.toarray() if hasattr(problem.A, "toarray") else problem.A, dtype=float)
     B, G = A[np.ix_(rows, variables)], np.zeros((len(rows), len(rows)))
-    if reduction.elimination is not None:
-        G = reduction.elimination.times(np.eye(len(rows)))
+    if reduced.elimination is not None:
+        G = reduced.elimination.times(np.eye(len(rows)))
     return np.block([[H, -B.T], [B, G]])
 
 
 def test_data_of_about_one_are_left_alone():
-    scene = set_scene(
-        reduce_problem(pqp.ParametricQP(2 * np.eye(2), [1, mu], A=[[3, 1]], row_lower=1, lower=0))
+    scaled = scale_problem(
+        presolve(pqp.ParametricQP(2 * np.eye(2), [1, mu], A=[[3, 1]], row_lower=1, lower=0))
     )
-    assert scene.d.tolist() == [1, 1, 1]
+    assert scaled.d.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -90,7 +90,7 @@ def test_path_of_badly_scaled_data_is_proved(seed):
 def test_kept_block_is_that_part_of_the_hessian(seed, data):
     P = Matrix(positive(np.random.default_rng(seed), 5))
     variables = np.array(data.draw(st.lists(st.integers(0, 4), unique=True, min_size=1)))
-    kept, block = Kept(P, variables), P.values[np.ix_(variables, variables)]
+    kept, block = HessianBlock(P, variables), P.values[np.ix_(variables, variables)]
     chosen = np.array(data.draw(st.lists(st.integers(0, len(variables) - 1), unique=True)), dtype=np.int64)
     vector = np.random.default_rng(seed).normal(size=(len(variables), 2))
     assert kept.size == len(variables)
@@ -103,4 +103,4 @@ def test_kept_block_is_that_part_of_the_hessian(seed, data):
 def test_data_that_overflow_are_refused():
     problem = pqp.ParametricQP([[1e-300]], [1e200], lower=-1e200)
     with pytest.raises(NumericalTroubleError, match="overflow float64"):
-        set_scene(reduce_problem(problem))
+        scale_problem(presolve(problem))

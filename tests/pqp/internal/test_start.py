@@ -9,23 +9,23 @@ import pqp
 from pqp import mu
 from pqp.errors import ProblemError
 from pqp.revised import start as starting
-from pqp.revised.basis import Walk
-from pqp.revised.passes import Journey
-from pqp.revised.scaling import Scene
-from pqp.revised.start import Blocked, find_start
-from pqp.revised.trace import Tracer
+from pqp.revised.basis import WorkingBasis
+from pqp.revised.interval_trace import IntervalTracer
+from pqp.revised.scaling import ScaledProblem
+from pqp.revised.start import NoStart, find_start
+from pqp.revised.trace import EventTracer
 from tests.engines import EXACT
 from tests.strategies import INFINITY, for_all, problems
-from tests.walking import scene_of
+from tests.systems import scaled_problem
 
 MUS = st.sampled_from((0.0, 1.0, -1.0, 2.5))
 # The numbers of these problems are of one digit.
 CLOSE = 1e-7
 
 
-def is_optimal(scene: Scene, steps, at):
+def is_optimal(scaled: ScaledProblem, item_states, at):
     """Whether everything that depends is within its range at mu."""
-    gaps = Walk(scene.setting, steps).gaps()
+    gaps = WorkingBasis(scaled.lcp, item_states).gaps()
     with np.errstate(invalid="ignore"):
         values = gaps[:, :, 0] + at * gaps[:, :, 1]
     return bool((values >= -CLOSE).all())
@@ -37,26 +37,26 @@ def has_its_widths(problem, at):
         problem.require_uncrossed_soft_rows(at, at)
     except ProblemError:
         return False
-    return Journey(problem).widths.violated(at) is None
+    return IntervalTracer(problem).crossing_bounds.violated(at) is None
 
 
 @for_all(problem=problems(), at=MUS)
 def test_start_is_optimal_where_there_is_a_solution_and_blocked_where_there_is_none(problem, at):
     assume(has_its_widths(problem, at))
-    scene = scene_of(problem)
-    found = find_start(scene, at)
-    assert isinstance(found, Blocked) == (EXACT.solve(problem, at).status != "optimal")
-    if not isinstance(found, Blocked):
-        assert is_optimal(scene, found, at)
+    scaled = scaled_problem(problem)
+    found = find_start(scaled, at)
+    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
+    if not isinstance(found, NoStart):
+        assert is_optimal(scaled, found, at)
 
 
 def anywhere(seed):
     """What proposes values from a list of random ones, within limits and caps, without looking further."""
 
-    def propose(system, q, limits, is_row):
+    def propose(system, q, bounds, is_row):
         random = np.random.default_rng(seed)
         v = random.choice([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 9.0, -9.0], len(q))
-        lower, upper, cap = (part[:, 0] for part in (limits.lower, limits.upper, limits.cap))
+        lower, upper, cap = (part[:, 0] for part in (bounds.lower, bounds.upper, bounds.cap))
         down, up = np.where(np.isfinite(upper), -cap, 0.0), np.where(np.isfinite(lower), cap, 0.0)
         return np.clip(v, np.where(is_row, down, lower), np.where(is_row, up, upper))
 
@@ -67,24 +67,24 @@ def anywhere(seed):
 def test_start_is_right_whatever_is_proposed(problem, at, seed):
     """A proposal changes how far there is to go, and nothing else."""
     assume(has_its_widths(problem, at))
-    scene = scene_of(problem)
+    scaled = scaled_problem(problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starting, "FEW", -1)
+        patch.setattr(starting, "FEW_TO_MOVE", -1)
         patch.setattr(starting, "propose", anywhere(seed))
-        found = find_start(scene, at)
-    assert isinstance(found, Blocked) == (EXACT.solve(problem, at).status != "optimal")
-    assert isinstance(found, Blocked) or is_optimal(scene, found, at)
+        found = find_start(scaled, at)
+    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
+    assert isinstance(found, NoStart) or is_optimal(scaled, found, at)
 
 
 @for_all(problem=problems(), at=MUS)
 def test_start_from_a_proposal_is_as_right_as_any(problem, at):
     assume(has_its_widths(problem, at))
-    scene = scene_of(problem)
+    scaled = scaled_problem(problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starting, "FEW", -1)
-        found = find_start(scene, at)
-    assert isinstance(found, Blocked) == (EXACT.solve(problem, at).status != "optimal")
-    assert isinstance(found, Blocked) or is_optimal(scene, found, at)
+        patch.setattr(starting, "FEW_TO_MOVE", -1)
+        found = find_start(scaled, at)
+    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
+    assert isinstance(found, NoStart) or is_optimal(scaled, found, at)
 
 
 STARTS = {
@@ -106,10 +106,10 @@ STARTS = {
 @pytest.mark.parametrize("at", [0.0, 0.5])
 @pytest.mark.parametrize("name", STARTS)
 def test_start_is_found_however_the_problem_begins(name, at):
-    scene = scene_of(STARTS[name])
-    steps = find_start(scene, at)
-    assert not isinstance(steps, Blocked)
-    assert is_optimal(scene, steps, at)
+    scaled = scaled_problem(STARTS[name])
+    item_states = find_start(scaled, at)
+    assert not isinstance(item_states, NoStart)
+    assert is_optimal(scaled, item_states, at)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_start_is_found_however_the_problem_begins(name, at):
     ids=["unbounded", "infeasible", "free and unbounded", "equalities that contradict"],
 )
 def test_start_is_blocked_where_there_is_no_solution(problem):
-    assert isinstance(find_start(scene_of(problem), 0.0), Blocked)
+    assert isinstance(find_start(scaled_problem(problem), 0.0), NoStart)
 
 
 def machine(kernel):
@@ -133,13 +133,13 @@ def machine(kernel):
     return pqp.catalog.svm(X, y, kernel=kernel)
 
 
-def counting(lines):
+def counting(pieces):
     """A tracer that writes down what it passes."""
 
-    class Counting(Tracer):
+    class Counting(EventTracer):
         def trace(self, *ends):
             for step in super().trace(*ends):
-                lines.append(step)
+                pieces.append(step)
                 yield step
 
     return Counting
@@ -148,13 +148,13 @@ def counting(lines):
 @pytest.mark.parametrize("at", [0.01, 1.0, 20.0])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_proposal_shortens_the_way_to_the_start_of_a_machine(monkeypatch, kernel, at):
-    scene, counts = scene_of(machine(kernel)), []
-    for few in (starting.FEW, 1000):
-        monkeypatch.setattr(starting, "FEW", few)
-        lines = []
-        monkeypatch.setattr(starting, "Tracer", counting(lines))
-        assert is_optimal(scene, find_start(scene, at), at)
-        counts.append(len(lines))
+    scaled, counts = scaled_problem(machine(kernel)), []
+    for few in (starting.FEW_TO_MOVE, 1000):
+        monkeypatch.setattr(starting, "FEW_TO_MOVE", few)
+        pieces = []
+        monkeypatch.setattr(starting, "EventTracer", counting(pieces))
+        assert is_optimal(scaled, find_start(scaled, at), at)
+        counts.append(len(pieces))
     assert counts[0] <= counts[1] / 2
 
 
@@ -162,24 +162,24 @@ def test_equality_out_of_reach_is_blocked_with_many_variables_too():
     problem = pqp.ParametricQP(
         np.eye(99), -np.ones(99), A=np.ones((1, 99)), row_lower=100, row_upper=100, lower=0, upper=1
     )
-    assert isinstance(find_start(scene_of(problem), 0.0), Blocked)
+    assert isinstance(find_start(scaled_problem(problem), 0.0), NoStart)
 
 
 def test_fall_without_end_is_blocked_with_many_variables_too():
     P = np.diag(np.r_[0, np.ones(98)])
-    assert isinstance(find_start(scene_of(pqp.ParametricQP(P, -np.ones(99), lower=0)), 0.0), Blocked)
+    assert isinstance(find_start(scaled_problem(pqp.ParametricQP(P, -np.ones(99), lower=0)), 0.0), NoStart)
 
 
 def test_proposal_that_would_have_to_be_rounded_is_dropped(monkeypatch):
     """Of eighty variables inside their limits one can be solved for: there is one direction that curves."""
     problem = pqp.ParametricQP(np.ones((80, 80)), -np.ones(80), lower=0, upper=1)
-    scene, walks = scene_of(problem), []
-    monkeypatch.setattr(starting, "propose", lambda system, q, limits, is_row: np.full(80, 0.5))
-    improved = starting._Opening.improved
+    scaled, walks = scaled_problem(problem), []
+    monkeypatch.setattr(starting, "propose", lambda system, q, bounds, is_row: np.full(80, 0.5))
+    with_proposal = starting._PhaseOne.with_proposal
     monkeypatch.setattr(
-        starting._Opening,
-        "improved",
-        lambda opening, walk: walks.append(improved(opening, walk) is walk) or walk,
+        starting._PhaseOne,
+        "with_proposal",
+        lambda phase_one, basis: walks.append(with_proposal(phase_one, basis) is basis) or basis,
     )
-    assert is_optimal(scene, find_start(scene, 0.0), 0.0)
+    assert is_optimal(scaled, find_start(scaled, 0.0), 0.0)
     assert walks == [True]

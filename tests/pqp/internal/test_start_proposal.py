@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp.revised import start as proposing
-from pqp.revised.start import instance_of, propose
+from pqp.revised.start import bounds_at, propose
 from tests.engines import EXACT
-from tests.walking import FEW, SEEDS, scene_of
+from tests.systems import FEW, SEEDS, scaled_problem
 
 # A proposal stops when nothing pulls more than 1e-4 of what did at first; these problems curve by about 1.
 NEAR = 1e-2
@@ -17,11 +17,11 @@ NEAR = 1e-2
 
 def proposal(problem, at=0.0):
     """The proposal for the instance of a problem at one mu, in the problem's own units."""
-    scene = scene_of(problem)
-    nothing = np.zeros(len(scene.limits), dtype=bool)
-    limits = instance_of(scene.limits, at, nothing, nothing)
-    v = propose(scene.system, scene.q @ [1.0, at], limits, scene.reduction.is_row)
-    return None if v is None else v * scene.d
+    scaled = scaled_problem(problem)
+    nothing = np.zeros(len(scaled.bounds), dtype=bool)
+    bounds = bounds_at(scaled.bounds, at, nothing, nothing)
+    v = propose(scaled.system, scaled.q @ [1.0, at], bounds, scaled.reduced.is_row)
+    return None if v is None else v * scaled.d
 
 
 @FEW
@@ -75,10 +75,10 @@ def test_proposal_for_a_machine_is_near_its_solution(bias, at):
 
 
 def test_proposal_for_soft_rows_is_near_their_multipliers_if_it_is_given_time(monkeypatch):
-    monkeypatch.setattr(proposing, "MOVES", 50)
+    monkeypatch.setattr(proposing, "MOVES_PER_ITEM", 50)
     rows = np.random.default_rng(4).integers(-2, 3, (20, 12))
     problem = pqp.catalog.choice(rows)
-    assert scene_of(problem).reduction.is_row.all()
+    assert scaled_problem(problem).reduced.is_row.all()
     w = rows.T @ proposal(problem, 0.25)
     assert np.allclose(w, EXACT.solve(problem, 0.25).x.astype(float), atol=NEAR)
 

@@ -14,7 +14,7 @@ from pqp.records.trail import Trail
 from tests.pqp.compacting import compacted
 from tests.pqp.test_images import ranking_path
 from tests.strategies import instances
-from tests.walking import FEW
+from tests.systems import FEW
 
 
 def assert_counted(path):

@@ -15,7 +15,7 @@ from pqp.linalg.structure import (
     sparse_factor_part,
 )
 from pqp.linalg.tolerances import SHARED_EXCESS
-from tests.walking import FEW, SEEDS, pool
+from tests.systems import FEW, SEEDS, pool
 
 NO_DIAGONAL = np.empty(0)
 OWNERS = np.repeat(np.arange(10), 4)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqp.linalg.kernels import column_of, system_product
-from tests.walking import FEW, SEEDS, SYSTEMS, dense
+from tests.systems import FEW, SEEDS, SYSTEMS, dense
 
 EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)
 

@@ -11,7 +11,7 @@ from ranking.errors import DataError
 from ranking.measures.levels import LEVEL_METRICS, confusion_table, table_errors
 from ranking.ordinal.selection import LevelLines, level_curve
 from ranking.selection.piecewise import PiecewiseLinear
-from tests.walking import FEW
+from tests.systems import FEW
 
 FAR = 50.0
 

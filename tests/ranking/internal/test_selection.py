@@ -10,7 +10,7 @@ from ranking import metrics
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve, average_curves, middle, validation_curve
 from ranking.selection.piecewise import PiecewiseLinear
-from tests.walking import FEW
+from tests.systems import FEW
 
 FAR = 50.0
 METRICS = ("pairwise_accuracy", "kendall_tau", "ndcg", "mean_ndcg", "spearman", "mean_average_precision")

@@ -1,21 +1,21 @@
-"""What the rooms of the revised engine are tested on: systems of every structure, scenes, random bases."""
+"""Small systems of every structure, random bounds and bases, to test the parts of the revised engine on."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, assume, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
-from pqp.errors import NumericalTroubleError
 from pqp.linalg.system import Mixed, Pure, Scaled, System
 from pqp.model.hessian import Matrix
-from pqp.revised.basis import Setting, Walk
-from pqp.revised.presolve import reduce_problem
-from pqp.revised.scaling import Scene, set_scene
-from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER, Limits
+from pqp.revised.basis import MixedLCP, WorkingBasis
+from pqp.revised.presolve import presolve
+from pqp.revised.scaling import ScaledProblem, scale_problem
+from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER, Bounds
+from tests.refusals import may_refuse
 
 # The same few examples in every run.
 FEW = settings(
@@ -43,7 +43,7 @@ def mixed(n: int, m: int, seed: int, sparse: bool = False, lower_block: bool = T
 
 
 def pool(X: Any, owner: Any, diagonal: Any = None, share: float = 0.5) -> pqp.Gram:
-    """Rows that all have some columns in common, and others with the rows of their owner."""
+    """Rows with some columns shared by all, and others shared by the rows of one owner."""
     X, owner = np.asarray(X), np.asarray(owner)
     own = (owner[:, None] == np.arange(owner.max() + 1))[:, :, None] * X[:, None, :]
     rows = np.hstack([share * X, own.reshape(len(X), -1)])
@@ -86,8 +86,8 @@ def dense(system: System) -> Any:
     return system.block(everything, everything)
 
 
-def limits_of(random: np.random.Generator, size: int) -> Limits:
-    """Limits of every kind: missing, one-sided, two-sided, equal; hard and soft; lines that never cross."""
+def bounds_of(random: np.random.Generator, size: int) -> Bounds:
+    """Bounds of every kind: missing, one-sided, two-sided, equal; hard and soft; they never cross."""
     line = random.integers(-2, 3, (size, 2)).astype(float)
     lower, upper = line.copy(), line + np.array([1.0, 0.0]) * random.integers(1, 4, (size, 1))
     cap = np.column_stack([random.integers(1, 4, size), np.zeros(size)]).astype(float)
@@ -95,31 +95,28 @@ def limits_of(random: np.random.Generator, size: int) -> Limits:
     lower[(kind == 0) | (kind == 1)], upper[(kind == 0) | (kind == 2)] = (-INFINITY, 0), (INFINITY, 0)
     upper[kind == 4] = lower[kind == 4]
     cap[random.random(size) < 0.5] = (INFINITY, 0)
-    return Limits(lower, upper, cap, kind == 4)
+    return Bounds(lower, upper, cap, kind == 4)
 
 
-def proper_states(limits: Limits, item: int) -> list[int]:
-    """The steps an item can stand on, those at rest left out."""
-    sides = [(limits.lower, LOWER, BELOW), (limits.upper, UPPER, ABOVE)]
+def proper_states(bounds: Bounds, item: int) -> list[int]:
+    """The states an item can be in, without those of redundant items."""
+    sides = [(bounds.lower, LOWER, BELOW), (bounds.upper, UPPER, ABOVE)]
     present = [(pinned, beyond) for limit, pinned, beyond in sides if np.isfinite(limit[item, 0])]
-    states = [EQUAL] if limits.is_equal[item] else [BETWEEN, *(pinned for pinned, _ in present)]
-    return [*states, *(beyond for _, beyond in present)] if np.isfinite(limits.cap[item, 0]) else states
+    states = [EQUAL] if bounds.is_equal[item] else [BETWEEN, *(pinned for pinned, _ in present)]
+    return [*states, *(beyond for _, beyond in present)] if np.isfinite(bounds.cap[item, 0]) else states
 
 
-def any_states(random: np.random.Generator, limits: Limits) -> Any:
-    """A proper step for every item."""
-    return np.array([random.choice(proper_states(limits, i)) for i in range(len(limits))], dtype=np.int8)
+def any_states(random: np.random.Generator, bounds: Bounds) -> Any:
+    """A proper state for every item."""
+    return np.array([random.choice(proper_states(bounds, i)) for i in range(len(bounds))], dtype=np.int8)
 
 
-def scene_of(problem: pqp.ParametricQP) -> Scene:
+def scaled_problem(problem: pqp.ParametricQP) -> ScaledProblem:
     """A problem, reduced and scaled."""
-    return set_scene(reduce_problem(problem))
+    return scale_problem(presolve(problem))
 
 
-def walk_from(setting: Setting, states: Any) -> Walk:
-    """A walk, unless its basis is singular."""
-    try:
-        return Walk(setting, states)
-    except NumericalTroubleError:
-        assume(False)
-        raise
+def working_basis(lcp: MixedLCP, states: Any) -> WorkingBasis:
+    """A basis; singular ones are refused, which the test has to allow."""
+    with may_refuse():
+        return WorkingBasis(lcp, states)
