@@ -59,7 +59,7 @@ def by_grid(data: Ranked, kernel: str, sender: Any) -> None:
 
 
 def limited_grid(data: Ranked, kernel: str, limit: float) -> tuple[Any, float, bool]:
-    """Return errors, one row a C that was finished, the time taken, and whether it was all of the grid."""
+    """Return errors, one row per finished C, the time taken, and whether it was all of the grid."""
     receiver, sender = multiprocessing.Pipe(duplex=False)
     worker = multiprocessing.Process(target=by_grid, args=(data, kernel, sender))
     worker.start()

@@ -81,7 +81,7 @@ def strictly_convex(n=40, m=80, seed=0):
 
 
 def mixture(first, second, seed=0, decimals=None):
-    """Return points and classes -1, +1 like those of `data/mixture`: ten gaussian clouds a class.
+    """Return points and classes -1, +1 like those of `data/mixture`: ten gaussian clouds per class.
 
     Rounded to a few decimals, points coincide and the path has ties.
     """

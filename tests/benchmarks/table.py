@@ -67,7 +67,7 @@ def report(row: Row) -> Row:
 
 
 def require_target(row: Row) -> None:
-    """Fail if the row misses its target."""
+    """Fail if the row does not reach its target."""
     if row.target is not None and row.ratio is not None:
         missed = f"{row.workload}: {row.ratio:.3g} of {row.peer}, target {row.target:.3g}"
         assert row.ratio <= row.target, missed

@@ -53,7 +53,7 @@ def test_float_arithmetic_makes_the_same_pivots(seed):
 
 @pytest.mark.slow
 def test_eighty_choices_take_thousands_of_pivots_to_start():
-    """Twice the choices, many times the pivots of a cold start; whatever float hands out is certified."""
+    """Twice the choices, many times the pivots of a cold start; whatever float returns is certified."""
     print("\n| seed | rule | start, 80 random choices, float |\n| --- | --- | --- |")
     for seed in range(3):
         problem = choice_with_slacks(choice_rows(80, seed))

@@ -28,7 +28,7 @@ def test_path_of_integer_problem(benchmark, k, arithmetic):
 @pytest.mark.parametrize("arithmetic", ["float", "exact"])
 @pytest.mark.parametrize("k", [20, 40, 60])
 def test_path_of_float_problem(benchmark, k, arithmetic):
-    """Every dyadic entry brings about 60 bits a pivot: expect exact to fall behind much faster."""
+    """Every dyadic entry brings about 60 bits per pivot: expect exact to fall behind much faster."""
     problem = dense(k, integers=False)
     path = benchmark.pedantic(pqp.solve_path, (problem, (-10, 10)), {"arithmetic": arithmetic}, rounds=3)
     benchmark.extra_info["pieces"] = len(path.segments)

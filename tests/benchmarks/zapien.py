@@ -78,7 +78,7 @@ def one_split(name: str, reduction: str, seed: int) -> dict[str, float]:
 
 
 def table(reduction: str, splits: int = SPLITS, names: Sequence[str] = NAMES) -> pd.DataFrame:
-    """Return means and standard deviations over splits, one row a data set."""
+    """Return means and standard deviations over splits, one row per data set."""
     rows = {}
     for name in names:
         runs = pd.DataFrame([one_split(name, reduction, seed) for seed in range(splits)])

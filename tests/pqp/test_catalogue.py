@@ -12,7 +12,7 @@ from pqp.lcp.crisscross import RULES
 from tests.catalogue import CATALOGUE, mairal_yu
 from tests.engines import ENGINES, EXACT, REVISED
 
-# The data have two or three digits and the paths a few pieces: round-off stays far below this.
+# The data have two or three digits and the paths a few pieces: rounding error stays far below this.
 CLOSE = 1e-9
 
 
@@ -200,7 +200,7 @@ def ends_of(path):
 
 
 def clamped(mu, path):
-    """The mu of the optimal stretch next to one that round-off may have put just outside it."""
+    """The mu of the optimal stretch next to one that rounding error may have put just outside it."""
     (optimal,) = [interval for interval in path.intervals if interval.status == "optimal"]
     return min(max(mu, optimal.lo), optimal.hi)
 

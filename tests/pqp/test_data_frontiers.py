@@ -9,7 +9,7 @@ import pqp
 from tests.comparison import optimal_points
 from tests.data_folder import frontier_example, needs, orlib_portfolio
 
-# What round-off leaves of the optimality conditions: all numbers are of order one or below.
+# What rounding error leaves of the optimality conditions: all numbers are of order one or below.
 RESIDUAL = 1e-12
 # The listed frontiers have ten decimals. One unit is met by ports 1 and 2; port 4 lists up to 1.7 units more
 # variance than ours at some points, why is not known.

@@ -18,7 +18,7 @@ pytestmark = needs("online_qp")
 LISTED = 1e-9
 # Where two codes differ by more than this about an optimum, the collection asks not to rely on it.
 RELIABLE = 1e-7
-# What round-off leaves of the optimality conditions: the eigenvalues of H are 2e-5..1, 5e-4..5 and 1e-4..4e7.
+# What rounding leaves of the optimality conditions: the eigenvalues of H are 2e-5..1, 5e-4..5 and 1e-4..4e7.
 RESIDUAL = {"diesel": 1e-8, "chain80": 1e-11, "crane1": 1e-6}
 # A few steps of each sequence, and all of them in blocks.
 FEW = {"diesel": range(0, 599, 40), "chain80": (50,), "crane1": range(0, 530, 60)}

@@ -16,12 +16,12 @@ pytestmark = [
 P_MATRICES = ("deudeu", "exp_murty", "ortiz", "trivial")
 POSITIVE_SEMIDEFINITE = (*P_MATRICES, "CPS_1", "inf_sol_perturbed", "mmc")
 ENUMERATED = (*P_MATRICES, "CPS_1", "CPS_2", "CPS_3", "Pang_isolated_sol", "inf_sol_perturbed")
-# How far a float solution may miss its definition, relative to the data: a few dozen pivots of round-off.
+# How far a float solution may miss its definition, relative to the data: a few dozen pivots of rounding.
 CLOSE = 1e-12
 
 
 def misses(found, wanted, arithmetic):
-    """Whether numbers differ: at all in exact arithmetic, by more than round-off in floats."""
+    """Whether numbers differ: at all in exact arithmetic, by more than rounding error in floats."""
     if arithmetic == "exact":
         return bool((found != exact_array(wanted)).any())
     return bool(np.max(np.abs(found - wanted), initial=0) > CLOSE * (1 + np.max(np.abs(wanted), initial=0)))

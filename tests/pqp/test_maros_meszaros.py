@@ -14,7 +14,7 @@ from tests.engines import FLOAT_ENGINES
 pytestmark = needs("maros_meszaros")
 # The listed optima have twelve digits, fewer where solvers had to agree on them.
 LISTED = 1e-8
-# What round-off leaves of the optimality conditions: the data reach 1e5.
+# What rounding error leaves of the optimality conditions: the data reach 1e5.
 RESIDUAL = 1e-9
 
 TINY = ("HS21", "QPTEST", "HS35", "HS35MOD", "HS268", "HS51", "HS53", "S268", "GENHS28", "HS118")

@@ -154,7 +154,7 @@ def test_path_that_begins_at_infinity_went_on_with_a_basis_that_holds_nowhere_el
 @pytest.mark.parametrize(("first", "second"), [(60, 140), (10, 190)])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_an_unbalanced_svm_is_traced_from_zero_over_any_interval(first, second, kernel, stop):
-    """All items tie before C = 0, where a false dead end was met on short intervals."""
+    """All items tie before C = 0, where a false ray was met on short intervals."""
     X, y = mixture(first, second)
     problem = pqp.catalog.svm(X, y, kernel=kernel)
     path, longer = (pqp.solve_path(problem, (0, end)) for end in (stop, 1000 * stop))

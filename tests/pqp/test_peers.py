@@ -175,6 +175,6 @@ class TestFrontiersAgainstCvxcla:
 
 
 def bends(path):
-    """The breakpoints at which the direction of x changes, by more than round-off."""
+    """The breakpoints at which the direction of x changes, by more than rounding error."""
     turn = {mu: path.derivative(mu) - path.derivative(mu, "left") for mu in path.breakpoints}
     return [mu for mu in turn if np.abs(turn[mu]).max() > ROUND_OFF]

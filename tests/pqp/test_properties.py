@@ -27,7 +27,7 @@ from tests.definitions import CLEARLY, LinearPrograms, constant_at, cost, dual_b
 from tests.engines import ENGINES, EVERY_ENGINE, TABLEAU
 from tests.strategies import for_all, instances
 
-# The data have one or two digits and the paths a few pieces: round-off stays far below this.
+# The data have one or two digits and the paths a few pieces: rounding error stays far below this.
 CLOSE = 1e-9
 DIRECTIONS = ("left-to-right", "right-to-left")
 

@@ -1,4 +1,4 @@
-"""walk: the lines of a basis solve its system after any changes; Λ tells how they follow what is held."""
+"""basis: v and g solve the system after any changes, and Λ says how they follow the fixed values."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def setting_of(kind, seed):
 
 
 def assert_lines(basis):
-    """g = M v + q, what is held is held, and ranges are those of the steps."""
+    """g = M v + q, the fixed values is held, and ranges are those of the steps."""
     lcp, states, everything = basis.lcp, basis.states, np.arange(len(basis.states))
     fixed = lcp.state_table.fixed[states, everything]
     unknown = lcp.is_unknown(states)
@@ -80,7 +80,7 @@ def test_freshened_lines_are_the_same(kind, seed):
 
 
 def follow(basis, item):
-    """How everything that depends follows what is held at an item, by holding it one higher."""
+    """How everything that depends follows the fixed values at an item, by holding it one higher."""
     state_table, state = basis.lcp.state_table, basis.states[item]
     fixed = state_table.fixed.copy()
     fixed[state, item, 0] += 1.0
@@ -145,7 +145,7 @@ def test_centre_of_the_lines_does_not_matter(kind, seed, mu):
 @FEW
 @given(seed=SEEDS)
 def test_multipliers_are_those_of_limits_and_caps(kind, seed):
-    """A pinned item's is what depends; any other's is what is held."""
+    """A pinned item's is what depends; any other's is the fixed values."""
     lcp, bounds = setting_of(kind, seed)
     basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
     known = np.where(lcp.is_row[:, None], basis.v, basis.g)

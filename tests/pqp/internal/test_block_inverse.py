@@ -1,4 +1,4 @@
-"""blocks: the inverse kept by blocks is the inverse, and paths through it are the paths."""
+"""block_inverse: the inverse kept by blocks is the inverse, and paths through it are the paths."""
 
 import numpy as np
 import pytest

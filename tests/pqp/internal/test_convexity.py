@@ -1,4 +1,4 @@
-"""convexity: every verdict agrees with the definition, and every refusal shows a direction."""
+"""convexity: every solution of the tie agrees with the definition, and every refusal shows a direction."""
 
 from fractions import Fraction
 from itertools import combinations

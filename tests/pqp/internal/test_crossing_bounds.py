@@ -1,4 +1,4 @@
-"""widths: where limits cross or penalties turn negative there is no solution, and the proof says why."""
+"""crossing_bounds: where bounds cross or penalties are negative there is no solution, with a proof."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""ties: the verdict on simultaneous ends solves their local problem, or proves that it has no solution."""
+"""degeneracy: the solution of a tie solves its local problem, or proves that there is none."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CLOSE = 1e-8
 
 
 class Local:
-    """As much of the responses as a verdict needs: Λ, as if nothing but the tied items existed."""
+    """As much of the local dictionary as a tie needs: Λ of the tied items alone."""
 
     def __init__(self, Lambda):
         self.Lambda = Lambda
@@ -29,7 +29,7 @@ class Local:
 
 
 def verdict_on(Lambda, slopes, ends=None):
-    """The verdict, and how many pivots it took."""
+    """The solution of the tie, and how many pivots it took."""
     size = len(slopes)
     pivots, deciding = 0, solve_tie(Local(Lambda), Tie(ends or [0] * size, list(range(size)), list(slopes)))
     while True:

@@ -1,4 +1,4 @@
-"""responses: what is round-off in a local dictionary is cleared as a bisymmetric matrix demands."""
+"""degeneracy: rounding errors of a local dictionary are cleared as a bisymmetric matrix demands."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def test_entries_of_one_class_become_equal_and_of_two_classes_opposite():
 
 
 def test_response_that_is_zero_takes_those_of_its_class_along():
-    """Λ_ij² ≤ Λ_ii Λ_jj: beside a zero diagonal, what is left in the row is round-off."""
+    """Λ_ij² ≤ Λ_ii Λ_jj: beside a zero diagonal, what is left in the row is rounding error."""
     Lambda, noise = np.array([[1e-13, 1e-6], [1e-6, 4.0]]), np.full((2, 2), 1e-11)
     assert _cleared(Lambda, noise, SAME).tolist() == [[0, 0], [0, 4]]
 

@@ -1,4 +1,4 @@
-"""excerpt and repair: the few items that move, traced exactly, give the lines of the whole problem."""
+"""exact_repair: the few items that move, traced exactly, give the pieces of the whole problem."""
 
 from dataclasses import replace
 

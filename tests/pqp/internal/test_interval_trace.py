@@ -1,4 +1,4 @@
-"""collecting: lines in any direction and in parts become the same ascending pieces."""
+"""interval_trace: pieces traced in any direction and in parts become the same ascending sequence."""
 
 from dataclasses import replace
 

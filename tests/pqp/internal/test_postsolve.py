@@ -1,4 +1,4 @@
-"""translation: steps of the reduced items and states of the problem say the same thing."""
+"""postsolve: states of the reduced items and states of the problem correspond."""
 
 import numpy as np
 import pytest

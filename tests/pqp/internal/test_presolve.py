@@ -1,4 +1,4 @@
-"""reduction: what is taken out of a problem, and that what remains has the same optimality conditions."""
+"""presolve: what is removed from a problem, and that the rest has the same optimality conditions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""elimination: G and w are what the equations of the eliminated variables say."""
+"""presolve: G and w are what the equations of the eliminated variables say."""
 
 import numpy as np
 import pytest

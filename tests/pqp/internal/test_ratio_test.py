@@ -1,4 +1,4 @@
-"""scanning: the compiled loops find what a look at every item finds."""
+"""ratio_test: the compiled loops find what a look at every item finds."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""deadends: an obstruction is a proof, and what is none is not taken for one."""
+"""rays: an obstruction is a proof, and what proves nothing is not accepted."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""revised runs: from a known basis, in parts side by side, past what float64 cannot decide."""
+"""runner: from a known basis, in parallel parts, past what float64 cannot decide."""
 
 from itertools import pairwise
 
@@ -148,7 +148,7 @@ def fields_of(path):
 
 
 class TestRescue:
-    """2⁻⁵² is round-off for float64, which takes P for singular and the problem for unbounded."""
+    """2⁻⁵² is rounding error for float64, which takes P for singular and the problem for unbounded."""
 
     PROBLEM = pqp.ParametricQP([[1, 1], [1, 1 + 2.0**-52]], [0, -1])
 
@@ -249,7 +249,7 @@ class TestCrowdedBeginning:
         assert (path(-1).status, path(0).status) == ("infeasible", "optimal")
 
     def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine, monkeypatch):
-        """Its values there are 0; sums of larger numbers would leave round-off, which repair has to mend."""
+        """Its values there are 0; sums of larger numbers would leave rounding errors for the repair."""
         monkeypatch.setattr(exact_repair.Repair, "_solved_anew", None)  # not called
         path = pqp.solve_path(machine, (0, 10))
         assert np.abs(path(1e-12).x).max() <= 1e-12

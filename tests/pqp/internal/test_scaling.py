@@ -1,4 +1,4 @@
-"""equilibration: the scaled setting is the same problem in other units, all powers of two."""
+"""scaling: the scaled problem is the same problem in other units, all powers of two."""
 
 import numpy as np
 import pytest

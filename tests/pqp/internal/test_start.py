@@ -1,4 +1,4 @@
-"""starting: steps found from nothing are optimal at mu, and where there are none the dead end proves it."""
+"""start: states found from nothing are optimal at mu, and where there are none a ray proves it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""instance: what is special at one mu: limits that meet, and a crowd of them."""
+"""start: bounds that coincide at one mu, and large ties of them."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tests.systems import scaled_problem
 
 
 def machine(positive, negative):
-    """The scene of an SVM with some samples of two classes, all different."""
+    """The scaled problem of an SVM with some samples of two classes, all different."""
     y = np.repeat([1, -1], [positive, negative])
     return scaled_problem(pqp.catalog.svm(np.arange(positive + negative)[:, None] % 7, y))
 

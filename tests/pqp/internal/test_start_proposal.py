@@ -1,4 +1,4 @@
-"""proposal: values within their limits that keep an equality, near the solution as a rule."""
+"""start: proposed values are within their bounds, keep an equality and are near the solution as a rule."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""stairs: on every step value and multiplier are what optimality allows, and neighbours share a corner."""
+"""states: value and multiplier are what optimality allows, and neighbouring states share a corner."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""grouping: rows fall into groups where they do, and blocks are used only where they are regular."""
+"""structure: rows fall into groups where they do, and blocks are used only where they are regular."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""reading: bases become states and back, and a row that proves becomes a Farkas vector and a ray."""
+"""compile: bases become states and back, and a row that proves becomes a Farkas vector and a ray."""
 
 from fractions import Fraction
 

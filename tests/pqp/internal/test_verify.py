@@ -1,4 +1,4 @@
-"""verification: right lines pass, and lines with a wrong number or on wrong steps do not."""
+"""verify: right pieces pass, and pieces with a wrong number or in wrong states do not."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from tests.thresholds import objects, ordinal_dual
 
 
 def leg_of(problem, interval):
-    """The lines of a trace from a finite end, and the journey they belong to."""
+    """The lines of a trace from a finite end, and its tracer."""
     assume(not any(np.isinf(end) for end in map(float, interval)))
     lines, tracer = lines_of(problem, *map(float, interval))
     assume(lines)
@@ -28,7 +28,7 @@ def leg_of(problem, interval):
 
 
 def lines_of(problem, begin, stop):
-    """The lines of a trace, and the journey they belong to."""
+    """The lines of a trace, and its tracer."""
     tracer = IntervalTracer(problem)
     return [event for event in tracer.events(begin, stop) if isinstance(event, BasisPiece)], tracer
 
@@ -49,7 +49,7 @@ def thin_leg(seed):
 
 
 def bent_at(sequence, number, by):
-    """The leg with one line moved."""
+    """The sequence with one line moved."""
     line = sequence.pieces[number]
     moved = replace(line, values=line.values + by)
     return replace(sequence, pieces=(*sequence.pieces[:number], moved, *sequence.pieces[number + 1 :]))
