@@ -107,6 +107,7 @@ def _outcome_or_pivot(
     """Return the outcome, or r, s and the pairs to pivot on."""
     values = dictionary.value_signs(place)
     for i, sign in enumerate(values):
+        # no pivot can change this value, so it must be zero by itself
         if sign and dictionary.idle(i):
             return Infeasible(dictionary, i, sign)
     negative = [i for i, sign in enumerate(values) if sign < 0]
@@ -121,6 +122,7 @@ def _outcome_or_pivot(
 
 
 def _pivot_pairs(dictionary: Dictionary, rule: Rule, r: int, s: int, diagonal: int) -> Broken | Choice:
+    # pivots keep a matrix sufficient, and the diagonal of a sufficient matrix is nonnegative
     if diagonal < 0:
         return Broken(dictionary, r, r)
     if s == r:

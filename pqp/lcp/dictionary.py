@@ -76,6 +76,7 @@ class Dictionary:
             return None
         inside = np.array([i in self.basis for i in range(self.size)], dtype=bool)
         inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
+        # an entry that should be 0 may be rounding error, which a large q makes visible in the value
         inverse += INVERSE_NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
         parts = [np.abs(q / self.scaling.w) for q in (self.lcp.q0, self.lcp.q1)]
         return AffineArray(*(inverse @ part + np.where(inside, 0.0, part) for part in parts))
@@ -135,6 +136,7 @@ class Dictionary:
             r, s = chosen
             order = list(range(self.size))
             order[r], order[s] = s, r
+            # each exchange puts a variable into the row of the other pair: swapping them restores the order
             table = self.table.exchange(r, s).exchange(s, r).permuted(order)
         return self._refreshed(
             Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1)
@@ -148,6 +150,7 @@ class Dictionary:
 
     @staticmethod
     def _refreshed(dictionary: "Dictionary") -> "Dictionary":
+        # rounding errors grow with every pivot, and an LU factorisation removes them all
         return dictionary.fresh() if dictionary.age >= REBUILD_EVERY else dictionary
 
     def _unit(self, i: int, basic: bool) -> Number:
@@ -163,7 +166,7 @@ def first_dictionary(lcp: ParametricLCP) -> Dictionary:
 
 def dictionary_of(lcp: ParametricLCP, basis: Iterable[int]) -> Dictionary:
     """Return the dictionary of a given basis."""
-    if lcp.field is not RATIONAL:
+    if lcp.field is not RATIONAL:  # exact tables are pivoted: their entries must stay minors of the first one
         return rebuilt(lcp, scaling_of(lcp), frozenset(basis))
     dictionary, missing = first_dictionary(lcp), set(basis)
     while missing:

@@ -72,6 +72,7 @@ def spread(lcp: ParametricLCP) -> float:
 
 
 def _denominators(lcp: ParametricLCP) -> Scaling:
+    # fraction-free pivots need whole numbers to start from; a positive factor per row changes no sign
     rows = np.column_stack([lcp.M, lcp.q0, lcp.q1])
     common = [Fraction(1, lcm(*(entry.denominator for entry in row))) for row in rows]
     return Scaling(np.array(common, dtype=object), np.array([Fraction(1)] * lcp.size, dtype=object))
@@ -83,10 +84,12 @@ def _equilibration(lcp: ParametricLCP) -> Scaling:
     for _ in range(SCALING_ROUNDS):
         scaled = np.abs(lcp.M) * d[:, None] * d[None, :]
         largest = np.maximum(scaled.max(axis=0, initial=0.0), scaled.max(axis=1, initial=0.0))
+        # the root, because an entry is multiplied by the factor of its row and by that of its column
         factors = _power_of_two(np.where(largest > 0, largest, 1.0) ** -0.5)
         if np.all(factors == 1.0):
             break
         d = d * factors
+    # one factor for all of q, so that values are about 1 too; M does not depend on it
     size = max(np.max(np.abs(d * lcp.q0), initial=0.0), np.max(np.abs(d * lcp.q1), initial=0.0)) or 1.0
     height = _power_of_two(np.array(size))
     return Scaling(height / d, height * d)

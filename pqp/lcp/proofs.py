@@ -89,6 +89,7 @@ def _candidates(lcp: ParametricLCP, bases: list[frozenset[int]], q: Array) -> It
         for r in range(lcp.size):
             for s in range(lcp.size):
                 yield from _pattern_proofs(lcp, basis, Lambda, r, s)
+    # for the difference u of two complementary solutions u_i (Mu)_i = −z_i w'_i − z'_i w_i, often negative
     for left, right in combinations(bases, 2):
         yield NotSufficient("column", basic_z(lcp, left, q) - basic_z(lcp, right, q))
 

@@ -174,11 +174,6 @@ def infinite(values: Array) -> Array:
     return np.array([is_infinite(entry) for entry in values.flat], dtype=bool).reshape(values.shape)
 
 
-def is_exact(values: Array) -> bool:
-    """Return whether an array was given in integers or rationals rather than in floats."""
-    return values.dtype.kind != "f"
-
-
 def as_numbers(values: object, name: str) -> Array:
     """Return a read-only array of int64, float64 or Fractions, or raise with the entry that is not a number.
 

@@ -21,16 +21,12 @@ from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
 from pqp.linalg.structure import DENSE, NO_PART, Form, Part, form_of, with_units
 
 
-class Operator(Protocol):
-    """A symmetric positive semidefinite matrix known by its products."""
+class Products(Protocol):
+    """A matrix known by its products."""
 
     @property
     def size(self) -> int:
         """The number of rows."""
-
-    @property
-    def part(self) -> Part:
-        """The matrix as compiled code takes it."""
 
     def times(self, vector: Array) -> Array:
         """The whole matrix times a dense vector or block."""
@@ -42,12 +38,16 @@ class Operator(Protocol):
         """The diagonal."""
 
 
-class System(Protocol):
-    """M as the engine uses it."""
+class Operator(Products, Protocol):
+    """A symmetric positive semidefinite matrix: H or G."""
 
     @property
-    def size(self) -> int:
-        """The number of items."""
+    def part(self) -> Part:
+        """The matrix as compiled code takes it."""
+
+
+class System(Products, Protocol):
+    """M as the engine uses it."""
 
     @property
     def signs(self) -> Array:
@@ -56,15 +56,6 @@ class System(Protocol):
     @property
     def form(self) -> Form:
         """M as compiled code takes it."""
-
-    def times(self, vector: Array) -> Array:
-        """M times a dense block of shape (size, 2)."""
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        """A dense part of M."""
-
-    def diagonal(self) -> Array:
-        """The diagonal of M."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,6 +63,7 @@ class FloatTable:
     def row_signs(self, row: int, count: int) -> list[int]:
         """The signs of a row; an entry below `zero` of the row's largest, or of 1, is 0."""
         entries = self.values[row, :count]
+        # the scaled data are about 1, so rounding errors are of that size even in a row of small entries
         scale = max(1.0, float(np.max(np.abs(entries), initial=0.0)))
         return _signs(entries, np.full(count, self.zero * scale))
 
@@ -137,6 +138,7 @@ class ExactTable:
         for i in range(rows):
             result[i, column] = pivot_column[i, 0]
         result[row, column] = self.denominator
+        # the denominator stays positive, so that signs can be read off the numerators
         return ExactTable(result, pivot) if pivot > 0 else ExactTable(-result, -pivot)
 
     def permuted(self, order: Sequence[int]) -> "ExactTable":

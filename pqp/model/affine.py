@@ -248,6 +248,7 @@ def _largest(numbers: Array) -> float:
 
 
 def _times(left: Array, right: Array) -> Array:
+    # int64 overflows without a warning
     if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > EXACT_INTEGERS:
         left = exact_array(left)
     with np.errstate(invalid="ignore"):  # 0 times infinity is not a number, which the caller refuses

@@ -81,6 +81,7 @@ def negative_direction(matrix: MatrixData) -> tuple[Array, Any] | None:
     True
     """
     P = exact_matrix(matrix)
+    # a positive multiple of P has the same directions, and fraction-free pivots need whole numbers
     table, rest = exact_table(P * lcm(*(entry.denominator for entry in P.flat), 1)), list(range(len(P)))
     while rest:
         pivot = next((i for i in rest if table.entry(i, i) != 0), None)
@@ -183,6 +184,7 @@ def _is_clearly_convex(values: Array, exactly: bool) -> bool:
     try:
         matrix = np.array(float_array(values))
         with np.errstate(all="ignore"):
+            # shifted down, Cholesky proves P definite; shifted up, it proves P convex up to the slack
             room = -np.max(np.abs(matrix).sum(axis=1)) if exactly else np.max(np.diag(matrix))
             matrix[np.diag_indices_from(matrix)] += CONVEX_SLACK * room
             return bool(np.isfinite(np.diag(np.linalg.cholesky(matrix))).all())
@@ -221,6 +223,7 @@ def _factored(matrix: MatrixData, shift: float) -> Any:
     """Return P + shift = L U with every pivot taken from the diagonal, or None if one is zero."""
     from scipy.sparse.linalg import splu  # slow to import, and only needed for large sparse matrices
 
+    # no row exchanges: by Sylvester's law the signs of symmetric pivots are those of the eigenvalues
     shifted = (matrix + shift * identity(matrix.shape[0])).tocsc()
     try:
         factor = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})

@@ -96,6 +96,7 @@ class Gram:
     def _expanded(self) -> Array | None:
         """F Fᵀ + diag(d) where that is not much larger than F, so that its columns need not be computed."""
         rows, columns = self.F.shape
+        # a column of P then costs reading it; through the factor it costs a product of rows * columns
         return self.matrix(FLOAT) if 2 * columns >= rows and not is_sparse(self.F) else None
 
     @cached_property

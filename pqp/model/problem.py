@@ -147,6 +147,7 @@ def forbid_crossing_within(low: Affine, high: Affine, rows: Array, interval: tup
     rows = rows[both & (low.slope[rows] != high.slope[rows])]
     if not len(rows):
         return
+    # exact arithmetic on thousands of rows takes seconds, so float64 picks those it cannot decide
     doubtful = [_may_have_crossed(low[rows], high[rows], RATIONAL.number(mu)) for mu in interval]
     for i in rows[doubtful[0] | doubtful[1]]:
         gap = RATIONAL.number(high.constant[i]) - RATIONAL.number(low.constant[i])

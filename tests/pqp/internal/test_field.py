@@ -22,9 +22,9 @@ from pqp.linalg.field import (
     exact_array,
     fraction,
     from_flint,
-    is_exact,
     to_flint,
 )
+from pqp.linalg.matrices import given_exactly
 
 # The same examples in every run, few enough for a slow machine.
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)
@@ -114,7 +114,7 @@ class TestAsNumbers:
 
     def test_only_floats_count_as_inexact(self):
         kinds = [[1], [True], [Fraction(1, 3)], [2**70], [0.5]]
-        assert [is_exact(as_numbers(values, "c")) for values in kinds] == [True, True, True, True, False]
+        assert [given_exactly(as_numbers(values, "c")) for values in kinds] == [True, True, True, True, False]
 
     @pytest.mark.parametrize(
         "values",
