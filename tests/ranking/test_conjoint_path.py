@@ -9,8 +9,8 @@ import pqp
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study
 from ranking.conjoint.data.choice_table import Choices
+from ranking.conjoint.estimation.hit_rate import HitCounter, hit_rate_curve
 from ranking.conjoint.estimation.programs import Program
-from ranking.conjoint.estimation.selection import Tally, add_up
 from ranking.selection.piecewise import PiecewiseLinear
 
 TRAIN, HELD = example_study().split_holdout()
@@ -151,7 +151,7 @@ class TestHits:
             np.array([0.0, 2.0]), np.array([2.0, 5.0]), np.array(cells[:2]), np.array(cells[2:])
         )
         choices, weight = choices_of(chosen, sizes), np.arange(1.0, len(sizes) + 1)
-        curve = add_up([Tally(choices, weight).steps([lines])])
+        curve = hit_rate_curve([HitCounter(choices, weight).steps([lines])])
         for C in np.linspace(0, 5, 24, endpoint=False) + 0.0317:
             piece = int(C >= 2)
             utilities = lines.constant[piece] + C * lines.slope[piece]
@@ -167,7 +167,7 @@ class TestHits:
         lines = PiecewiseLinear(
             np.array([0.0]), np.array([1.0]), np.array([[1.0, 0, 1, 0, 0, 1]]), np.zeros((1, 6))
         )
-        curve = add_up([Tally(choices_of([0, 0, 0], [2, 2, 2]), np.ones(3)).steps([lines])])
+        curve = hit_rate_curve([HitCounter(choices_of([0, 0, 0], [2, 2, 2]), np.ones(3)).steps([lines])])
         hits = np.array([1.0, 1.0, 0.0])
         assert curve.errors[0] == pytest.approx(hits.std(ddof=1) / np.sqrt(3))
 
@@ -175,5 +175,5 @@ class TestHits:
         lines = PiecewiseLinear(
             np.array([0.0]), np.array([1.0]), np.array([[0.1, 0.3, 0.3, 0.1]]), np.array([[0.6, 0, 0, 0.6]])
         )
-        curve = add_up([Tally(choices_of([0, 0], [2, 2]), np.ones(2)).steps([lines])])
+        curve = hit_rate_curve([HitCounter(choices_of([0, 0], [2, 2]), np.ones(2)).steps([lines])])
         assert curve.values.tolist() == [0.5]

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.conjoint.data.splits import By
 from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.estimation.hit_rate import hit_rate_curve
 from ranking.conjoint.estimation.model import ConjointSVM, require_study
 from ranking.conjoint.estimation.path import ConjointPath
-from ranking.conjoint.estimation.selection import add_up
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
@@ -206,7 +206,7 @@ def fold_curve(
     judged = _judged(model, groups, fold)
     if metric == "root_likelihood":
         return likelihood_curve(list(judged))
-    return add_up([steps for path, part in judged for steps in path.hit_steps(part)])
+    return hit_rate_curve([steps for path, part in judged for steps in path.hit_steps(part)])
 
 
 def _judged(

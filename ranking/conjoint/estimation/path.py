@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.estimation.hit_rate import HitCounter, HitSteps, hit_rate_curve
 from ranking.conjoint.estimation.model import (
     ConjointModel,
     ConjointSVM,
@@ -19,7 +20,6 @@ from ranking.conjoint.estimation.model import (
     require_pooling,
 )
 from ranking.conjoint.estimation.programs import Program, readout, trace, worth_lines, z_at
-from ranking.conjoint.estimation.selection import HitSteps, Tally, add_up
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers, positive_number
@@ -152,7 +152,7 @@ class ConjointPath(ConjointModel):
         """Choose C by the hit rate in the tasks of a study at every C; `C_` becomes the best."""
         if metric != "hit_rate":
             raise DataError(argument="metric", expected="'hit_rate'", found=repr(metric))
-        curve = add_up(self.hit_steps(study))
+        curve = hit_rate_curve(self.hit_steps(study))
         self.C_ = curve.C_best
         return curve
 
@@ -166,9 +166,9 @@ class ConjointPath(ConjointModel):
         for number in np.unique(code).tolist():
             tasks = np.flatnonzero(code == number)
             mine = choices.take(tasks)
-            tally = Tally(mine, study.table.weights[mine.respondent])
+            counter = HitCounter(mine, study.table.weights[mine.respondent])
             rows = study.design[np.isin(choices.task_of_row, tasks)]
-            found.append(tally.steps(self._utility_lines(number, rows, owner, mine)))
+            found.append(counter.steps(self._utility_lines(number, rows, owner, mine)))
         if not found:
             raise DataError("{argument} has no task to count hits in", argument="study")
         return found

@@ -1,15 +1,12 @@
-r"""Rows of a choice model: differences that are equal become one row with the sum of their weights.
-
-The loss :math:`\sum_i \omega_i \max(0, 1 - n_i^\top v)` depends on equal rows only through the sum of their
-weights, so that merging changes no solution, at any C. The rows of a over b and of b over a are opposite, not
-equal: a contradiction stays two rows. Rows are equal up to the rounding of the subtraction that made them.
-
-CBC and CBC(C): choices as a quadratic program in part-worths [Gärtner et al., section 4].
+r"""CBC and CBC(C): choices as a quadratic program in part-worths [Gärtner et al., section 4], and its path.
 
 .. math:: \min_v \; \tfrac12\|v\|^2 + C \sum_i \omega_i \max(0,\, 1 - n_i^\top v)
     \quad\text{s.t.}\quad o_j^\top v \ge 0
 
 The rows n are choices, soft at the price C = μ, or hard, which is CBC; the rows o are orders, always hard.
+The loss depends on equal rows only through the sum of their weights ω, so equal differences are merged into
+one row, which changes no solution at any C. The rows of a over b and of b over a are opposite, not equal: a
+contradiction stays two rows. Rows are equal up to the rounding of the subtraction that made them.
 
 Respondents are pooled with shrinkage as in Evgeniou et al.: :math:`v_r = v_0 + u_r` and the ridge is
 
@@ -28,11 +25,9 @@ With A the matrix of all rows, choices first, the dual has bounds only,
 and :math:`z = W A^\top\alpha` is unique where α is not. A is whole as long as n is, and γ the decimal
 fraction that it is written as, so that certificates are about these very numbers.
 
-Tracing: the path of a program in C, and how z is read from its solutions.
-
-The dual has bounds only, so that lines of z come at once for all pieces. Where float64 loses its way on the
-dual, which is singular as soon as more choices than part-worths are at their margin, the program itself is
-traced: it has the same z.
+Paths are traced in the dual, where all pieces of z come from one matrix product. The dual is singular as soon
+as more choices than part-worths are at their margin. Where float64 fails on it, the program itself is traced:
+it has the same z.
 """
 
 from dataclasses import dataclass
@@ -48,8 +43,8 @@ from ranking.conjoint.data.design import Differences
 from ranking.core.validation import Array, Integers, read_only
 from ranking.selection.piecewise import PiecewiseLinear
 
-# Numbers of a column that differ by less than this part of the largest differ by a rounded subtraction.
-NOISE = 1e-12
+# Numbers of a column that differ by less than this part of the largest are equal: a subtraction was rounded.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +92,7 @@ def choice_rows(
     together = n_respondents is None
     owner = np.zeros(len(differences), dtype=np.int64) if together else differences.respondent
     weight = differences.weight if is_weighted else np.ones(len(differences))
-    keys = np.column_stack([owner, _without_noise(differences.rows)])
+    keys = np.column_stack([owner, _comparable(differences.rows)])
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
     total = np.bincount(place, weight, len(first))
@@ -110,11 +105,11 @@ def choice_rows(
     )
 
 
-def _without_noise(rows: Array) -> Array:
+def _comparable(rows: Array) -> Array:
     """Return rows to compare by: 0.3 - 0.2 and 0.2 - 0.1 are equal, though float64 says otherwise."""
     if rows.dtype.kind == "i":
         return rows
-    grain = NOISE * np.abs(rows).max(axis=0, initial=0.0)
+    grain = ROUNDING * np.abs(rows).max(axis=0, initial=0.0)
     return np.asarray(np.rint(rows / np.where(grain > 0, grain, 1.0)))
 
 
@@ -130,7 +125,7 @@ def whole_if_possible(values: Array) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A choice model as a program; `shrinkage` is None for one set of part-worths, γ for a pool."""
+    """A choice model as a quadratic program; `shrinkage` is None for one set of part-worths, γ for a pool."""
 
     rows: ChoiceRows
     orders: Array

@@ -1,8 +1,8 @@
-r"""Hits along a path: the hit rate at every C, exactly.
+"""The hit rate at every C of a path, exactly.
 
-Utilities are lines in C on every piece of a path. A task is hit where no other alternative is ahead of the
-chosen one, and this changes only where lines of the two cross: the hit rate is a step function. Paths of
-different respondents have pieces of their own; their steps are added up.
+Utilities are linear in C on every piece of a path. A task is hit where no other alternative is ahead of the
+chosen one, and this changes only where the utilities of the two cross: the hit rate is a step function of C.
+Paths of different respondents have pieces of their own; their steps are added up.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ranking.selection.curve import ENTRIES, SelectionCurve
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import earlier_changes
 
-# Crossings that are nearer to each other than this part of C are one: lines with whole coefficients meet.
+# Crossings closer together than this part of C are one: with whole-number data many of them coincide.
 ONE_POINT = 1e-12
 
 
@@ -35,8 +35,8 @@ class HitSteps(NamedTuple):
     tasks: int
 
 
-class Tally:
-    """Tasks whose hits are counted along lines."""
+class HitCounter:
+    """Tasks whose hits are counted at every C."""
 
     def __init__(self, choices: Choices, weight: Array) -> None:
         self.choices, self.weight = choices, weight
@@ -50,7 +50,7 @@ class Tally:
             parts += list(self._parts(block))
             end = float(block.hi[-1])
         if not parts:
-            raise DataError("the path has no piece to count hits on")
+            raise DataError("the path has no piece to count hits on", argument="lines")
         starts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
         w = self.weight
         return HitSteps(starts, sums, end, float(w.sum()), float(w @ w), len(w))
@@ -62,12 +62,15 @@ class Tally:
             yield self._counted(lines.pieces(slice(begin, begin + size)))
 
     def _counted(self, lines: PiecewiseLinear) -> tuple[Array, Array]:
+        """Return where steps begin and the three sums on them, for some pieces."""
         ahead, flips, at = crossings(lines, self.pairs)
         n = len(self.choices)
         better, level = (self._by_task(part) for part in (ahead < 0, ahead == 0))
+        # an alternative that ties with the chosen one on a whole piece shares the hit
         share = 1 / (1 + level)
         first = self._sums((better == 0) * share).sum(axis=1)
-        # a flip takes one alternative from behind the chosen one to before it, or back
+        # a flip takes one alternative from behind the chosen one to ahead of it, or back: the hit is lost with
+        # the first alternative that gets ahead, and regained with the last one that falls behind
         task = self.task[flips.pair]
         before = better[flips.piece, task] + earlier_changes(flips.piece * n + task, flips.change)
         change = np.where(before == 0, -1.0, np.where(before + flips.change == 0, 1.0, 0.0))
@@ -79,12 +82,12 @@ class Tally:
         pieces, starts, is_flip = steps_of(lines, piece, at)
         return starts, cumulated(first, added, pieces, is_flip)
 
-    def _by_task(self, marks: Array) -> Array:
-        """Return for every piece and task how many of its pairs are marked."""
-        counts = np.zeros((len(marks), len(self.choices)), dtype=np.int64)
+    def _by_task(self, is_such: Array) -> Array:
+        """Return for every piece and task how many of its pairs are such."""
+        counts = np.zeros((len(is_such), len(self.choices)), dtype=np.int64)
         first = np.flatnonzero(np.diff(self.task, prepend=-1))
         if len(first):
-            counts[:, self.task[first]] = np.add.reduceat(marks, first, axis=1, dtype=np.int64)
+            counts[:, self.task[first]] = np.add.reduceat(is_such, first, axis=1, dtype=np.int64)
         return counts
 
     def _sums(self, h: Array) -> Array:
@@ -93,7 +96,7 @@ class Tally:
         return np.stack([w * h, w * w * h, w * w * h * h], axis=-1)
 
 
-def add_up(steps: Sequence[HitSteps]) -> SelectionCurve:
+def hit_rate_curve(steps: Sequence[HitSteps]) -> SelectionCurve:
     """Return the hit rate over the tasks of all paths, as far as all of them reach.
 
     Standard errors take tasks as independent of each other.
@@ -103,7 +106,7 @@ def add_up(steps: Sequence[HitSteps]) -> SelectionCurve:
     jumps = np.concatenate([np.diff(part.sums, axis=0, prepend=0.0) for part in steps])
     order = np.argsort(starts, kind="stable")
     starts, sums = starts[order], np.cumsum(jumps[order], axis=0)
-    # of all that happens at one point the last sum counts
+    # where several steps begin at one point, the sum after the last of them counts
     is_last = np.append(np.diff(starts) > ONE_POINT * starts[1:], True)
     first = np.append(True, is_last[:-1])
     starts, sums = starts[first], sums[is_last]
