@@ -69,8 +69,8 @@ class HitCounter:
         # an alternative that ties with the chosen one on a whole piece shares the hit
         share = 1 / (1 + level)
         first = self._sums((better == 0) * share).sum(axis=1)
-        # a flip takes one alternative from behind the chosen one to ahead of it, or back: the hit is lost with
-        # the first alternative that gets ahead, and regained with the last one that falls behind
+        # a flip moves an alternative from behind the chosen one to ahead of it, or back: the hit ends with
+        # the first alternative that gets ahead, and returns with the last one that falls behind
         task = self.task[flips.pair]
         before = better[flips.piece, task] + earlier_changes(flips.piece * n + task, flips.change)
         change = np.where(before == 0, -1.0, np.where(before + flips.change == 0, 1.0, 0.0))
