@@ -161,9 +161,7 @@ def _table(table: Any, argument: str, maker: str, column: str) -> pd.DataFrame:
     """Return the estimates of a table, its column of that name, as first column, then their intervals."""
     columns = [column, "lo", "hi"]
     if not isinstance(table, pd.DataFrame) or not set(columns) <= set(table.columns):
-        found = (
-            ", ".join(map(str, table.columns)) if isinstance(table, pd.DataFrame) else type(table).__name__
-        )
+        found = ", ".join(map(str, getattr(table, "columns", [type(table).__name__])))
         wanted = f"a table with the columns {column}, lo and hi"
         raise DataError(argument=argument, found=found, expected=wanted, remedy=f"pass what {maker} returns")
     others = [name for name in table.columns if name not in columns]
@@ -220,6 +218,8 @@ def _level_places(labels: Sequence[tuple[Any, Any]]) -> tuple[list[float], dict[
             ticks[place] = level
             places.append(place)
             place -= 1.0
+        # an empty line between attributes
+        place -= 1.0
     return places, ticks
 
 

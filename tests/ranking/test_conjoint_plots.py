@@ -89,6 +89,12 @@ class TestPartWorths:
         ]
         assert heads[:4] == ["brand", "Alba", "Brio", "Cima"]
 
+    def test_an_empty_line_separates_attributes(self):
+        axes = plot_part_worths(part_worth_summary(V, COFFEE))
+        places = dict(zip(words(axes), axes.get_yticks().tolist(), strict=True))
+        assert places["brand"] - places["Cima"] == 3
+        assert places["Cima"] - places["roast"] == 2
+
 
 class TestPriceCurve:
     def test_shares_and_the_best_price_are_shown(self):
