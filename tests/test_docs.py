@@ -20,6 +20,8 @@ SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 FILE = re.compile(r"\b(?:pqp|ranking|tests)/[\w/]+\.(?:py|csv)\b|\b(?:pqp|ranking|tests)/[\w/]+/(?=`)")
+# A file named without its folder, in code or in a drawing.
+BARE_FILE = re.compile(r"(?<![\w/.])(\w+\.py)\b")
 WIDTH = 100
 # Phrases with a usual replacement, e.g. "one per row", "relative to", "is not a number", "rounding error".
 PHRASES = re.compile(
@@ -67,6 +69,8 @@ def test_lines_outside_code_and_tables_end_at_the_width(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_a_page_names_exist(page):
     assert [name for name in FILE.findall(prose(page)) if not (ROOT / name).exists()] == []
+    known = {file.name for folder in ("pqp", "ranking", "tests") for file in (ROOT / folder).rglob("*.py")}
+    assert set(BARE_FILE.findall(prose(page))) <= known
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
