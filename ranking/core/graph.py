@@ -65,7 +65,7 @@ def preference_pairs(
     representative: Representative = "first",
     random_state: int | np.random.Generator | None = None,
 ) -> Integers:
-    r"""Return the pairs (i, j), one a row, of the preference graph of labels: i is preferred to j.
+    r"""Return the pairs (i, j), one per row, of the preference graph of labels: i is preferred to j.
 
     Let :math:`L_1 < \dots < L_K` be the levels of a query, of sizes :math:`n_1, \dots, n_K`. Per query,
 

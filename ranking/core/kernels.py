@@ -1,7 +1,4 @@
-r"""Kernels: Gram matrices of items, for feature vectors and for count fingerprints.
-
-Pair features: what a preference of one item over another looks like to a linear model.
-"""
+"""Kernels: Gram matrices of items, and features and kernels of pairs of items."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
@@ -47,7 +44,7 @@ def kernel_matrix(
     poly          :math:`(\gamma \langle x, y \rangle + c_0)^{\text{degree}}`
     tanimoto      :math:`\langle x, y \rangle / (\|x\|^2 + \|y\|^2 - \langle x, y \rangle)`, counts
     minmax        :math:`\sum_i \min(x_i, y_i) / \sum_i \max(x_i, y_i)`, counts
-    precomputed   X itself: the Gram matrix, or with Y (the Gram matrix) one column a row of Y
+    precomputed   X itself: the Gram matrix, or with Y (the Gram matrix) one column per row of Y
     a function    k(x, y, \*\*kernel_params)
     ============= ==================================================================================
 

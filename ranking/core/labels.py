@@ -1,4 +1,4 @@
-"""Levels: labels of any ordered kind as the numbers 0, 1, ..., l, and back."""
+"""Ordered labels (levels) of any kind as the numbers 0, 1, ..., l, and back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ from ranking.core.validation import (
     item_pairs,
     listed,
     numbers,
-    one_a_pair,
+    one_per_pair,
     query_codes,
     require_finite,
     values_shown,
@@ -54,7 +54,7 @@ class Preferences:
         n_items = item_count(self.n_items)
         pairs = item_pairs(self.pairs, n_items)
         weight, margin, group = (
-            one_a_pair(values, len(pairs), name)
+            one_per_pair(values, len(pairs), name)
             for name, values in (("pair_weight", self.weight), ("margin", self.margin), ("group", self.group))
         )
         if (weight <= 0).any():
@@ -131,7 +131,7 @@ def preferences_from_labels(
 ) -> Preferences:
     """Return the preferences that labels imply within queries; rows may come in any order.
 
-    Pairs come as `preference_pairs` lists them; weights and margins, one number or one a pair, follow it.
+    Pairs come as `preference_pairs` lists them; weights and margins, one number or one per pair, follow it.
 
     >>> preferences_from_labels([2, 5, 1, 7], qid=["b", "a", "b", "a"]).pairs.tolist()
     [[0, 2], [3, 1]]
@@ -154,9 +154,9 @@ def preferences_from_pairs(
 ) -> Preferences:
     """Return preferences given pair by pair, in the order given.
 
-    A directed graph of item numbers does too; its edges may carry `weight` and `margin`, 1 where absent. So
-    does a record of preferences, which carries everything.
-    With reduction="transitive" pairs that follow from others are left out, weights and margins with them.
+    A directed graph of item numbers is allowed too; its edges may carry `weight` and `margin`, 1 where
+    absent. So does a record of preferences, which carries everything. With reduction="transitive" pairs that
+    follow from others are left out, weights and margins with them.
 
     >>> preferences_from_pairs([(0, 2), (2, 1), (0, 1)], 3, reduction="transitive").pairs.tolist()
     [[0, 2], [2, 1]]
@@ -275,7 +275,7 @@ def _complete(
 ) -> Preferences:
     """Return preferences with weight and margin 1 where nothing is said."""
     weight, delta = (
-        one_a_pair(1 if values is None else values, len(pairs), name)
+        one_per_pair(1 if values is None else values, len(pairs), name)
         for name, values in (("pair_weight", pair_weight), ("margin", margin))
     )
     return Preferences(pairs, weight, delta, query[pairs[:, 0]], len(query))

@@ -41,7 +41,7 @@ class Representation:
         return self._kernel(self.X, None)
 
     def evaluate(self, X: Any, rows: Any = slice(None)) -> Any:
-        """Return e(x) for new rows, one a row, or what some training rows contribute to it.
+        """Return e(x) for new rows, one per row, or what some training rows contribute to it.
 
         Rows of "precomputed" are e(x) already.
         """
@@ -50,7 +50,7 @@ class Representation:
         return X[:, rows] if self.kernel == "precomputed" else self._kernel(X, self.X[rows])
 
     def project(self, X: Any, b: Array) -> Array:
-        """Return f(x) for new rows; of the training rows only those with a coefficient are looked at."""
+        """Return f(x) for new rows; of the training rows only those with a coefficient are used."""
         if self.is_linear:
             return np.asarray(X @ b).ravel()
         used = np.flatnonzero(b)
@@ -62,7 +62,7 @@ class Representation:
         return replace(self, X=self.X[rows][:, rows] if is_pairwise else self.X[rows])
 
     def basis(self, pairs: Array) -> Any:
-        """Return B, one column a pair of rows; the row after the last is nothing, of score 0."""
+        """Return B, one column per pair of rows; the row after the last is nothing, of score 0."""
         D = self._incidence(pairs)
         return (D @ self.X).T if self.is_linear else D.T.tocsr()
 

@@ -1,6 +1,7 @@
-"""Checks of what users hand in as labels, queries, pairs and weights: arrays that make sense, or a message.
+r"""Checks of arguments: vectors, tables, queries, pairs, numbers and choices as users pass them.
 
-Arrays: vectors, tables and square matrices of numbers as they are handed in, checked entry by entry.
+Every check returns an array or a number that makes sense, or raises a `DataError` with the argument, its
+first wrong entry and what was found there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,7 @@ from sklearn.utils import check_array
 from ranking.errors import DataError
 
 Integers: TypeAlias = NDArray[np.int64]
-# One hashable value an item, in any container.
+# One hashable value per item, in any container.
 Queries: TypeAlias = Sequence[Any] | NDArray[Any]
 
 
@@ -145,7 +146,7 @@ def require_choice(value: Any, choices: Iterable[Any], argument: str, or_functio
 
 
 def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
-    """Return pairs of item numbers below n_items, one a row, as integers.
+    """Return pairs of item numbers below n_items, one per row, as integers.
 
     >>> item_pairs([(0, 2), (2, 1)], 3).tolist()
     [[0, 2], [2, 1]]
@@ -183,10 +184,10 @@ def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
     return items.astype(np.int64)
 
 
-def one_a_pair(values: Any, m: int, name: str) -> NDArray[np.float64]:
+def one_per_pair(values: Any, m: int, name: str) -> NDArray[np.float64]:
     """Return a finite number for each of m pairs; a single one is taken for all.
 
-    >>> one_a_pair(0.5, 3, "margin").tolist()
+    >>> one_per_pair(0.5, 3, "margin").tolist()
     [0.5, 0.5, 0.5]
     """
     vector = numbers(np.full(m, values) if np.ndim(values) == 0 else values, name)
@@ -268,7 +269,7 @@ def as_vector(values: Any, name: str, length: int | None = None) -> Array:
 
 
 def as_table(X: Any, name: str) -> Any:
-    """Return rows of finite numbers, one row an item, as a dense array or a sparse matrix by rows."""
+    """Return rows of finite numbers, one row per item, as a dense array or a sparse matrix by rows."""
     try:
         return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
     except (ValueError, TypeError) as error:

@@ -57,7 +57,7 @@ DRIFT = 1e-12
 VANISHING = 1e-6
 # The factor is computed afresh after so many changes, each of which may lose a little.
 CADENCE = 50
-# Events allowed for each pair unless told otherwise; the paper saw 2 to 3.
+# Events allowed for each pair by default; the paper saw 2 to 3.
 EVENTS_A_PAIR = 100
 
 
@@ -90,7 +90,7 @@ def hastie_path(
     ----------
     K : the symmetric positive semidefinite Gram matrix of the items.
     pairs : one row a preference, the index of the preferred item first.
-    max_events : how many events to allow; 100 a pair unless told otherwise.
+    max_events : how many events to allow; 100 per pair by default.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def _ended(gram: PairGram, state: _State, eta: Floats, lambda_min: float, record
     """Return the recorded path with its last piece, which reaches down to `lambda_min` without an event.
 
     If I₁ is empty Q_αα α = λ1, and α shrinks with λ. At the end no pair is chosen by its margin, so that it
-    may miss by what round-off makes of it, which beside a small λ can be much.
+    may miss by what round-off makes of it, which relative to a small λ can be much.
     """
     if state.lambda_ > lambda_min:
         recorder.add_breakpoint(state.lambda_, state.factor.active, state.alpha)

@@ -3,10 +3,8 @@
 Kept are the α of the pairs on the margin at every breakpoint and the stream of events; the other α are 0 or
 1, as the events say. So a path of many pairs takes little memory; whole matrices are built when asked for.
 
-Active sets: products with the matrix of preference pairs, and the Cholesky factor of its active part.
-
-With P the pairs x items matrix of +1 (preferred) and -1, the Hessian of the RankSVM dual is Q = P K Pᵀ. It is
-never formed: a product costs one with K, a block costs differences of rows of K.
+The active set: with P the pairs x items matrix of +1 (preferred) and -1, the Hessian of the RankSVM dual is Q
+= P K Pᵀ. It is never formed: a product costs one with K, a block costs differences of rows of K.
 """
 
 from collections.abc import Sequence
@@ -114,7 +112,7 @@ class HastiePath:
             raise DataError(
                 "{argument} must have {expected}, got {found}",
                 argument="K_test_rows",
-                expected=f"{self.n_items} columns, one an item",
+                expected=f"{self.n_items} columns, one per item",
                 found=f"shape {rows.shape}",
             )
         return np.asarray(rows @ self.beta_at(lambda_), dtype=float)
@@ -308,7 +306,7 @@ def _checked_gram(K: ArrayLike) -> Floats:
     gram = np.array(found, dtype=float)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
         raise DataError(
-            argument="K", expected="a square matrix, one row an item", found=f"shape {gram.shape}"
+            argument="K", expected="a square matrix, one row per item", found=f"shape {gram.shape}"
         )
     if not np.isfinite(gram).all():
         raise DataError(argument="K", expected="finite", found=str(gram[~np.isfinite(gram)][0]))

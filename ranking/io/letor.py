@@ -45,8 +45,8 @@ class _Row(NamedTuple):
 def read_letor(file: File, n_features: int | None = None) -> LetorData:
     r"""Return the items of a LETOR file, plain or gzip, in the order of the file.
 
-    Lines that hold nothing but a comment are no items. `n_features` is the number of columns of X, by default
-    the largest feature number; give it where a test file may miss features of the training file.
+    Lines that hold nothing but a comment are not items. `n_features` is the number of columns of X, by
+    default the largest feature number; give it where a test file may miss features of the training file.
 
     >>> data = read_letor(io.StringIO("2 qid:7 1:0.5 3:1 # doc A\n0 qid:7 2:0.25\n"))
     >>> data.X.tolist(), data.y.tolist(), data.qid.tolist(), data.comments
@@ -75,7 +75,7 @@ def write_letor(
 ) -> None:
     r"""Write items to a LETOR file, compressed if its name ends in .gz; `read_letor` gives them back exactly.
 
-    Zeros are left out, except the last feature of the first item, which tells the number of columns.
+    Zeros are left out, except the last feature of the first item, which shows the number of columns.
 
     >>> text = io.StringIO()
     >>> write_letor(text, [[0.5, 0], [0, 0.1]], [1, 0], [7, 7], comments=["doc A", ""])

@@ -74,7 +74,7 @@ def read_objects(
             column=target,
         )
     if table[target].dtype.kind == "f":
-        _column(table, target, source)  # an infinite label is no level
+        _column(table, target, source)  # an infinite label is not a level
     # yes and no have no order of their own, so they are words
     labels = table[target].astype(str) if table[target].dtype.kind == "b" else table[target]
     return Items(_features(table, source, {target, *ignore}), labels.to_numpy(), None, source)
@@ -102,7 +102,7 @@ def same_features(items: Items, like: Items) -> Items:
 
 
 def is_table(file: Path) -> bool:
-    """Tell a CSV file from a LETOR one by its name."""
+    """Return whether a file is CSV, rather than LETOR text, by its name."""
     ending = "".join(file.suffixes[-2:]).lower().removesuffix(".gz")
     if ending.endswith(".csv"):
         return True
@@ -149,7 +149,7 @@ def read_table(file: Path) -> pd.DataFrame:
 
 
 def read_scores(file: Path) -> Array:
-    """Return scores: the column "score" of a CSV file, or the numbers of a file with one a line."""
+    """Return scores: the column "score" of a CSV file, or the numbers of a file with one per line."""
     table = read_table(file)
     if SCORE in table.columns:
         return _column(table, SCORE, str(file))
@@ -158,7 +158,7 @@ def read_scores(file: Path) -> Array:
         raise DataError(
             "{argument} must have {expected}, got {found}",
             argument=str(file),
-            expected=f"a column {SCORE!r} or one number a line",
+            expected=f"a column {SCORE!r} or one number per line",
             found=str(list(table.columns)),
         )
     return _column(bare.set_axis([SCORE], axis=1), SCORE, str(file))

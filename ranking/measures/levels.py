@@ -1,12 +1,11 @@
-r"""Level metrics: how well predicted levels agree with true ones, from the table of how often both met.
+r"""Metrics of predicted levels, from the confusion table, and their standard errors by the jackknife.
 
 Entry (i, j) of the confusion table :math:`T` is how many objects of level i were given level j, or the sum of
 their weights; N is the sum of all entries, :math:`r` and :math:`c` those of rows and columns. Every metric
 takes a stack of tables, so that a whole path is measured at once.
 
-Jackknife: the standard error of a metric of confusion tables, leaving out one object at a time.
-
-With :math:`\theta_i` the metric without object i, over the n objects without which it is defined,
+The jackknife leaves out one object at a time. With :math:`\theta_i` the metric without object i, over the n
+objects without which it is defined,
 
 .. math:: \sqrt{\tfrac{n-1}{n} \sum_i (\theta_i - \bar\theta)^2}.
 

@@ -1,10 +1,7 @@
-r"""Concordance: how many preference pairs scores put in the right order, without visiting the pairs.
+r"""Ranking metrics of single queries: concordant pairs, discounted gains, precision, rank correlations.
 
-Gains: discounted cumulative gain of one query, for labels of any size.
-
-Measures: what each metric says of one query, and its definition in a sentence.
-
-Judgements: labels and scores of items, checked and sorted into queries.
+Pairs in the right order are counted by sorting, without visiting the pairs. `scored_queries` checks labels
+and scores and sorts them into queries; `ranking.measures.tables` takes the means over queries.
 """
 
 from collections.abc import Callable
@@ -208,7 +205,7 @@ def _differ(values: Array) -> bool:
 
 
 def _counts(labels: Array, queries: Queries) -> bool:
-    """Tell whether a query with these labels goes into the mean."""
+    """Return whether a query with these labels goes into the mean."""
     require_choice(queries, ("paired", "all"), "queries")
     return queries == "all" or _differ(labels)
 
@@ -248,7 +245,7 @@ METRICS = MappingProxyType(
 
 
 @dataclass(frozen=True, eq=False)
-class Judgements:
+class ScoredQueries:
     """Labels y and scores of items, and for each query, in order of first appearance, the items it holds."""
 
     y: Array
@@ -262,10 +259,10 @@ class Judgements:
         return pd.Series(values, index=self.queries, name=name, dtype=float)
 
 
-def judgements(y: Any, scores: Any, qid: Any = None) -> Judgements:
+def scored_queries(y: Any, scores: Any, qid: Any = None) -> ScoredQueries:
     """Return labels and scores by query, all items being one query where no qid is given.
 
-    >>> judgements([1, 0, 2], [0.1, 0.2, 0.3], ["a", "b", "a"]).members
+    >>> scored_queries([1, 0, 2], [0.1, 0.2, 0.3], ["a", "b", "a"]).members
     (array([0, 2]), array([1]))
     """
     labels = as_vector(y, "y")
@@ -275,4 +272,4 @@ def judgements(y: Any, scores: Any, qid: Any = None) -> Judgements:
     codes, queries = named_queries(qid, len(labels))
     bounds = np.cumsum(np.bincount(codes))[:-1]
     members = np.split(np.argsort(codes, kind="stable"), bounds)
-    return Judgements(labels, values, queries, tuple(members))
+    return ScoredQueries(labels, values, queries, tuple(members))

@@ -1,4 +1,4 @@
-r"""Metrics: how well scores order items by their labels, query by query.
+r"""Public ranking metrics: how well scores order items by their labels, query by query.
 
 A preference pair is two items (i, j) of one query with :math:`y_i > y_j`. A query without a pair says nothing
 about an order: it is left out of every mean, and shown as NaN by `per_query`. `queries="all"`, where there is
@@ -6,7 +6,7 @@ such an argument, takes the mean over all queries instead, 0/0 counting as 0, as
 LETOR 4.0 does. Kuo et al. (2014) do not say what a query without a pair counts; their mean NDCG is
 that of LETOR 4.0, hence `queries="all"`.
 
-Metrics of predicted labels instead of scores come from `agreement`.
+Metrics of predicted labels instead of scores come from `ranking.measures.levels`.
 """
 
 from functools import partial
@@ -29,11 +29,11 @@ from ranking.measures.levels import (
 from ranking.measures.rankings import (
     METRICS,
     Discount,
-    Judgements,
     Queries,
+    ScoredQueries,
     Ties,
     count_pairs,
-    judgements,
+    scored_queries,
     tie_value,
 )
 
@@ -83,7 +83,7 @@ def pairwise_accuracy(
         return _mean(per_query("pairwise_accuracy", y, scores, qid, ties=ties))
     if average != "pairs":
         raise DataError(argument="average", expected="'queries' or 'pairs'", found=repr(average))
-    data = judgements(y, scores, qid)
+    data = scored_queries(y, scores, qid)
     counts = np.array([count_pairs(data.y[items], data.scores[items]) for items in data.members])
     right, tied, pairs = counts.sum(axis=0).tolist()
     if pairs == 0:
@@ -185,7 +185,7 @@ def per_query(metric: str, y: Any, scores: Any, qid: Any = None, **options: Any)
     Name: ndcg, dtype: float64
     """
     require_choice(metric, METRICS, "metric")
-    data = judgements(y, scores, qid)
+    data = scored_queries(y, scores, qid)
     values = data.by_query(partial(METRICS[metric].of, **options), metric)
     if values.isna().all():
         raise _nothing_to_compare(
@@ -212,7 +212,7 @@ def metric_table(
     4           spearman -0.500        1
     5  average_precision  0.583        1
     """
-    judgements(y, scores, qid)
+    scored_queries(y, scores, qid)
     options: dict[str, dict[str, Any]] = {"ndcg": {"k": k}, "average_precision": {"threshold": threshold}}
     rows = [_row(name, (y, scores, qid), options.get(name, {})) for name in METRICS]
     return pd.DataFrame(rows, columns=["metric", "value", "standard_error", "queries", "definition"])
@@ -234,7 +234,7 @@ def _mean(values: "pd.Series[float]") -> float:
     return float(values.mean())
 
 
-def _nothing_to_compare(data: Judgements, threshold: float | None = None) -> DataError:
+def _nothing_to_compare(data: ScoredQueries, threshold: float | None = None) -> DataError:
     count = len(data.members)
     where = "the only query" if count == 1 else f"each of the {count} queries"
     if threshold is None:

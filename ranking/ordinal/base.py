@@ -1,22 +1,18 @@
-r"""Conventions: how the numbers of the paper and ours are turned into each other.
+r"""What all ordinal models share: conventions, hinges, training data and the base class.
 
-Izunaga, Sato, Tatsumi and Yamamoto minimise :math:`\|w\|^2 + c\,(\delta(\xi_-) + \delta(\xi_+))`, we
-minimise :math:`\tfrac12\|w\|^2 + C \sum \text{loss}`, half of that: c = 2 C, and the paper's objective is
-twice ours. Their c = 15 is C = 7.5. The 1-norm penalty is :math:`\delta(\xi) = \sum_i \xi_i`; by the 2-norm
-penalty we understand :math:`\delta(\xi) = \sum_i \xi_i^2`, a choice the paper leaves open. Solutions
-(w, p, ξ) are the same.
+Conventions. Izunaga, Sato, Tatsumi and Yamamoto minimise :math:`\|w\|^2 + c\,(\delta(\xi_-) +
+\delta(\xi_+))`, we minimise :math:`\tfrac12\|w\|^2 + C \sum \text{loss}`, half of that: c = 2 C, and the
+paper's objective is twice ours. Their c = 15 is C = 7.5. The 1-norm penalty is :math:`\delta(\xi) = \sum_i
+\xi_i`; by the 2-norm penalty we understand :math:`\delta(\xi) = \sum_i \xi_i^2`, a choice the paper leaves
+open. Solutions (w, p, ξ) are the same.
 
-Hinges: what every object asks of the thresholds beside its label, in one list.
-
-Object i with label k wants :math:`p_k + 1 \le f(x_i) \le p_{k+1} - 1`. Each half is a hinge
+Hinges. Object i with label k wants :math:`p_k + 1 \le f(x_i) \le p_{k+1} - 1`. Each half is a hinge
 
 .. math:: s \, (f(x_i) - p_k) \ge 1, \qquad s = \pm 1,
 
 with a threshold, a sign and a weight; thresholds are numbered from 0 here, :math:`p_1, \dots, p_l` of the
 paper. Hinges of equal objects are one hinge with the sum of their weights: the loss is the same, and so is
 its solution, with fewer rows and no ties.
-
-Training data of an ordinal model: what was handed in, checked, as a kernel, hinges and levels.
 """
 
 from collections.abc import Sequence
@@ -70,7 +66,7 @@ def objective_to_paper(objective: float) -> float:
     return 2 * objective
 
 
-# Which thresholds an object is compared with: those beside its level (the paper, Chu and Keerthi's explicit
+# Which thresholds an object is compared with: those next to its level (the paper, Chu and Keerthi's explicit
 # constraints), or all of them (their implicit ones).
 Scope = Literal["adjacent", "all"]
 
@@ -79,8 +75,8 @@ Scope = Literal["adjacent", "all"]
 class Hinges:
     """Hinges of distinct items: the item, threshold, sign and weight of each.
 
-    `shares` has one row an object and one column a hinge: the object's share of the weight, times the sign,
-    so that `shares @ alpha` are the coefficients of the objects.
+    `shares` has one row per object and one column per hinge: the object's share of the weight, times the
+    sign, so that `shares @ alpha` are the coefficients of the objects.
     """
 
     item: Integers
@@ -105,7 +101,7 @@ class Hinges:
 
     @property
     def incidence(self) -> Any:
-        """The sparse matrix with one row a threshold and the signs of its hinges."""
+        """The sparse matrix with one row per threshold and the signs of its hinges."""
         places = (self.threshold, np.arange(len(self)))
         return csr_array((self.sign, places), shape=(self.n_thresholds, len(self)))
 
@@ -185,7 +181,7 @@ class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
     `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects,
-    `items` tells which of them every object is; `codes` and `weight` are those of all objects.
+    `items` says which of them every object is; `codes` and `weight` are those of all objects.
     """
 
     representation: Representation

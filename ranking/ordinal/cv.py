@@ -16,7 +16,15 @@ from ranking.errors import DataError
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.selection import LevelMetricLike
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.search import Fold, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
+from ranking.selection.search import (
+    Fold,
+    FoldTask,
+    PathSearch,
+    Progress,
+    given_folds,
+    rows_of_fold,
+    stratified_folds,
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,7 +64,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, progress: Progress | None = None
     ) -> "OrdinalSVMPathCV":
-        """Choose by cross-validation and refit; `progress` hears how many of how many paths are done.
+        """Choose by cross-validation and refit; `progress` receives the numbers of paths done and in all.
 
         Weights count where paths are fitted. Validation rows all count the same, but those of weight 0, which
         are left out everywhere.
@@ -74,7 +82,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         folds = split_levels(self.cv, codes, self.random_state, reader._counted)
         # with the categories a fold knows the levels that it misses
         labels = pd.Categorical.from_codes(codes, categories=levels.names, ordered=True)
-        chosen = self._search(Judge(fold_curve, (rows, labels, weight), folds), progress)
+        chosen = self._search(FoldTask(fold_curve, (rows, labels, weight), folds), progress)
         self.best_estimator_ = chosen.fit(X, y, sample_weight)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self.best_estimator_, name):
@@ -108,14 +116,14 @@ def fold_curve(
     """Return the metric on the validation rows of a fold, along the path fitted to its training rows."""
     train, validation = fold
     is_pairwise = model.kernel == "precomputed"
-    model.fit(cut(X, train, train, is_pairwise), y[train], weight[train])
-    return model.select(cut(X, validation, train, is_pairwise), y[validation], metric)
+    model.fit(rows_of_fold(X, train, train, is_pairwise), y[train], weight[train])
+    return model.select(rows_of_fold(X, validation, train, is_pairwise), y[validation], metric)
 
 
 def split_levels(
     cv: Any, codes: Integers, random_state: int | None, counted: Integers | None = None
 ) -> list[Fold]:
-    """Return the folds as (train, validation) row numbers, each with two levels to be told apart.
+    """Return the folds as (train, validation) row numbers, each with at least two levels.
 
     Where some rows do not count, `counted` are the numbers of those that do, by which a list of folds names
     them; codes are theirs alone, and the result numbers them from 0.
@@ -135,7 +143,7 @@ def split_levels(
                 argument="cv",
                 found=cv,
             )
-        folds = dealt_folds(int(cv), codes, random_state)
+        folds = stratified_folds(int(cv), codes, random_state)
     for number, (train, _) in enumerate(folds):
         if len(np.unique(codes[train])) < 2:
             raise DataError(

@@ -1,17 +1,16 @@
-r"""Generation: a problem with many objects solved through few of them, by rows and columns that are added.
+r"""Row and column generation at one C: a problem of many objects solved through few of them.
 
 The algorithms RCH̄, RCH̃ and RCS̄ of Izunaga, Sato, Tatsumi and Yamamoto (2014) are one: solve the problem of a
 working set W, find the objects outside whose hinges the solution violates, add them, until there are none.
 The last solution is one of all objects [Lemmas 2 and 3]: a relaxation that turned out to be feasible.
 Objectives never fall from round to round, since W only grows, at most until it holds all objects.
 
-Working sets: the hard or soft margin of some objects, and what it does to the others.
-
-Rows and columns are generated together: with a kernel, w is a sum over the objects of W, and entries
-:math:`k(x_i, x_j)` are computed for j in W only, a block of rows at a time. The margin on W is that of a
-program of `formulations`, solved where float64 serves best: linear models in w, with λ read from multipliers,
-:math:`w = \sum_h s_h \alpha_h x_{i(h)}`; kernels and squared slacks through the dual, since λ and p as
-unknowns square the condition of K.
+`MarginProblem` is the hard or soft margin of some objects and the violations of the others. Rows and columns
+are generated together: with a kernel, w is a sum over the objects of W, and entries :math:`k(x_i, x_j)` are
+computed for j in W only, a block of rows at a time. The margin on W is that of a program of
+`ranking.ordinal.programs`, solved where float64 serves best: linear models in w, with λ read from
+multipliers, :math:`w = \sum_h s_h \alpha_h x_{i(h)}`; kernels and squared slacks through the dual, since λ
+and p as unknowns square the condition of K.
 """
 
 import time
@@ -224,7 +223,7 @@ class MarginProblem:
         "primal": w, of a linear model; "dual": λ, of a linear model; "kernel": λ, of `kernel`, a function of
         two tables of rows that returns their inner products.
     weight
-        One number an object, which multiplies C.
+        One number per object, which multiplies C.
     """
 
     X: Any = field(repr=False)

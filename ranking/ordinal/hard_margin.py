@@ -1,23 +1,21 @@
-r"""Conflicts: nonnegative multipliers of hinges that add up to a contradiction, checked by definition.
+r"""The hard margin of objects, or a least set of objects that contradict one another.
 
-Hinges :math:`s\,(f(x_i) - p_k) \ge 1` with multipliers α ≥ 0, Σ α = 1, such that
+Conflicts. Hinges :math:`s\,(f(x_i) - p_k) \ge 1` with multipliers α ≥ 0, Σ α = 1, such that
 
 .. math:: \sum_h s_h \alpha_h\, x_{i(h)} = 0, \qquad \sum_{h:\,k(h) = k} s_h \alpha_h = 0 \text{ for all } k
 
 add up to 0 ≥ 1: no w and no p satisfy all of them. With a kernel the first sum is one of feature vectors,
 and is 0 if and only if the same sum over rows of K is.
 
-Separation: the hard margin of objects, or the least set of them that contradict one another.
-
-Rows of X are separated by (H) in w and p, whose Farkas vector is a `Conflict`. A kernel matrix K is separated
-by the dual, with one α ≥ 0 a hinge and D with one row a hinge,
+Separation. Rows of X are separated by (H) in w and p, whose Farkas vector is a `Conflict`. A kernel matrix K
+is separated by the dual, with one α ≥ 0 per hinge and D with one row per hinge,
 
 .. math:: \min_\alpha \; \tfrac12 \alpha^\top D K D^\top \alpha - \mathbf 1^\top \alpha
           \quad\text{s.t.}\quad \sum_{h:\,k(h) = k} s_h \alpha_h = 0 \text{ for every threshold } k,
 
 whose multipliers are the thresholds and whose rays are conflicts. Both see distinct items only. Where K is
 singular up to rounding, it could be separated by its rounding alone, at a margin of nothing; there (H̃) is
-solved in the columns of items that are independent, as told by `SINGULAR`.
+solved in the columns of items that are independent, up to `SINGULAR`.
 
 What conflicts. Two equal objects with labels k < k' do if k' = k + 1: the threshold between them would be
 above and below their score. Otherwise only objects of the levels between link the thresholds, by
@@ -70,7 +68,7 @@ class Conflict:
 
 
 def is_conflict(conflict: Conflict, rows: Any, codes: Integers, scope: Scope = "adjacent") -> bool:
-    """Tell whether multipliers prove that objects with these labels are not separable, by the definition.
+    """Return whether multipliers prove that objects with these labels are not separable, by the definition.
 
     `rows` are those of X, or of K; they are taken at face value if the multipliers are Fractions, and up to
     rounding otherwise.
@@ -110,7 +108,7 @@ def not_separable(
 
 
 def _are_asked(conflict: Conflict, codes: Integers, scope: Scope) -> bool:
-    """Tell whether the hinges are those of objects with these labels."""
+    """Return whether the hinges are those of objects with these labels."""
     hinges = hinges_of(codes, int(codes.max()) + 1, scope=scope)
     asked = set(zip(hinges.item.tolist(), hinges.threshold.tolist(), hinges.sign.tolist(), strict=True))
     found = zip(conflict.row.tolist(), conflict.threshold.tolist(), conflict.sign.tolist(), strict=True)
@@ -323,7 +321,7 @@ def _separation(
 
 
 def _conflict(multipliers: Array | None, hinges: Hinges) -> Conflict:
-    """Return multipliers as a conflict of objects: one of those that share a hinge will do."""
+    """Return multipliers as a conflict of objects: one of those that share a hinge represents it."""
     assert multipliers is not None
     used = np.flatnonzero(multipliers > 0)
     columns = hinges.shares.tocsc()

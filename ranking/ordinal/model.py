@@ -1,11 +1,9 @@
-r"""Solving at one C: dual variables of the soft margin with the 1- or 2-norm and of the hard margin.
-
-Ordinal regression at one C: a score and thresholds with fixed margins (Shashua, Levin; Izunaga et al.).
+r"""Ordinal regression at one C: a score and thresholds with fixed margins (Shashua, Levin; Izunaga et al.).
 
 .. math:: \min_{f, p} \; \tfrac12\|f\|^2 + C \sum_r \omega_r \, \xi_r^{q}, \qquad
           s_r (f(x_r) - p_{k_r}) \ge 1 - \xi_r, \quad \xi \ge 0, \quad q = 1, 2
 
-over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, see `conventions`.
+over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, see `ranking.ordinal.base`.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ from ranking.core.validation import Array, Integers, positive_number, require_ch
 from ranking.ordinal.base import OrdinalModel, Scope, Training, distinct_rows
 from ranking.ordinal.generation import MarginProblem, generate_margin, initial_working_set
 from ranking.ordinal.hard_margin import separate
-from ranking.ordinal.path_generation import Round, trace_stretches
+from ranking.ordinal.path_generation import Round, trace_sections
 from ranking.ordinal.programs import (
     dual_program,
     dual_value,
@@ -33,7 +31,7 @@ from ranking.ordinal.thresholds import middle_thresholds
 
 
 @dataclass(frozen=True)
-class Task:
+class MarginTask:
     """Which margin is wanted: C = inf is the hard one, norm that of the slacks."""
 
     C: float
@@ -43,8 +41,8 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """Dual variables; thresholds where scores do not tell them; rounds and working set of a generation."""
+class DualSolution:
+    """Dual variables; thresholds if scores do not determine them; working set and rounds of a generation."""
 
     alpha: Array
     thresholds: Array | None = None
@@ -52,22 +50,22 @@ class Answer:
     rounds: pd.DataFrame | None = None
 
 
-def solve_margin(training: Training, task: Task) -> Answer:
+def solve_margin(training: Training, task: MarginTask) -> DualSolution:
     """Return the solution for all objects at once."""
     if np.isinf(task.C):
-        return Answer(_hard(training, task))
+        return DualSolution(_hard(training, task))
     representation, hinges = training.representation, training.hinges
     if task.norm == 1:
         program = dual_program(representation, hinges, task.ordered)
-        return Answer(dual_solution(program, task.C, representation.is_linear))
+        return DualSolution(dual_solution(program, task.C, representation.is_linear))
     point = pqp.solve(squared_dual_program(representation, hinges, task.ordered, task.C), 0)
     rises = threshold_matrix(hinges.n_thresholds, task.ordered)
-    return Answer(np.asarray(point.x), rises @ np.asarray(point.y, dtype=float))
+    return DualSolution(np.asarray(point.x), rises @ np.asarray(point.y, dtype=float))
 
 
 def generate_solution(
-    training: Training, task: Task, start: Any, add: int | None, random_state: int | None
-) -> Answer:
+    training: Training, task: MarginTask, start: Any, add: int | None, random_state: int | None
+) -> DualSolution:
     """Return the same solution by row and column generation.
 
     With the 1-norm, objects that join have caps that rise from 0 to C, so that every round goes on where the
@@ -79,16 +77,16 @@ def generate_solution(
     return _by_rounds(training, task, rows, add)
 
 
-def _by_rising_caps(training: Training, task: Task, start: Integers, add: int | None) -> Answer:
+def _by_rising_caps(training: Training, task: MarginTask, start: Integers, add: int | None) -> DualSolution:
     rounds: list[Round] = []
     ends = (task.C, task.C)
-    (stretch,) = trace_stretches(training, ends, task.ordered, start, add, told=rounds.append)
+    (section,) = trace_sections(training, ends, task.ordered, start, add, report=rounds.append)
     alpha = np.zeros(len(training.hinges))
-    alpha[stretch.hinges] = stretch.path.x(task.C)
-    return Answer(alpha, None, stretch.items, pd.DataFrame(rounds))
+    alpha[section.hinges] = section.path.x(task.C)
+    return DualSolution(alpha, None, section.items, pd.DataFrame(rounds))
 
 
-def _by_rounds(training: Training, task: Task, rows: Integers, add: int | None) -> Answer:
+def _by_rounds(training: Training, task: MarginTask, rows: Integers, add: int | None) -> DualSolution:
     representation, items = training.representation, training.items
     is_linear = representation.is_linear
     problem = MarginProblem(
@@ -108,10 +106,10 @@ def _by_rounds(training: Training, task: Task, rows: Integers, add: int | None) 
     answer = solve_margin(training.part(working), task)
     alpha = np.zeros(len(training.hinges))
     alpha[training.hinges.of_items(working)] = answer.alpha
-    return Answer(alpha, answer.thresholds, working, found.rounds)
+    return DualSolution(alpha, answer.thresholds, working, found.rounds)
 
 
-def _hard(training: Training, task: Task) -> Array:
+def _hard(training: Training, task: MarginTask) -> Array:
     """Return the dual variables of the hard margin, or raise `NotSeparableError` with row numbers."""
     representation, hinges, items = training.representation, training.hinges, training.items
     if representation.is_linear:
@@ -154,7 +152,7 @@ class OrdinalSVM(OrdinalModel):
     levels
         The labels in order, lowest first. Numbers and ordered categoricals have an order of their own.
     scope
-        "adjacent": an object is compared with the thresholds beside its level; "all": with every threshold,
+        "adjacent": an object is compared with the thresholds next to its level; "all": with every threshold,
         which orders them by itself.
     ordered
         Whether thresholds are made to ascend. The paper does not ask for it; where its own solution ascends
@@ -167,7 +165,7 @@ class OrdinalSVM(OrdinalModel):
     Attributes
     ----------
     coef_ : weights of features, of a linear kernel only.
-    dual_coef_ : one a training row: f(x) = Σ β_i k(x_i, x).
+    dual_coef_ : one per training row: f(x) = Σ β_i k(x_i, x).
     thresholds_ : ascending; of several optimal ones the middle.
     classes_ : the levels that occur, lowest first.
     objective_, duality_gap_ : the optimal value, and how far it may be from it, relatively.
@@ -195,14 +193,14 @@ class OrdinalSVM(OrdinalModel):
         C = positive_number(self.C, "C", can_be_infinite=True)
         require_choice(self.norm, (1, 2), "norm")
         training = self._read(X, y, sample_weight)
-        task = Task(C, self.norm, self.ordered, self.scope)
+        task = MarginTask(C, self.norm, self.ordered, self.scope)
         if self.working_set is None:
             return self._keep(training, solve_margin(training, task), C)
         answer = generate_solution(training, task, self.working_set, self.add, self.random_state)
         self.rounds_, self.working_set_ = answer.rounds, answer.items
         return self._keep(training, answer, C)
 
-    def _keep(self, training: Training, answer: Answer, C: float) -> "OrdinalSVM":
+    def _keep(self, training: Training, answer: DualSolution, C: float) -> "OrdinalSVM":
         """Keep a solution under the names scikit-learn's users look for."""
         representation, hinges, alpha = training.representation, training.hinges, answer.alpha
         self.training_, self.alpha_ = training, alpha
@@ -237,7 +235,7 @@ class OrdinalSVM(OrdinalModel):
         return self.training_.representation.project(rows, self._b)
 
     def decision_function(self, X: Any) -> Array:
-        """Return by how much every row is inside each level, one column a level: the largest is predicted.
+        """Return by how much every row is inside each level, one column per level: the largest is predicted.
 
         With two levels, as in scikit-learn, by how much it is above the threshold.
         """

@@ -1,6 +1,7 @@
-r"""A traced path: one stretch after the other, read as a whole.
+r"""Ordinal regression at every C: the exact path of scores and thresholds, and the choice of C.
 
-Ordinal regression at every C: the exact path of scores and thresholds for the 1-norm, and its choice.
+A path on all objects is one section. By row and column generation it consists of several, each with its own
+working set; `SectionedPath` reads them as one.
 """
 
 from bisect import bisect_right
@@ -18,8 +19,8 @@ from ranking.core.validation import Array, positive_number
 from ranking.errors import DataError
 from ranking.ordinal.base import OrdinalModel, Training
 from ranking.ordinal.generation import initial_working_set
-from ranking.ordinal.model import Answer, OrdinalSVM
-from ranking.ordinal.path_generation import Limits, Reader, Round, Stretch, trace_stretches
+from ranking.ordinal.model import DualSolution, OrdinalSVM
+from ranking.ordinal.path_generation import Limits, LineReader, PathSection, Round, trace_sections
 from ranking.ordinal.programs import dual_program
 from ranking.ordinal.selection import LevelLines, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
@@ -28,29 +29,29 @@ from ranking.selection.piecewise import PiecewiseLinear
 
 
 @dataclass(frozen=True, eq=False)
-class TracedPath:
+class SectionedPath:
     """Stretches in ascending order, without gaps; `stopped` says why there are no more, if so."""
 
     training: Training
-    stretches: Sequence[Stretch]
+    sections: Sequence[PathSection]
     ordered: bool
     stopped: str | None = None
 
     @property
     def lo(self) -> float:
         """Where the path begins."""
-        return self.stretches[0].lo
+        return self.sections[0].lo
 
     @property
     def hi(self) -> float:
         """Where it ends."""
-        return self.stretches[-1].hi
+        return self.sections[-1].hi
 
     @cached_property
     def breakpoints(self) -> Array:
         """The values of C at which pieces end, ascending, without the ends of the path."""
-        inner = [float(C) for s in self.stretches for C in s.path.breakpoints if s.lo < C < s.hi]
-        return np.unique([*inner, *(stretch.lo for stretch in self.stretches[1:])])
+        inner = [float(C) for s in self.sections for C in s.path.breakpoints if s.lo < C < s.hi]
+        return np.unique([*inner, *(section.lo for section in self.sections[1:])])
 
     @property
     def last_bend(self) -> float:
@@ -62,27 +63,27 @@ class TracedPath:
     @property
     def is_separable(self) -> bool | None:
         """Whether no hinge is violated on the last piece; None of a path that has an end."""
-        basis = self.stretches[-1].path.segments[-1].basis
+        basis = self.sections[-1].path.segments[-1].basis
         if np.isfinite(self.hi) or basis is None:
             return None
         return "upper" not in basis.variables
 
     @property
     def basis(self) -> Any:
-        """What makes coefficients of all dual variables: weights of features, or one an item."""
+        """What makes coefficients of all dual variables: weights of features, or one per item."""
         return self.training.representation.basis(self.training.hinges.pairs)
 
     def alpha(self, C: float) -> Array:
         """Return the dual variables at one C; those outside the working set are 0."""
-        stretch = self.stretches[max(bisect_right([s.lo for s in self.stretches], C) - 1, 0)]
+        section = self.sections[max(bisect_right([s.lo for s in self.sections], C) - 1, 0)]
         alpha = np.zeros(len(self.training.hinges))
-        alpha[stretch.hinges] = stretch.path.x(C)
+        alpha[section.hinges] = section.path.x(C)
         return alpha
 
     def lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
-        for stretch in self.stretches:
-            yield from Reader(self.training, stretch, self.ordered).lines(X)
+        for section in self.sections:
+            yield from LineReader(self.training, section, self.ordered).lines(X)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,15 +103,12 @@ class OrdinalSVMPath(OrdinalModel):
         each level or row numbers; others join when they would be violated, at most `add` at a time. None has
         all objects in it from the beginning. Worth it where C_min is so large that few margins are violated.
     max_pieces, time_limit
-        Stop early; `traced_.stopped` then says why, and the path reaches to `C_end_`.
+        Stop early; `sectioned_path_.stopped` then says why, and the path reaches to `C_end_`.
 
-    Attributes
-    ----------
-    path_ : the `pqp.Path` of the dual variables, one a hinge, in C; `path_.certify()` proves it.
-    traced_ : the same, also where there are working sets: its `stretches`; `rounds_` tells how they grew.
-    breakpoints_ : where it bends.
-    C_, C_end_ : the C in use, and the last one the path knows.
-    is_separable_ : whether the last piece is the hard margin's; None if the path ends before.
+    Attributes ---------- path_ : the `pqp.Path` of the dual variables, one per hinge, in C; `path_.certify()`
+    proves it. sectioned_path_ : the same, also where there are working sets: its `sections`; `rounds_` is a
+    table of how they grew. breakpoints_ : where it bends. C_, C_end_ : the C in use, and the last one the
+    path knows. is_separable_ : whether the last piece is the hard margin's; None if the path ends before.
     classes_, n_features_in_, feature_names_in_.
 
     The margin is as wide as the data allow from C = 1/2 on:
@@ -134,18 +132,18 @@ class OrdinalSVMPath(OrdinalModel):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[Any], None] | None = None
     ) -> "OrdinalSVMPath":
-        """Trace the path for ordered labels; `progress` hears how far it is."""
+        """Trace the path for ordered labels; `progress` receives a `pqp.Progress`."""
         ends = self._interval()
         training = self._read(X, y, sample_weight)
         self.training_ = training
-        self.traced_ = self._trace(training, ends, progress)
-        self._basis = self.traced_.basis
+        self.sectioned_path_ = self._trace(training, ends, progress)
+        self._basis = self.sectioned_path_.basis
         self.C_ = self._known(self.C_end_ if self.C is None else self.C)
         return self
 
     def _trace(
         self, training: Training, ends: tuple[float, float], progress: Callable[[Any], None] | None
-    ) -> TracedPath:
+    ) -> SectionedPath:
         """Return the path on all objects, or on a working set that grows."""
         if self.working_set is not None:
             return self._generate(training, ends)
@@ -164,17 +162,17 @@ class OrdinalSVMPath(OrdinalModel):
                 remedy="raise time_limit",
             )
         everything = np.arange(training.hinges.n_items), np.arange(len(training.hinges))
-        stretch = Stretch(path, *everything, float(path.lo), float(path.hi))
-        return TracedPath(training, [stretch], self.ordered, path.stopped)
+        section = PathSection(path, *everything, float(path.lo), float(path.hi))
+        return SectionedPath(training, [section], self.ordered, path.stopped)
 
-    def _generate(self, training: Training, ends: tuple[float, float]) -> TracedPath:
+    def _generate(self, training: Training, ends: tuple[float, float]) -> SectionedPath:
         """Return the path by row and column generation."""
         rounds: list[Round] = []
         X = training.representation.X[training.items]
         rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
         start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
-        traced = list(trace_stretches(training, ends, self.ordered, start, self.add, limits, rounds.append))
+        traced = list(trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append))
         if not traced:
             raise DataError(
                 "the {argument} has no piece: {found}",
@@ -184,7 +182,7 @@ class OrdinalSVMPath(OrdinalModel):
             )
         self.rounds_ = pd.DataFrame(rounds)
         stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
-        return TracedPath(training, traced, self.ordered, stopped)
+        return SectionedPath(training, traced, self.ordered, stopped)
 
     def _interval(self) -> tuple[float, float]:
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
@@ -202,31 +200,31 @@ class OrdinalSVMPath(OrdinalModel):
         """The path of the dual variables, where it was traced on all objects at once."""
         check_is_fitted(self)
         if self.working_set is not None:
-            raise AttributeError("the path was traced on working sets: see traced_.stretches")
-        return self.traced_.stretches[0].path
+            raise AttributeError("the path was traced on working sets: see sectioned_path_.sections")
+        return self.sectioned_path_.sections[0].path
 
     @property
     def C_end_(self) -> float:
         """The largest C the path knows; of a path without end its last bend, or 1 beyond its beginning."""
-        return self.traced_.last_bend
+        return self.sectioned_path_.last_bend
 
     @property
     def breakpoints_(self) -> Array:
         """The values of C at which the path bends, ascending."""
-        return self.traced_.breakpoints
+        return self.sectioned_path_.breakpoints
 
     @property
     def is_separable_(self) -> bool | None:
         """Whether every object is at its margin or beyond on the last piece; None unless C_max is inf."""
         check_is_fitted(self)
-        return self.traced_.is_separable
+        return self.sectioned_path_.is_separable
 
     def alpha_at(self, C: float) -> Array:
-        """Return the dual variables at one C, one a hinge."""
-        return self.traced_.alpha(self._known(C))
+        """Return the dual variables at one C, one per hinge."""
+        return self.sectioned_path_.alpha(self._known(C))
 
     def coef_at(self, C: float) -> Array:
-        """Return the weights of features of a linear model, or β, one a distinct object, of another one."""
+        """Return the weights of features of a linear model, or β, one per distinct object, of another one."""
         return np.asarray(self._basis @ self.alpha_at(C)).ravel()
 
     def thresholds_at(self, C: float) -> Array:
@@ -260,7 +258,7 @@ class OrdinalSVMPath(OrdinalModel):
         for name in ("classes_", "n_features_in_", "feature_names_in_", "_counted"):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
-        return model._keep(self.training_, Answer(self.alpha_at(where)), where)
+        return model._keep(self.training_, DualSolution(self.alpha_at(where)), where)
 
     def score_lines(self, X: Any) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
@@ -268,7 +266,7 @@ class OrdinalSVMPath(OrdinalModel):
 
     def level_lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
-        return self.traced_.lines(self._new_rows(X))
+        return self.sectioned_path_.lines(self._new_rows(X))
 
     def select(self, X: Any, y: Any, metric: Any = "mean_absolute_error") -> SelectionCurve:
         """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best.
@@ -284,7 +282,7 @@ class OrdinalSVMPath(OrdinalModel):
     def _known(self, C: Any) -> float:
         check_is_fitted(self)
         value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
-        traced = self.traced_
+        traced = self.sectioned_path_
         if not traced.lo <= value <= traced.hi:
             early = traced.stopped
             remedy = "change C_min or C_max" if early is None else f"it was stopped ({early})"

@@ -1,13 +1,12 @@
-r"""Stretches: a path in C traced on a working set of objects that grows, row and column generation along it.
+r"""Row and column generation along a path: a path in C traced on a working set of objects that grows.
 
 An object outside the working set W is not in the program. While its hinges are satisfied at the scores and
 thresholds of W, these are optimal for all objects too. So: trace on W, find the first C at which an object
-outside is violated, let it join with α = 0, which is optimal there, and go on with the same basis.
+outside is violated, let it join with α = 0, which is optimal there, and go on with the same basis. The path
+on one working set is a section.
 
-Lines: scores of rows and thresholds along a stretch of a path, piece by piece, as selection wants them.
-
-Where a threshold has several optimal values its middle is a line on parts of a piece only, so that some
-pieces come in parts.
+`LineReader` returns scores and thresholds along a section as functions of C. Where a threshold has several
+optimal values its middle is a line on parts of a piece only, so that some pieces come in parts.
 """
 
 import time
@@ -28,16 +27,16 @@ from ranking.ordinal.selection import LevelLines
 from ranking.ordinal.thresholds import middle_lines
 from ranking.selection.piecewise import PiecewiseLinear
 
-# Pieces traced before objects outside are looked at.
+# Pieces traced before objects outside are used.
 CHUNK = 64
-# A margin missed by no more than this, beside the largest score, is round-off.
+# A margin missed by no more than this, relative to the largest score, is round-off.
 VIOLATED = 1e-9
-# Objects outside whose lines are looked at together.
+# Objects outside whose lines are evaluated together.
 ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class PathSection:
     """The path from `lo` to `hi`, traced on the hinges of some items; it may have been traced farther."""
 
     path: pqp.Path
@@ -48,7 +47,7 @@ class Stretch:
 
     @property
     def pieces(self) -> int:
-        """How many pieces of the traced path begin before the stretch ends."""
+        """How many pieces of the traced path begin before the section ends."""
         return sum(bool(segment.lo < self.hi) for segment in self.path.segments)
 
 
@@ -60,7 +59,7 @@ class Limits(NamedTuple):
 
 
 class Round(NamedTuple):
-    """Where a stretch begins, its objective there, how many objects are in its working set, how many join."""
+    """Where a section begins, its objective there, how many objects are in its working set, how many join."""
 
     C: float
     objective: float
@@ -73,7 +72,7 @@ class Round(NamedTuple):
 States: TypeAlias = tuple[Array, tuple[str, ...]]
 
 
-class Outside(NamedTuple):
+class Violators(NamedTuple):
     """The first C, if any, at which hinges outside are violated, these hinges, and the items that join."""
 
     C: float | None
@@ -96,7 +95,7 @@ class Budget:
 
 
 @dataclass(frozen=True, eq=False)
-class Working:
+class WorkingSet:
     """A working set of items: its program, and how states of its hinges are read and written."""
 
     training: Training
@@ -143,7 +142,7 @@ class Working:
         states[self.numbers] = basis.variables
         return states, basis.rows
 
-    def joined(self, states: States, found: "Outside", C: float) -> States | None:
+    def joined(self, states: States, found: "Violators", C: float) -> States | None:
         """Return the states at C once violated objects have joined: their caps rise from 0 to what they are.
 
         At 0 what was optimal without them is optimal with them, α being 0 at both of its limits. None where
@@ -160,16 +159,16 @@ class Working:
         return self.states(path.left(1.0))
 
 
-def trace_stretches(
+def trace_sections(
     training: Training,
     ends: tuple[float, float],
     ordered: bool,
     start: Integers,
     add: int | None = None,
     limits: Limits | None = None,
-    told: Callable[[Round], None] | None = None,
-) -> Iterator[Stretch]:
-    """Yield the stretches of a path, begun with the working set `start` of items.
+    report: Callable[[Round], None] | None = None,
+) -> Iterator[PathSection]:
+    """Yield the sections of a path, begun with the working set `start` of items.
 
     `add` is how many objects join at most at a time, those violated first, and where the path begins those
     violated most; all that are violated anywhere on the pieces traced so far if None.
@@ -178,26 +177,26 @@ def trace_stretches(
     budget = Budget(limits or Limits())
     while budget.is_left:
         begin = time.perf_counter()
-        working = Working(training, items, ordered)
+        working = WorkingSet(training, items, ordered)
         path = working.trace((C, hi), states)
-        found = _outside(working, path, add)
+        found = _violators(working, path, add)
         end = float(path.hi) if found.C is None else found.C
-        if told is not None:
+        if report is not None:
             sizes = (len(items), len(found.items), len(path.segments))
-            told(Round(C, -float(path.objective(C)), *sizes, time.perf_counter() - begin))
+            report(Round(C, -float(path.objective(C)), *sizes, time.perf_counter() - begin))
         if end > C or found.C is None:
-            stretch = Stretch(path, items, working.numbers, C, end)
-            budget.pieces += stretch.pieces
-            yield stretch
+            section = PathSection(path, items, working.numbers, C, end)
+            budget.pieces += section.pieces
+            yield section
         if found.C is None and path.stopped is None:
             return
         states, items = working.states(path.left(end) if end > C else path(C)), np.union1d(items, found.items)
         if found.C == C:
-            states = Working(training, items, ordered).joined(states, found, C)
+            states = WorkingSet(training, items, ordered).joined(states, found, C)
         C = end
 
 
-def _outside(working: Working, path: pqp.Path, add: int | None) -> Outside:
+def _violators(working: WorkingSet, path: pqp.Path, add: int | None) -> Violators:
     """Return where the first object outside is violated, and which join: first the first, and the worst."""
     hinges, representation = working.training.hinges, working.training.representation
     images = path.images(working.representation.basis(working.hinges.pairs))
@@ -217,11 +216,11 @@ def _outside(working: Working, path: pqp.Path, add: int | None) -> Outside:
     items = hinges.item[violated]
     joining = items[np.sort(np.unique(items, return_index=True)[1])][:add]
     C = float(when[violated[0]]) if len(violated) else None
-    return Outside(C, joining, np.flatnonzero(when == C))
+    return Violators(C, joining, np.flatnonzero(when == C))
 
 
 def _slack(hinges: Hinges, rows: Any, lines: Array, thresholds: Array, one: float) -> Array:
-    """Return the constant (one = 1) or the slope (one = 0) of how much hinges are violated, a row a piece."""
+    """Return the constant (one = 1) or the slope (one = 0) of how much hinges are violated, a row per piece."""
     f = np.asarray(rows @ lines.T).T
     return one - hinges.sign * (f[:, hinges.item] - thresholds[:, hinges.threshold])
 
@@ -241,37 +240,37 @@ def _first_violation(lo: Array, hi: Array, constant: Array, slope: Array) -> Arr
     return np.asarray(root.min(axis=0, initial=np.inf))
 
 
-# Pieces looked at together: a few megabytes.
+# Pieces evaluated together: a few megabytes.
 BLOCK = 256
-# Where inside a piece hinges are told apart, as a share of its length.
+# Where inside a piece it is decided which hinges are free, as a share of its length.
 INSIDE = 0.5
-# A dual variable this close to a limit, beside its cap, is at it.
+# A dual variable this close to a limit, relative to its cap, is at it.
 AT_LIMIT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Reader:
-    """What turns pieces of a stretch into lines of scores and thresholds."""
+class LineReader:
+    """What turns pieces of a section into lines of scores and thresholds."""
 
     training: Training
-    stretch: Stretch
+    section: PathSection
     ordered: bool
 
     @property
     def basis(self) -> Any:
-        """What makes coefficients of the dual variables: weights of features, or one an item here."""
-        items, training = self.stretch.items, self.training
+        """What makes coefficients of the dual variables: weights of features, or one per item here."""
+        items, training = self.section.items, self.training
         return training.representation.part(items).basis(training.hinges.part(items).pairs)
 
     def lines(self, X: Any) -> Iterator[LevelLines]:
-        """Yield scores of rows and thresholds on all pieces of the stretch."""
-        path, basis = self.stretch.path, self.basis
-        rows = self.training.representation.evaluate(X, self.stretch.items)
+        """Yield scores of rows and thresholds on all pieces of the section."""
+        path, basis = self.section.path, self.basis
+        rows = self.training.representation.evaluate(X, self.section.items)
         rises = threshold_matrix(self.training.hinges.n_thresholds, self.ordered)
-        for begin in range(0, self.stretch.pieces, BLOCK):
-            pieces = slice(begin, min(begin + BLOCK, self.stretch.pieces))
+        for begin in range(0, self.section.pieces, BLOCK):
+            pieces = slice(begin, min(begin + BLOCK, self.section.pieces))
             images, thresholds = path.images(basis, pieces), path.multiplier_images(rises, pieces)
-            hi = np.minimum(images.hi, self.stretch.hi)
+            hi = np.minimum(images.hi, self.section.hi)
             coefficients, cuts = _settled(images), _settled(thresholds)
             scores = [np.asarray((rows @ part.T).T) for part in coefficients]
             block = LevelLines(PiecewiseLinear(images.lo, hi, *scores), PiecewiseLinear(images.lo, hi, *cuts))
@@ -284,8 +283,8 @@ class Reader:
         A hinge also holds the neighbours its threshold is pressed against, where thresholds must ascend: the
         sum of signed α up to a threshold is less than 0 where the next one presses.
         """
-        hinges = self.training.hinges.part(self.stretch.items)
-        alpha = self.stretch.path.images(eye_array(len(hinges), format="csr"), pieces)
+        hinges = self.training.hinges.part(self.section.items)
+        alpha = self.section.path.images(eye_array(len(hinges), format="csr"), pieces)
         inside = _inside(alpha.lo, alpha.hi)[:, None]
         value, cap = alpha.constant + inside * alpha.slope, inside * hinges.weight
         is_free = (value > AT_LIMIT * cap) & (value < (1 - AT_LIMIT) * cap)
@@ -308,9 +307,9 @@ class Reader:
         return representation.scores(b if representation.is_linear else self.spread(b))
 
     def spread(self, b: Array) -> Array:
-        """Return coefficients of the items of the stretch as coefficients of all items."""
+        """Return coefficients of the items of the section as coefficients of all items."""
         whole = np.zeros(self.training.hinges.n_items)
-        whole[self.stretch.items] = b
+        whole[self.section.items] = b
         return whole
 
 

@@ -1,4 +1,4 @@
-r"""Formulations: the programs of Izunaga, Sato, Tatsumi and Yamamoto (2014), each as a `pqp.ParametricQP`.
+r"""Programs of ordinal regression as `pqp.ParametricQP` [Izunaga, Sato, Tatsumi and Yamamoto 2014].
 
 ======================= ========================= ==================================================
 "primal": w, p          (H), (S)                  :math:`f(x_i) = x_i^\top w`
@@ -24,14 +24,14 @@ Integers are kept exactly, K = X Xᵀ of "dual" included. K of other numbers is 
 rank than X: exact arithmetic is for integers and for the primal form, and in float64 the primal form is the
 one that never runs into `pqp.NumericalTroubleError` for that reason.
 
-The dual of ordinal regression with fixed margins, as a program in C.
+The dual with fixed margins, as a program in C:
 
 .. math:: \min_\alpha \; \tfrac12 \alpha^\top S K S \alpha - \mathbf 1^\top \alpha
     \quad\text{s.t.}\quad 0 \le \alpha \le C\,\omega, \quad \sum_{r \text{ of } k} s_r \alpha_r = 0
     \text{ for every threshold } k
 
-over hinges r (see `hinges`); the multipliers of the rows are the thresholds. Thresholds that must ascend have
-the sums of rows 1, ..., k instead, which may then be negative: their multipliers are
+over hinges r (see `ranking.ordinal.base`); the multipliers of the rows are the thresholds. Thresholds that
+must ascend have the sums of rows 1, ..., k instead, which may then be negative: their multipliers are
 :math:`p_k - p_{k+1} \le 0`.
 """
 

@@ -1,7 +1,7 @@
 """Students: exam scores and grades of a class that never was, like that of Izunaga et al. (2014), section 5.
 
 Their instance, 44 undergraduates with grades in calculus, is not published. What makes it one that no line
-separates is kept: the grade is that of a total in which quizzes count too, and the quiz score is not told.
+separates is kept: the grade is that of a total in which quizzes count too, and the quiz score is not given.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ def students(n: int = 44, random_state: int = 0) -> pd.DataFrame:
 
 
 def _scores(n: int, chance: np.random.Generator) -> Array:
-    """Return mid-term, end-of-term and quiz scores, one row a student."""
+    """Return mid-term, end-of-term and quiz scores, one row per student."""
     normal = chance.normal(size=(n, 4))
     ability = MIDDLE + SPREAD * normal[:, :1]
     return np.clip(np.round(ability + NOISE * normal[:, 1:]), 0, 100).astype(np.int64)

@@ -19,7 +19,7 @@ from ranking.selection.piecewise import PiecewiseLinear
 
 # Which line is the largest, and from where on.
 Envelope: TypeAlias = list[tuple[float, int]]
-# Sums of weights that differ by less, beside their total, are equal.
+# Sums of weights that differ by less, relative to their total, are equal.
 EQUAL = 1e-12
 
 

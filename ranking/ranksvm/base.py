@@ -103,7 +103,7 @@ class Ranker(RankerMixin, KernelEstimator):
     def cycle_(self) -> tuple[int, ...] | None:
         """Training rows whose preferences contradict one another, (3, 7, 5) for 3 > 7 > 5 > 3, or None.
 
-        Contradictions are no error: the loss weighs them. All of them cannot be met, though.
+        Contradictions are not errors: the loss weighs them. All of them cannot be met, though.
         """
         check_is_fitted(self)
         return self.preferences_.cycle

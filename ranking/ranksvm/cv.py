@@ -13,7 +13,15 @@ from ranking.errors import DataError
 from ranking.ranksvm.base import RankerMixin, validated
 from ranking.ranksvm.path import RankSVMPath
 from ranking.selection.curve import Metric, SelectionCurve
-from ranking.selection.search import Fold, Judge, PathSearch, Progress, cut, dealt_folds, given_folds
+from ranking.selection.search import (
+    Fold,
+    FoldTask,
+    PathSearch,
+    Progress,
+    given_folds,
+    rows_of_fold,
+    stratified_folds,
+)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -51,13 +59,13 @@ class RankSVMPathCV(RankerMixin, PathSearch):
     def fit(
         self, X: Any, y: Any, qid: Queries | None = None, progress: Progress | None = None
     ) -> "RankSVMPathCV":
-        """Choose by cross-validation and refit; `progress` hears how many of how many paths are done."""
+        """Choose by cross-validation and refit; `progress` receives the numbers of paths done and in all."""
         self._require_arguments(y)
         frame, qid = take_qid(X, qid)
         rows, labels = validated(self, frame, y)
         queries = None if qid is None else as_queries(qid)
         folds = split_rows(self.cv, labels, queries, self.random_state)
-        chosen = self._search(Judge(fold_curve, (rows, labels, queries), folds), progress)
+        chosen = self._search(FoldTask(fold_curve, (rows, labels, queries), folds), progress)
         self.best_estimator_ = chosen.fit(frame, labels, queries)
         return self
 
@@ -73,9 +81,9 @@ def fold_curve(
     """Return the metric on the validation rows of a fold, along the path fitted to its training rows."""
     train, validation = fold
     is_pairwise = model.kernel == "precomputed"
-    model.fit(cut(X, train, train, is_pairwise), y[train], None if qid is None else qid[train])
+    model.fit(rows_of_fold(X, train, train, is_pairwise), y[train], None if qid is None else qid[train])
     there = None if qid is None else qid[validation]
-    return model.select(cut(X, validation, train, is_pairwise), y[validation], there, metric)
+    return model.select(rows_of_fold(X, validation, train, is_pairwise), y[validation], there, metric)
 
 
 def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None) -> list[Fold]:
@@ -100,4 +108,4 @@ def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None)
             argument="cv",
             found=cv,
         )
-    return dealt_folds(int(cv), y, random_state)
+    return stratified_folds(int(cv), y, random_state)

@@ -1,11 +1,11 @@
-r"""Newton: the squared hinge (L2) loss over preference pairs at one C, proved by its duality gap.
-
-RankSVM at one C: a kernel model of preferences with the hinge or the squared hinge loss.
+r"""RankSVM at one C: a kernel model of preferences with the hinge or the squared hinge loss.
 
 .. math:: \min_f \; \tfrac12\|f\|^2 + C \sum_p \omega_p \, \ell(\Delta_p - (f_i - f_j)), \qquad
           \ell(t) = \max(0, t) \text{ or } \max(0, t)^2
 
-C multiplies the loss. Other conventions: :math:`\lambda = 1/C` (Zapien et al.).
+The hinge loss is solved by `pqp`; the squared hinge loss by Newton's method (`solve_squared_hinge`), whose
+solution is proved by its duality gap. C multiplies the loss. Other conventions: :math:`\lambda = 1/C` (Zapien
+et al.).
 """
 
 from bisect import bisect_left
@@ -100,7 +100,7 @@ def solve_squared_hinge(
     loss, let :math:`A = 2 C D_S^\top \Omega_S D_S`; the gradient is :math:`w - L^\top D^\top \alpha`, the
     generalised Hessian :math:`I + L^\top A L`. Each Newton step goes to the exact minimum on its line, which
     makes the method finite [Keerthi and DeCoste 2005]; it stops at a relative gap of `tol`. A step takes
-    O(n³) time for n items and O(n² + m) memory for m pairs; no matrix has a row and a column a pair.
+    O(n³) time for n items and O(n² + m) memory for m pairs; no matrix has a row and a column per pair.
 
     A float64 Gram matrix of deficient rank is positive semidefinite only up to rounding; it is read as the
     matrix :math:`LL^\top`, which differs from it by rounding only. Where it differs by more, K is rejected.
@@ -266,9 +266,9 @@ class RankSVM(Ranker):
 
     Attributes
     ----------
-    alpha_ : dual variables, one a pair of `preferences_`.
+    alpha_ : dual variables, one per pair of `preferences_`.
     coef_ : weights of features, of a linear kernel only.
-    dual_coef_ : β, one a training row: f(x) = Σ β_i k(x_i, x).
+    dual_coef_ : β, one per training row: f(x) = Σ β_i k(x_i, x).
     objective_, duality_gap_ : the optimal value, and how far it may be from it, relatively.
     preferences_, n_features_in_, feature_names_in_.
 
@@ -289,7 +289,7 @@ class RankSVM(Ranker):
         pair_weight: Any = None,
         margin: Any = None,
     ) -> "RankSVM":
-        """Fit to labels y within queries qid, or to pairs (a graph will do), the preferred row first."""
+        """Fit to labels y within queries qid, or to pairs (or a graph of them), the preferred row first."""
         C = positive_number(self.C, "C")
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
         representation, preferences = self._read(X, y, qid, pairs, pair_weight, margin)

@@ -21,7 +21,7 @@ from ranking.ranksvm.model import RankSVM
 from ranking.selection.curve import Metric, SelectionCurve, validation_curve
 from ranking.selection.piecewise import PiecewiseLinear
 
-# Pieces whose scores are looked at together: a few megabytes.
+# Pieces whose scores are evaluated together: a few megabytes.
 BLOCK = 256
 
 
@@ -80,7 +80,7 @@ class RankSVMPath(Ranker):
         margin: Any = None,
         progress: Callable[[Any], None] | None = None,
     ) -> "RankSVMPath":
-        """Trace the path for labels y within queries qid, or for pairs; `progress` hears how far it is."""
+        """Trace the path for labels y within queries qid, or for pairs; `progress` receives a `pqp.Progress`."""
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
         if self.C is not None and positive_number(self.C, "C") > C_max:
             raise DataError(
@@ -121,11 +121,11 @@ class RankSVMPath(Ranker):
         return 1 / self.breakpoints_
 
     def alpha_at(self, C: float) -> Array:
-        """Return the dual variables at one C, one a pair."""
+        """Return the dual variables at one C, one per pair."""
         return np.asarray(self.path_.x(self._checked(C)))
 
     def coef_at(self, C: float) -> Array:
-        """Return the weights of features of a linear model, or β, one a training row, of another one."""
+        """Return the weights of features of a linear model, or β, one per training row, of another one."""
         return np.asarray(self._basis @ self.alpha_at(C)).ravel()
 
     def decision_function(self, X: Any, C: Any = None) -> Array:

@@ -1,10 +1,9 @@
-r"""Steps: where a metric changes along scores that are lines in C, and its values in between.
+r"""Selection of C: a ranking metric as a step function of C along a whole path, exactly.
 
-The order of two items changes where their lines cross, and a metric of rankings is constant in between: so
-it is a step function of C, known completely once all crossings are. Those of items with equal labels matter
-to few metrics.
-
-Selection: a metric as a function of C along a whole path, exactly, and what it says about C.
+The order of two items changes where their scores, linear in C, cross, and a metric of rankings is constant in
+between. So it is a step function of C, known completely once all crossings are. `Validation` finds the steps,
+`SelectionCurve` holds them and says which C is best. Crossings of items with equal labels matter to few
+metrics.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +34,7 @@ NAMES = {
 # Where inside a step a metric is evaluated, as a share of its length: not the middle, where lines with whole
 # coefficients like to cross; items with equal labels that are tied there only would spoil rank correlations.
 INSIDE = (3 - 5**0.5) / 2
-# Pieces times pairs looked at together: 8 MB an array.
+# Pieces times pairs evaluated together: 8 MB per array.
 ENTRIES = 2**20
 
 
@@ -61,7 +60,7 @@ class Validation:
                 argument="y",
                 found="no query has items with different labels",
             )
-        # where nothing is known of a metric, the order of equal labels may count: it does beside ties
+        # where nothing is known of a metric, the order of equal labels may count: it does next to ties
         is_known = not callable(metric) and metric != "mean_average_precision"
         self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
         query = query_codes(qid, len(self.y))[self.pairs[:, 0]]
@@ -149,7 +148,7 @@ class SelectionCurve:
     `errors` are standard errors of the values: over folds where curves were averaged, else over queries if
     there are several. In one query they are those of the jackknife over items for the pairwise accuracy, and
     not known (NaN) for other metrics. `greater_is_better` is False for errors and other losses: what is best
-    is then smallest. `is_exact` is False for metrics that are no step functions, and were evaluated in the
+    is then smallest. `is_exact` is False for metrics that are not step functions, and were evaluated in the
     middle of each step.
 
     >>> curve = SelectionCurve([0, 1, 4, 16], [0.5, 0.9, 0.8], [0.1, 0.1, 0.1])
@@ -199,7 +198,7 @@ class SelectionCurve:
     @property
     def C_best(self) -> float:
         """The middle, on a logarithmic axis, of the widest best interval."""
-        return middle(max(self.best_intervals, key=_width))
+        return log_midpoint(max(self.best_intervals, key=_width))
 
     @property
     def C_one_standard_error(self) -> float:
@@ -211,7 +210,7 @@ class SelectionCurve:
         best = int(gains.argmax())
         error = float(self.errors[best]) if np.isfinite(self.errors[best]) else 0.0
         first = gains[int((gains >= gains[best] - error - EQUAL).argmax())]
-        return middle(self._runs(np.abs(gains - first) <= EQUAL)[0])
+        return log_midpoint(self._runs(np.abs(gains - first) <= EQUAL)[0])
 
     def at(self, C: Any) -> Array:
         """Return the value at one C or at many; at an edge that of the right side."""
@@ -222,7 +221,7 @@ class SelectionCurve:
         return float(self.errors[self._step(C)])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a step: C_lo, C_hi, value, standard_error."""
+        """Return one row per step: C_lo, C_hi, value, standard_error."""
         return pd.DataFrame(
             {
                 "C_lo": self.edges[:-1],
@@ -246,10 +245,10 @@ class SelectionCurve:
         return [(float(self.edges[a]), float(self.edges[b])) for a, b in steps.reshape(-1, 2)]
 
 
-def middle(interval: tuple[float, float]) -> float:
+def log_midpoint(interval: tuple[float, float]) -> float:
     """Return the middle of an interval of C on a logarithmic axis; a factor 2 from its only positive end.
 
-    >>> middle((1, 100)), middle((0, 8)), middle((8, float("inf")))
+    >>> log_midpoint((1, 100)), log_midpoint((0, 8)), log_midpoint((8, float("inf")))
     (10.0, 4.0, 16.0)
     """
     lo, hi = interval

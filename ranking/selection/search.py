@@ -34,8 +34,8 @@ class Candidate:
 
 
 @dataclass(frozen=True, eq=False)
-class Judge:
-    """What it takes to judge a path in a fold.
+class FoldTask:
+    """What it takes to task a path in a fold.
 
     `curve(model, *data, fold, metric)` fits a model to the training rows of data, and returns its curve on
     the others; it is called in other processes.
@@ -86,13 +86,13 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
                 found=type(self).__name__,
             )
 
-    def _search(self, judge: Judge, progress: Progress | None = None) -> Any:
+    def _search(self, task: FoldTask, progress: Progress | None = None) -> Any:
         """Choose, and return an estimator with what was chosen, not fitted yet."""
-        base, folds = self._base(), judge.folds
+        base, folds = self._base(), task.folds
         grid = list(ParameterGrid(self.param_grid or {}))
         models = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
-        tasks = [(model, *judge.data, fold, self.metric) for model, fold in models]
-        curves = self._curves(judge.curve, tasks, progress)
+        tasks = [(model, *task.data, fold, self.metric) for model, fold in models]
+        curves = self._curves(task.curve, tasks, progress)
         self.candidates_ = [
             Candidate(parameters, tuple(part), average_curves(part))
             for parameters, part in zip(grid, _chunks(curves, len(folds)), strict=True)
@@ -144,12 +144,12 @@ def given_folds(cv: Any, y: Array, groups: Array | None = None) -> list[Fold] | 
     return list(cv.split(np.arange(len(y)), y, groups) if hasattr(cv, "split") else cv)
 
 
-def dealt_folds(cv: int, y: Array, random_state: int | None) -> list[Fold]:
+def stratified_folds(cv: int, y: Array, random_state: int | None) -> list[Fold]:
     """Return folds that got the rows, sorted by label and equal ones shuffled, one by one.
 
     A label that several rows have is thus in the training rows of every fold.
 
-    >>> [validation.tolist() for _, validation in dealt_folds(2, np.array([5, 1, 3, 2]), 0)]
+    >>> [validation.tolist() for _, validation in stratified_folds(2, np.array([5, 1, 3, 2]), 0)]
     [[1, 2], [0, 3]]
     """
     random = np.random.default_rng(random_state)
@@ -158,7 +158,7 @@ def dealt_folds(cv: int, y: Array, random_state: int | None) -> list[Fold]:
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
-def cut(X: Any, rows: Array, train: Array, is_pairwise: bool) -> Any:
+def rows_of_fold(X: Any, rows: Array, train: Array, is_pairwise: bool) -> Any:
     """Return some rows, of a Gram matrix only the columns of training rows."""
     return X[rows][:, train] if is_pairwise else X[rows]
 

@@ -38,14 +38,14 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The groups of m pairs, `of` one row a pair, and the u of each group."""
+    """The groups of m pairs, `of` one row per pair, and the u of each group."""
 
     of: Array
     u: Array
     is_query: bool
 
     def start(self, wrong: Array) -> tuple[Array, Sums]:
-        """Return how many pairs of each group are wrong, one row a piece, and the sums of that."""
+        """Return how many pairs of each group are wrong, one row per piece, and the sums of that."""
         m, width = self.of.shape
         where = (np.repeat(np.arange(m), width), self.of.ravel())
         member = csr_array((np.ones(m * width), where), shape=(m, len(self.u)))

@@ -19,7 +19,7 @@ from ranking.selection.curve import NAMES, SelectionCurve
 from ranking.selection.search import PathSearch
 
 Choice = Literal["best", "one-standard-error"]
-# What hears, in words, how far the work is.
+# Receives the progress of the work, in words.
 Watch = Callable[[str], None]
 
 # The metrics C can be chosen by.
@@ -129,7 +129,7 @@ def chosen_path(
 def _by_validation(
     model: Any, kind: Kind, train: Items, validation: Items, plan: Plan, watch: Watch | None
 ) -> tuple[Any, SelectionCurve]:
-    model.fit(*kind.takes(train), progress=None if watch is None else _told_pieces(watch))
+    model.fit(*kind.takes(train), progress=None if watch is None else _piece_progress(watch))
     if watch is not None:
         watch(f"{len(model.path_.segments)} pieces traced, choosing C")
     curve = model.select(*kind.takes(validation), plan.metric)
@@ -142,12 +142,12 @@ def _by_folds(
 ) -> tuple[Any, SelectionCurve]:
     options: dict[str, Any] = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
     search: Any = kind.search(model, choice=plan.choice.replace("-", "_"), **options)
-    told = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
-    search.fit(*kind.takes(train), progress=told)
+    fold_progress = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
+    search.fit(*kind.takes(train), progress=fold_progress)
     return search.best_estimator_, search.curve_
 
 
-def _told_pieces(watch: Watch) -> Callable[[Any], None]:
+def _piece_progress(watch: Watch) -> Callable[[Any], None]:
     return lambda progress: watch(f"C = {float(progress.mu):.4g}: {progress.pieces} pieces")
 
 

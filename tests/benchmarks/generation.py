@@ -38,8 +38,8 @@ def traced(n: int, options: dict[str, Any]) -> tuple[dict[str, Any], list[float]
     seconds = time.process_time() - begin
     row = {
         "objects": n,
-        "working set": len(path.traced_.stretches[-1].items),
-        "pieces": sum(stretch.pieces for stretch in path.traced_.stretches),
+        "working set": len(path.sectioned_path_.sections[-1].items),
+        "pieces": sum(section.pieces for section in path.sectioned_path_.sections),
         "seconds": round(seconds, 1),
         "MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }

@@ -121,7 +121,9 @@ def compared(name: str, kernel: str, limit: float) -> dict[str, Any]:
         "kernel": kernel,
         "objects": len(data.y),
         "levels": len(np.unique(data.y)),
-        "pieces": sum(len(stretch.path.segments) for stretch in search.best_estimator_.traced_.stretches),
+        "pieces": sum(
+            len(section.path.segments) for section in search.best_estimator_.sectioned_path_.sections
+        ),
         "paths and choice, s": round(seconds, 2),
         "grid, s": f"{'' if is_whole else '> '}{their_seconds:.1f}",
         "ratio": f"{'' if is_whole else '< '}{seconds / their_seconds:.3f}",

@@ -115,7 +115,7 @@ class TestGeneration:
         options = {"C_min": 0.05, "C_max": 60, "kernel": kernel, "gamma": 0.1}
         whole = OrdinalSVMPath(**options).fit(X, y)
         part = OrdinalSVMPath(**options, working_set=working_set, add=add, random_state=0).fit(X, y)
-        assert part.traced_.hi == 60
+        assert part.sectioned_path_.hi == 60
         for C in np.geomspace(0.05, 60, 15):
             assert part.at(C).objective_ == pytest.approx(whole.at(C).objective_, rel=1e-9)
             assert_allclose(part.predict_projection(X, C), whole.predict_projection(X, C), atol=1e-6)
@@ -124,23 +124,23 @@ class TestGeneration:
     def test_working_sets_grow_along_the_path_and_stay_small(self):
         X, y = objects(400, noise=0.1)
         path = OrdinalSVMPath(C_min=2, C_max=500, working_set="extremes", add=20).fit(X, y)
-        sizes = [len(stretch.items) for stretch in path.traced_.stretches]
+        sizes = [len(section.items) for section in path.sectioned_path_.sections]
         assert sizes == sorted(sizes)
         assert sizes[-1] < 200
         assert list(path.rounds_.columns) == ["C", "objective", "working", "joining", "pieces", "seconds"]
-        for stretch in path.traced_.stretches:
-            stretch.path.certify()
+        for section in path.sectioned_path_.sections:
+            section.path.certify()
 
     def test_an_object_joins_where_it_is_first_violated_and_the_path_goes_on(self):
         X, y = objects(150, features=6, levels=3, noise=0.1, seed=4)
         options = {"C_min": 0.5, "C_max": 100}
         path = OrdinalSVMPath(**options, working_set="extremes", add=1).fit(X, y)
-        stretches, whole = path.traced_.stretches, OrdinalSVMPath(**options).fit(X, y)
-        grown = [k for k in range(1, len(stretches)) if len(stretches[k].items) > len(stretches[k - 1].items)]
+        sections, whole = path.sectioned_path_.sections, OrdinalSVMPath(**options).fit(X, y)
+        grown = [k for k in range(1, len(sections)) if len(sections[k].items) > len(sections[k - 1].items)]
         assert len(grown) >= 2
         for k in grown:
-            (item,) = np.setdiff1d(stretches[k].items, stretches[k - 1].items)
-            hinges, C = path.training_.hinges.part(np.array([item])), stretches[k].lo
+            (item,) = np.setdiff1d(sections[k].items, sections[k - 1].items)
+            hinges, C = path.training_.hinges.part(np.array([item])), sections[k].lo
             f = path.training_.representation.scores(path.coef_at(C))[[item]]
             assert hinges.slack(f, path.thresholds_at(C)).max() == pytest.approx(0.0, abs=1e-9)
             assert path.at(1.01 * C).objective_ == pytest.approx(whole.at(1.01 * C).objective_, rel=1e-10)
@@ -169,7 +169,7 @@ class TestGeneration:
     def test_a_limit_stops_a_generated_path(self):
         X, y = objects(70, noise=0.7)
         path = OrdinalSVMPath(C_min=0.05, C_max=60, working_set="extremes", max_pieces=5).fit(X, y)
-        assert path.traced_.stopped is not None
+        assert path.sectioned_path_.stopped is not None
         assert path.C_end_ < 60
         with pytest.raises(DataError, match="it was stopped"):
             path.predict(X, 59)

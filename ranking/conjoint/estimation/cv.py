@@ -27,8 +27,8 @@ from ranking.conjoint.estimation.path import ConjointPath
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
-from ranking.selection.curve import SelectionCurve, middle
-from ranking.selection.search import Judge, PathSearch, Progress
+from ranking.selection.curve import SelectionCurve, log_midpoint
+from ranking.selection.search import FoldTask, PathSearch, Progress
 
 # How many cells there are for a factor of ten, and for how many such factors below C_max.
 CELLS, DECADES = 10, 3
@@ -42,7 +42,7 @@ def likelihood_curve(judged: Sequence[tuple[ConjointPath, ConjointStudy]]) -> Se
     All of them together have one scale at every C. Standard errors are not known.
     """
     edges = cell_edges(float(judged[0][0].C_max), min(path.C_end_ for path, _ in judged))
-    values = [_root_likelihood(judged, middle((lo, hi))) for lo, hi in pairwise(edges.tolist())]
+    values = [_root_likelihood(judged, log_midpoint((lo, hi))) for lo, hi in pairwise(edges.tolist())]
     return SelectionCurve(edges, np.array(values), np.full(len(values), np.nan), is_exact=False)
 
 
@@ -153,7 +153,7 @@ class ConjointPathCV(PathSearch):
             study, _ = study.split_holdout()
         folds: Any = list(study.folds(self.cv, self.random_state, self.by))
         groups = respondent_groups(len(study.respondents), size, self.random_state)
-        chosen = self._search(Judge(fold_curve, (groups,), folds), progress)
+        chosen = self._search(FoldTask(fold_curve, (groups,), folds), progress)
         shared = ("pooling", "shrinkage", "orders")
         model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
         self.calibration_ = self._calibrated(clone(model), study, groups)

@@ -6,7 +6,7 @@ import pytest
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study, root_likelihood
 from ranking.conjoint.estimation.cv import CELLS, DECADES, cell_edges, likelihood_curve
-from ranking.selection.curve import middle
+from ranking.selection.curve import log_midpoint
 
 TRAIN, HELD = example_study().split_holdout()
 
@@ -24,7 +24,7 @@ def best_over_scales(worths, study):
 class TestCurve:
     @pytest.mark.parametrize("cell", [0, 17, 29])
     def test_values_are_those_of_a_model_fitted_at_the_middle_of_a_cell(self, curve, cell):
-        C = middle((curve.edges[cell], curve.edges[cell + 1]))
+        C = log_midpoint((curve.edges[cell], curve.edges[cell + 1]))
         worths = ConjointSVM(C).fit(TRAIN).individual_part_worths_
         scale_free = best_over_scales(worths * (1 / np.abs(worths).to_numpy().max()), HELD)
         assert curve.values[cell] == pytest.approx(scale_free, abs=1e-4)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.selection.curve import SelectionCurve, average_curves, middle, validation_curve
+from ranking.selection.curve import SelectionCurve, average_curves, log_midpoint, validation_curve
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.systems import FEW
 
@@ -205,8 +205,8 @@ class TestChoice:
         assert_allclose(loss.at(loss.C_best), loss.values.min())
 
     def test_the_middle_is_that_of_logarithms(self):
-        assert middle((2, 8)) == 4
-        assert middle((0, np.inf)) == 1
+        assert log_midpoint((2, 8)) == 4
+        assert log_midpoint((0, np.inf)) == 1
 
     def test_a_table_has_a_row_a_step(self):
         table = SelectionCurve([0, 1, 4], [0.5, 0.9], [0.1, 0.2]).to_frame()
