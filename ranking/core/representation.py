@@ -7,7 +7,7 @@ b = β = Dᵀ α. Row p of D has +1 at the preferred item of pair p and -1 at th
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -131,18 +131,25 @@ def represent(
     return Representation(X, kernel, number, degree, coef0, kernel_params)
 
 
-def dual_solution(problem: pqp.ParametricQP, C: float, is_linear: bool) -> Array:
+class SolvedDual(NamedTuple):
+    """The dual variables at one C, and what found them: "point", `pqp.solve`, or "path", the path from 0."""
+
+    alpha: Array
+    solved_by: Literal["point", "path"]
+
+
+def dual_solution(problem: pqp.ParametricQP, C: float, is_linear: bool) -> SolvedDual:
     """Return the solution of a dual at one C.
 
     The end of the path from C = 0, where every margin is violated. Where it has many pieces, with kernels of
-    high rank, `pqp.solve` is faster, but may lose its way among the ties of a kernel of low rank.
+    high rank, `pqp.solve` is faster, but rounding errors may defeat it at the ties of a kernel of low rank.
     """
     if not is_linear:
         try:
-            return np.asarray(pqp.solve(problem, C).x)
+            return SolvedDual(np.asarray(pqp.solve(problem, C).x), "point")
         except pqp.NumericalTroubleError:
-            pass
-    return np.asarray(pqp.solve_path(problem, (0.0, C)).x(C))
+            pass  # the path settles ties one at a time; the answer says that it was taken
+    return SolvedDual(np.asarray(pqp.solve_path(problem, (0.0, C)).x(C)), "path")
 
 
 def hinge_value(

@@ -285,8 +285,11 @@ def _fresh(gram: PairGram, factor: ActiveFactor, before: _State) -> ActiveFactor
 
 
 def _singular(state: _State, pair: int, what: str) -> SingularActiveSetError:
-    message = (
-        f"singular active set at lambda = {state.lambda_:.17g}: pair {pair} {what} "
-        f"({len(state.factor.active)} pairs on the margin); stop there by lambda_min, or drop dependent pairs"
+    return SingularActiveSetError(
+        "singular active set at lambda = {expected}: {found}",
+        lambda_=state.lambda_,
+        argument="pairs",
+        found=f"pair {pair} {what} ({len(state.factor.active)} pairs on the margin)",
+        expected=f"{state.lambda_:.17g}",
+        remedy="stop there by lambda_min, or drop dependent pairs",
     )
-    return SingularActiveSetError(message, lambda_=state.lambda_)

@@ -100,10 +100,13 @@ def not_separable(
     more = f" and {len(conflict.rows) - MOST} more" if len(conflict.rows) > MOST else ""
     remedy = "a kernel" if form == "primal" else "another kernel"
     return NotSeparableError(
-        f"these objects conflict: rows {', '.join(shown)}{more}; no weights and thresholds put each of them "
-        f"between its thresholds; use a finite C or {remedy}",
+        "these objects conflict: rows {found}; "
+        "no weights and thresholds put each of them between its thresholds",
         conflict.rows,
         conflict,
+        argument="X",
+        found=f"{', '.join(shown)}{more}",
+        remedy=f"use a finite C or {remedy}",
     )
 
 

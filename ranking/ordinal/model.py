@@ -48,6 +48,7 @@ class DualSolution:
     thresholds: Array | None = None
     items: Integers | None = None
     rounds: pd.DataFrame | None = None
+    solved_by: str | None = None
 
 
 def solve_margin(training: Training, task: MarginTask) -> DualSolution:
@@ -57,7 +58,8 @@ def solve_margin(training: Training, task: MarginTask) -> DualSolution:
     representation, hinges = training.representation, training.hinges
     if task.norm == 1:
         program = dual_program(representation, hinges, task.ordered)
-        return DualSolution(dual_solution(program, task.C, representation.is_linear))
+        alpha, solved_by = dual_solution(program, task.C, representation.is_linear)
+        return DualSolution(alpha, solved_by=solved_by)
     point = pqp.solve(squared_dual_program(representation, hinges, task.ordered, task.C), 0)
     rises = threshold_matrix(hinges.n_thresholds, task.ordered)
     return DualSolution(np.asarray(point.x), rises @ np.asarray(point.y, dtype=float))
@@ -170,6 +172,7 @@ class OrdinalSVM(OrdinalModel):
     classes_ : the levels that occur, lowest first.
     objective_, duality_gap_ : the optimal value, and how far it may be from it, relatively.
     margin_ : 2/‖f‖.
+    solved_by_ : "point", or "path" where the path from C = 0 was followed; None for other margins.
     rounds_, working_set_ : how the working set grew, and which distinct objects it held in the end.
     n_features_in_, feature_names_in_.
 
@@ -204,6 +207,7 @@ class OrdinalSVM(OrdinalModel):
         """Keep a solution under the names scikit-learn's users look for."""
         representation, hinges, alpha = training.representation, training.hinges, answer.alpha
         self.training_, self.alpha_ = training, alpha
+        self.solved_by_ = answer.solved_by
         self._b = np.asarray(representation.basis(hinges.pairs) @ alpha).ravel()
         self.dual_coef_ = np.asarray(hinges.shares @ alpha)
         middle = middle_thresholds(hinges, representation.scores(self._b), self.ordered)

@@ -105,10 +105,14 @@ class OrdinalSVMPath(OrdinalModel):
     max_pieces, time_limit
         Stop early; `sectioned_path_.stopped` then says why, and the path reaches to `C_end_`.
 
-    Attributes ---------- path_ : the `pqp.Path` of the dual variables, one per hinge, in C; `path_.certify()`
-    proves it. sectioned_path_ : the same, also where there are working sets: its `sections`; `rounds_` is a
-    table of how they grew. breakpoints_ : where it bends. C_, C_end_ : the C in use, and the last one the
-    path knows. is_separable_ : whether the last piece is the hard margin's; None if the path ends before.
+    Attributes
+    ----------
+    path_ : the `pqp.Path` of the dual variables, one per hinge, in C; `path_.certify()` proves it.
+    sectioned_path_ : the same, also where there are working sets: its `sections`.
+    rounds_ : how working sets grew, and how every section was started.
+    breakpoints_ : where it bends.
+    C_, C_end_ : the C in use, and the last one the path knows.
+    is_separable_ : whether the last piece is the hard margin's; None if the path ends before.
     classes_, n_features_in_, feature_names_in_.
 
     The margin is as wide as the data allow from C = 1/2 on:

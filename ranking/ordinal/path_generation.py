@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.sparse import eye_array
@@ -58,8 +58,15 @@ class Limits(NamedTuple):
     time_limit: float | None = None
 
 
+Start: TypeAlias = Literal["warm", "cold", "from zero"]
+
+
 class Round(NamedTuple):
-    """Where a section begins, its objective there, how many objects are in its working set, how many join."""
+    """Where a section begins, its objective there, how many objects are in its working set, how many join.
+
+    `start` says how its first solution was found: "warm", from the basis of the section before; "cold",
+    without one; "from zero", along the path from C = 0, since rounding errors defeated the cold start.
+    """
 
     C: float
     objective: float
@@ -67,6 +74,7 @@ class Round(NamedTuple):
     joining: int
     pieces: int
     seconds: float
+    start: Start
 
 
 States: TypeAlias = tuple[Array, tuple[str, ...]]
@@ -125,16 +133,19 @@ class WorkingSet:
         """Return the basis that states of all hinges are on the working set."""
         return None if states is None else pqp.Basis(tuple(states[0][self.numbers]), states[1])
 
-    def trace(self, ends: tuple[float, float], states: States | None) -> pqp.Path:
-        """Return some pieces of the path from states, or from nothing, if need be on the way from C = 0."""
+    def trace(self, ends: tuple[float, float], states: States | None) -> tuple[pqp.Path, Start]:
+        """Return some pieces of the path from states, or without them, and how it was started."""
         program, basis = self.program(), self.basis(states)
         try:
-            return pqp.solve_path(program, ends, start=basis, max_pieces=CHUNK)
+            path = pqp.solve_path(program, ends, start=basis, max_pieces=CHUNK)
+            return path, "cold" if basis is None else "warm"
         except pqp.NumericalTroubleError:
             if basis is not None or ends[0] == 0:
                 raise
-        way = pqp.solve_path(program, (0.0, ends[0]))
-        return pqp.solve_path(program, ends, start=way.segments[-1], max_pieces=CHUNK)
+        # at C = 0 all variables are at a bound: a start that needs no decision about ties
+        approach = pqp.solve_path(program, (0.0, ends[0]))
+        path = pqp.solve_path(program, ends, start=approach.segments[-1], max_pieces=CHUNK)
+        return path, "from zero"
 
     def states(self, point: Any) -> States:
         """Return the states of all hinges at a point, those outside the working set at 0."""
@@ -146,7 +157,7 @@ class WorkingSet:
         """Return the states at C once violated objects have joined: their caps rise from 0 to what they are.
 
         At 0 what was optimal without them is optimal with them, α being 0 at both of its limits. None where
-        round-off leaves a tie on the way undecided: then the solution has to be found from nothing.
+        round-off leaves a tie on the way undecided: then the next section starts cold, as its round says.
         """
         is_new = np.isin(self.hinges.item, np.searchsorted(self.items, found.items))
         states[0][np.intersect1d(self.numbers[is_new], found.violated)] = "upper"
@@ -178,12 +189,12 @@ def trace_sections(
     while budget.is_left:
         begin = time.perf_counter()
         working = WorkingSet(training, items, ordered)
-        path = working.trace((C, hi), states)
+        path, how = working.trace((C, hi), states)
         found = _violators(working, path, add)
         end = float(path.hi) if found.C is None else found.C
         if report is not None:
             sizes = (len(items), len(found.items), len(path.segments))
-            report(Round(C, -float(path.objective(C)), *sizes, time.perf_counter() - begin))
+            report(Round(C, -float(path.objective(C)), *sizes, time.perf_counter() - begin, how))
         if end > C or found.C is None:
             section = PathSection(path, items, working.numbers, C, end)
             budget.pieces += section.pieces
@@ -220,7 +231,7 @@ def _violators(working: WorkingSet, path: pqp.Path, add: int | None) -> Violator
 
 
 def _slack(hinges: Hinges, rows: Any, lines: Array, thresholds: Array, one: float) -> Array:
-    """Return the constant (one = 1) or the slope (one = 0) of how much hinges are violated, a row per piece."""
+    """Return constant (one = 1) or slope (one = 0) of the violation of hinges, one row per piece."""
     f = np.asarray(rows @ lines.T).T
     return one - hinges.sign * (f[:, hinges.item] - thresholds[:, hinges.threshold])
 

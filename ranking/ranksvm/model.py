@@ -270,6 +270,7 @@ class RankSVM(Ranker):
     coef_ : weights of features, of a linear kernel only.
     dual_coef_ : β, one per training row: f(x) = Σ β_i k(x_i, x).
     objective_, duality_gap_ : the optimal value, and how far it may be from it, relatively.
+    solved_by_ : with the hinge loss, "point", or "path" where the path from C = 0 was followed instead.
     preferences_, n_features_in_, feature_names_in_.
 
     >>> ranker = RankSVM(C=10).fit([[0.0], [1.0], [3.0]], [1, 2, 3])
@@ -294,7 +295,9 @@ class RankSVM(Ranker):
         require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
         representation, preferences = self._read(X, y, qid, pairs, pair_weight, margin)
         if self.loss == "hinge":
-            alpha = dual_solution(representation.dual(preferences), C, representation.is_linear)
+            alpha, self.solved_by_ = dual_solution(
+                representation.dual(preferences), C, representation.is_linear
+            )
             self.objective_, self.duality_gap_ = hinge_value(representation, preferences, alpha, C)
         else:
             edges, weights, margins = preferences.pairs, preferences.weight, preferences.margin

@@ -80,7 +80,7 @@ class RankSVMPath(Ranker):
         margin: Any = None,
         progress: Callable[[Any], None] | None = None,
     ) -> "RankSVMPath":
-        """Trace the path for labels y within queries qid, or for pairs; `progress` receives a `pqp.Progress`."""
+        """Trace the path for labels y within queries, or for pairs; `progress` receives a `pqp.Progress`."""
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
         if self.C is not None and positive_number(self.C, "C") > C_max:
             raise DataError(

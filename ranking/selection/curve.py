@@ -131,14 +131,14 @@ EQUAL_ERRORS = 1e-6
 SHORTEST = 1e-12
 
 
-class Lines(Protocol):
-    """Lines in C on some pieces, the last of which ends at `hi[-1]`."""
+class HasPieces(Protocol):
+    """Functions of C on some pieces, the last of which ends at `hi[-1]`."""
 
     @property
     def hi(self) -> Array: ...
 
 
-AnyLines = TypeVar("AnyLines", bound=Lines)
+AnyLines = TypeVar("AnyLines", bound=HasPieces)
 
 
 @dataclass(frozen=True, eq=False)

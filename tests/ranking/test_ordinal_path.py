@@ -127,7 +127,15 @@ class TestGeneration:
         sizes = [len(section.items) for section in path.sectioned_path_.sections]
         assert sizes == sorted(sizes)
         assert sizes[-1] < 200
-        assert list(path.rounds_.columns) == ["C", "objective", "working", "joining", "pieces", "seconds"]
+        assert list(path.rounds_.columns) == [
+            "C",
+            "objective",
+            "working",
+            "joining",
+            "pieces",
+            "seconds",
+            "start",
+        ]
         for section in path.sectioned_path_.sections:
             section.path.certify()
 
