@@ -1,4 +1,4 @@
-"""problem: one frozen record, checked once, and a clear message for everything that makes no sense."""
+"""The problem: one frozen record, checked once, and an error as data for everything that makes no sense."""
 
 import math
 from fractions import Fraction
@@ -201,6 +201,29 @@ class TestMistakes:
         with pytest.raises(ProblemError, match=message) as caught:
             pqp.ParametricQP(**{**GOOD, **wrong})
         assert isinstance(caught.value, ValueError | PQPError)
+        # every mistake belongs to one of the arguments, whose name is data and appears in the sentence
+        argument = caught.value.argument
+        assert any(name in argument for name in (*GOOD, *wrong))
+        assert argument in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("wrong", "argument", "found", "expected"),
+        [
+            ({"c": [1, -INFINITY]}, "c[1]", "-inf", "finite"),
+            ({"c": ["a", "b"]}, "c", "strings", "made of real numbers"),
+            ({"A": [[1, 2, 3]] * 3}, "A", "shape (3, 3)", "a matrix of 2 columns to match P"),
+            ({"P": [[1, 2], [0, 1]]}, "P", "P[0, 1] = 2 and P[1, 0] = 0", "symmetric"),
+            ({"names": ["a", "a"]}, "names", "'a' twice", "different from one another"),
+        ],
+    )
+    def test_error_is_data(self, wrong, argument, found, expected):
+        with pytest.raises(ProblemError) as caught:
+            pqp.ParametricQP(**{**GOOD, **wrong})
+        assert (caught.value.argument, caught.value.found, caught.value.expected) == (
+            argument,
+            found,
+            expected,
+        )
 
     @pytest.mark.parametrize("wrong", [wrong for wrong, _ in MISTAKES], ids=[str(m) for _, m in MISTAKES])
     def test_arguments_are_left_untouched(self, wrong):
