@@ -28,6 +28,7 @@ class CrossingBounds:
         """Return the proof that there is no solution at mu, if some width is negative there."""
         values = self.lines[:, 0] + float(mu) * self.lines[:, 1]
         sizes = np.abs(self.lines[:, 0]) + np.abs(float(mu) * self.lines[:, 1])
+        # Float64 only chooses candidates, generously; rationals decide.
         doubtful = np.flatnonzero(values <= ZERO * sizes)
         _, first = np.unique(self.lines[doubtful], axis=0, return_index=True)  # equal widths, equal answers
         for k in doubtful[first]:
@@ -42,6 +43,7 @@ class CrossingBounds:
         if not len(shrinking):
             return stop, None
         roots = -self.lines[shrinking, 0] / self.lines[shrinking, 1] * direction
+        # Roots that float64 cannot order are compared in rationals.
         near = shrinking[roots <= roots.min() + ZERO * (1 + abs(roots.min()))]
         near = near[np.unique(self.lines[near], axis=0, return_index=True)[1]]
         exact = {int(k): self._root(int(k)) for k in near}

@@ -69,6 +69,7 @@ class LocalDictionary:
         K = inverse.columns(inside) * self.basis.signs[inverse.items[inside]]
         across, signs = system.block(inverse.items, others), self.basis.signs
         back = signs[others, None] * across.T * signs[inverse.items]  # J M is symmetric
+        # Refined: a linearly dependent item must give 0 on the diagonal, not the error of the inverse.
         solved, corner = self.basis.refined(across), system.block(others, others)
         magnitude, width = _largest(K, 0), _largest(solved, 0)
         count, size = len(inside), len(inside) + len(others)
@@ -108,6 +109,7 @@ def _cleared(Lambda: Array, noise: Array, classes: Array) -> Array:
     Entries between items of one class are equal, of two classes opposite. A positive semidefinite Λ has
     Λ_ij² ≤ Λ_ii Λ_jj within a class, so a zero on the diagonal makes its row and column zero.
     """
+    # Averaging with the mirror image removes what is not bisymmetric, which can only be rounding error.
     mirror = np.multiply.outer(classes, classes)
     Lambda = np.where(np.abs(Lambda) <= noise, 0.0, (Lambda + mirror * Lambda.T) / 2)
     diagonal = np.diag(Lambda)
@@ -217,6 +219,7 @@ def solve_tie(
     """
     if len(tie.items) == 1:
         return _solve_alone(dictionary, tie.items[0])
+    # A column of Λ costs a solve with R, so a large tie is first tried without most of its columns.
     if len(tie.items) * max(dictionary.count, SMALLEST_BASIS) > LARGE_TIE:
         solution = yield from _solve_part(dictionary, tie, names)
         if solution is not None:
@@ -258,6 +261,7 @@ def _made_to_close(
 ) -> Array:
     """Return which gaps of a tie close when some chosen positions are crossed."""
     items, sense = np.array(tie.items), 1.0 - 2.0 * np.array(tie.ends)
+    # Sizes collect all terms, so that a slope is compared with its own rounding error.
     slopes = np.array(tie.slopes)
     sizes = np.abs(slopes)
     for k, move in zip(crossed, local.moves(crossed), strict=True):
@@ -282,6 +286,7 @@ def _solved(local: _LocalLCP, chosen: list[int]) -> Generator[Pivot, None, tuple
     while zero <= COARSEST_ZERO:
         part = local.part(chosen, replace(FLOAT, zero=zero))
         outcome = yield from criss_cross(first_dictionary(part), PerturbedMu(0), LEAST_INDEX)
+        # A cycle, or no proof, means that signs are wrong: some entry that should be 0 is not.
         if isinstance(outcome, Solved | Infeasible):
             crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
             return crossed, chosen[outcome.row] if isinstance(outcome, Infeasible) else None

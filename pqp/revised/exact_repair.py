@@ -255,6 +255,7 @@ class Repair:
         """Return which items outside a subproblem are beyond an end somewhere on a piece."""
         assert piece.item_states is not None
         basis = WorkingBasis(self.scaled.lcp, piece.item_states, finite_start(piece))
+        # Gaps are affine: both ends of the piece decide about all of it.
         gaps, size = basis.gaps(), ACCURATE * _size(basis)
         far = (
             gaps[:, :, 0] + (piece.end - basis.mu) * gaps[:, :, 1]
@@ -284,6 +285,7 @@ class Repair:
         item_states = self.postsolve.item_states(exact_piece.states)
         unknowns = np.flatnonzero(self.scaled.lcp.is_unknown(item_states))
         values = np.concatenate([exact_piece.x, exact_piece.y])[self.postsolve.items[unknowns]]
+        # Back to scaled units, in which all pieces of a sequence are kept.
         values = values / self.scaled.d[unknowns, None]
         return BasisPiece(
             float(exact_piece.start), float(exact_piece.end), item_states, NO_CHANGES, unknowns, values
@@ -294,6 +296,7 @@ class Repair:
 
         A piece that moves when it is solved again has a wrong basis, however small its violation is then.
         """
+        # All pieces are checked from the data, since errors of a long trace do not show in its own numbers.
         known = violations(sequence, self.scaled.lcp)
         found = np.flatnonzero(~(known <= ACCURATE))
         if not len(found):
@@ -301,10 +304,12 @@ class Repair:
         pieces = list(sequence.pieces)
         for number in found.tolist():
             pieces[number] = self._solved_anew(sequence, number)
+        # A wrong basis can satisfy the conditions by luck of rounding; its solution then lies elsewhere.
         moved = {number for number in found.tolist() if self._differ(sequence.pieces[number], pieces[number])}
         sequence = PieceSequence(sequence.first, tuple(pieces))
         left = violations_after(sequence, self.scaled.lcp, known, found)
         wrong = {n: float(left[n]) for n in found.tolist() if n in moved or not left[n] <= ACCURATE}
+        # Cheap repairs come first: exact arithmetic is for the pieces that float64 cannot mend.
         if len(wrong) <= MOST_EXACT or self.exact_tracer.is_small_enough:
             return self._replaced(sequence, wrong)
         worst = int(np.argmax(left))

@@ -75,6 +75,7 @@ class IntervalTracer:
         direction = 1 if stop >= begin else -1
         at: Number = RATIONAL.number(begin)
         while True:
+            # Crossed bounds are proved directly: the engine assumes that lower ≤ upper.
             blocked = self.crossing_bounds.violated(at)
             item_states: Array | NoStart | None = None
             if blocked is None:
@@ -98,6 +99,7 @@ class IntervalTracer:
     ) -> Events:
         """Follow the path from a solution to where it ends, and prove that there is none beyond."""
         at, stop = ends
+        # The trace never passes the mu at which bounds cross, so bounds stay ordered on the way.
         edge, wall = self.crossing_bounds.edge(RATIONAL.number(stop), direction)
         basis = WorkingBasis(self.scaled.lcp, item_states, float(at))
         ray: UnblockedRay | None = None
@@ -119,6 +121,7 @@ class IntervalTracer:
             return
         if ray is None or ray.item < 0:
             assert wall is not None
+            # The proof of crossing bounds holds from the exact root on.
             yield self._unsolvable_piece(wall, edge, stop, direction)
         elif ray.mu != float(stop):
             proof = self._proof(basis.states, ray)
@@ -131,6 +134,7 @@ class IntervalTracer:
         """Return the exact proof behind an unblocked ray."""
         states = self.postsolve.all_states(item_states)
         obstruction = obstruction_of(self.problem, states, self._move(item_states, ray))
+        # Float64 found the ray; only its exact form counts as a proof.
         if not is_proof(self.problem, obstruction):
             raise _unconfirmed(ray.mu)
         return obstruction

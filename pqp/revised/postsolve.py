@@ -129,7 +129,9 @@ class Postsolve:
             x[elimination.variables] = elimination.variables_at(y[self.reduced.rows])
         self._fill_merged(x, y, states)
         self._fill_slacks(x, states)
+        # Stationarity gives z once x and y are complete, those of presolved rows and slacks included.
         z = data.P @ x + lines(data.c) - data.A.T @ y
+        # Between bounds the multiplier is 0 by definition; what is computed there is rounding error.
         z[states[: self.n] == State.BETWEEN] = 0.0
         return _pair(x), _pair(y), _pair(z)
 

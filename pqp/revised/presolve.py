@@ -203,6 +203,7 @@ def presolve(problem: ParametricQP) -> ReducedProblem:
     remaining = np.flatnonzero(rows)
     candidates = free & kept
     candidates[merged.variables] = False
+    # Last, since merged rows and slacks leave fewer variables free.
     elimination = _eliminated(problem, np.flatnonzero(candidates), remaining)
     if elimination is not None:
         kept[elimination.variables] = False
@@ -227,11 +228,14 @@ def _find_slacks(problem: ParametricQP, A: _Columns) -> MatrixEntries:
     data = A.data
     is_slack = (data.lower[0] == 0) & (data.lower[1] == 0) & np.isinf(data.upper[0])
     is_slack &= (A.in_column == 1) & (problem.P.diagonal() == 0)
+    # A cost that is 0 for every mu would make the row no constraint at all.
     is_slack &= (data.c[0] > 0) | (data.c[1] != 0)
     has_lower, has_upper = np.isfinite(data.row_lower[0]), np.isfinite(data.row_upper[0])
     hard, rises = np.isinf(data.penalty[0])[A.row], A.value > 0
+    # One-sided rows only: a slack of a two-sided row would soften one side and not the other.
     fits = np.where(rises, has_lower[A.row] & ~has_upper[A.row], has_upper[A.row] & ~has_lower[A.row])
     found = np.flatnonzero(is_slack[A.column] & hard & fits & (A.in_row[A.row] > 1))
+    # A second slack of the same row stays a variable: a penalty has one slope.
     _, first = np.unique(A.row[found], return_index=True)
     chosen = found[first]
     return MatrixEntries(A.column[chosen], A.row[chosen], A.value[chosen])
@@ -290,6 +294,7 @@ def _inverse(block: Array) -> Array | None:
         L = cholesky(block, lower=True)
     except LinAlgError:
         return None
+    # An ill-conditioned block would lose digits in every product with G.
     if np.any(np.diag(L) ** 2 <= WELL_CONDITIONED * np.diag(block)):
         return None
     inverse = cho_solve((L, True), np.eye(len(block)))

@@ -35,6 +35,7 @@ def obstruction_of(problem: ParametricQP, states: States, move: Move) -> Obstruc
     dx, dy = exact_array(np.zeros(problem.n)), exact_array(np.zeros(problem.m))
     solved = _solve(_matrix(problem, free, active), _right_hand_side(problem, free, active, move))
     dx[free], dy[active] = solved[: len(free)], solved[len(free) :]
+    # A fixed x or y that moves is not among the unknowns that were solved for.
     if move.quantity in ("x", "y"):
         (dx if move.quantity == "x" else dy)[move.index] += move.sense
     return as_obstruction(problem, dx, dy)
@@ -94,6 +95,7 @@ def _growth(problem: ParametricQP, ray: Array) -> Array:
     drift = _drift(problem, ray, problem.is_soft)
     below = np.where(infinite(problem.row_lower.constant)[soft], exact_array(0), np.maximum(-drift, 0))
     above = np.where(infinite(problem.row_upper.constant)[soft], exact_array(0), np.maximum(drift, 0))
+    # A soft row may be violated along the ray, at the price of its penalty per unit of growth.
     growth[soft] = np.maximum(below, above)
     return growth
 

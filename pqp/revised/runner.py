@@ -134,6 +134,7 @@ class RevisedRunner:
             states = start.codes() if known and start is not None else None
             self._trace_both_ways(traces, ends, origin, states, watch, part)
             return
+        # Known in advance: do not spend pivots on a tie that will be given up.
         if begins_in_large_tie(self.tracer.scaled, float(begin)) and self._is_valid(self._inside(*ends)):
             self._from_inside(traces, ends, watch, part, LargeTieError())
             return
@@ -165,6 +166,7 @@ class RevisedRunner:
                 self._trace_both_ways(traces, ends, self._inside(*ends, close), None, watch, part)
                 return
             except NumericalTroubleError as error:
+                # Part of the path is known by now: an error there must not be hidden by another start.
                 if any(trace.pieces for trace in traces[known:]):
                     raise
                 last = last if isinstance(last, NumericalTroubleError) else error
@@ -199,6 +201,7 @@ class RevisedRunner:
         mu = float(ends[1])
         if not trace.pieces or trace.pieces[-1].end != mu or not all_bounds_coincide(self.tracer.scaled, mu):
             return
+        # First try without the last short pieces, which may be rounding errors.
         if not self._extends_to_end(trace, ends, SPURIOUS_BREAKPOINT):
             trace.pieces[-1] = self.repair.solved_at(trace.item_states(), trace.pieces[-1], mu)
 
@@ -286,6 +289,7 @@ class RevisedRunner:
         A tie at the beginning that takes more than `max_pivots` pivots raises `LargeTieError`.
         """
         at, exact_pieces = ends[0], 1
+        # Signs of such data may be all rounding error: small problems are traced exactly from the start.
         if self.tracer.scaled.is_delicate and self.repair.exact_tracer.is_small_enough:
             self._trace_exactly(trace, ends, sys.maxsize, watch)
             return
@@ -303,6 +307,7 @@ class RevisedRunner:
                     raise _located(trouble, reached) from trouble
                 if passed is None:
                     return
+                # No progress in exact arithmetic either: another round would repeat this one.
                 if passed == at:
                     raise trouble
                 at, states, exact_pieces = (

@@ -110,6 +110,7 @@ def _deciding(M: Array, is_row: Array) -> Array:
 
 def scale_problem(reduced: ReducedProblem) -> ScaledProblem:
     """Return a reduced problem in scaled units; raise if products of the data overflow float64."""
+    # Overflow is not an error of numpy here but of the data, and is reported as such.
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = _scaled(reduced)
         checked = (scaled.q, scaled.system.diagonal(), scaled.bounds.lower[:, 1], scaled.bounds.upper[:, 1])
@@ -150,6 +151,7 @@ def _units(system: System, reduced: ReducedProblem) -> Array:
     """Return powers of two that bring the diagonal, or else the largest entry of a row, to about 1."""
     diagonal = system.diagonal()
     d = np.ones(system.size)
+    # The same unit for row and column keeps d M d symmetric up to J.
     d[diagonal > 0] = diagonal[diagonal > 0] ** -0.5
     if isinstance(system, Mixed):
         n = len(reduced.variables)
@@ -159,6 +161,7 @@ def _units(system: System, reduced: ReducedProblem) -> Array:
             largest = _largest(sizes * weights, axis)
             bare = (diagonal[part] <= 0) & (largest > 0)
             d[part] = np.where(bare, 1 / np.where(largest > 0, largest, 1.0), d[part])
+    # Well-scaled data are left as they are: products then need no units.
     if d.size == 0 or (d.max() <= NEARLY_ONE and d.min() >= 1 / NEARLY_ONE):
         return np.ones(system.size)
     return np.asarray(np.exp2(np.round(np.log2(d))))

@@ -199,6 +199,7 @@ class EventTracer:
             if not tie.is_falling:
                 return None
             solution = yield from self._solved_tie(mu, solve_tie(self.dictionary, tie, self.names))
+            # Such an item has no state to go to: its bounds differ by less than rounding errors.
             if _is_at_both_ends(tie, solution):
                 raise _no_progress("an item is at both its bounds at mu = {found} (float64 rounding)", mu)
             before = None if self.names is None else self.basis.states.copy()
@@ -244,6 +245,7 @@ class EventTracer:
         """Return the ends reached at mu; if there are several, from recomputed numbers."""
         basis, arrays, size = self.basis, self.basis.arrays, len(self.basis.states)
         count = find_tied(basis.lcp.tables, arrays)
+        # A tie is decided by differences of small numbers: errors of earlier changes are removed first.
         if count > 1 and basis.changes:
             basis.recompute()
             arrays = basis.arrays
@@ -254,6 +256,7 @@ class EventTracer:
             -closing_rate(arrays.lines, arrays.core.position, end, self.direction) for end in found.tolist()
         ]
         level = [0.0 if abs(slope) <= flat else slope for slope in slopes]
+        # After a failed attempt more counts as zero, in the dictionary as in the basis.
         zero = ZERO * basis.singular / SINGULAR
         return Tie((found // size).tolist(), (found % size).tolist(), level, flat, zero)
 
@@ -263,6 +266,7 @@ class EventTracer:
         try:
             self._cross(crossed)
         except NumericalTroubleError:
+            # A few attempts with a coarser zero; one more would take real pivots for zero.
             if basis.singular > SINGULAR * COARSENING**2:
                 raise
             basis.restore(states, v)
@@ -286,6 +290,7 @@ class EventTracer:
         """Move the fixed value of an item, at this mu, until another item blocks, and exchange the two."""
         gaps, change = self.basis.gaps()[:, :, 0], self.dictionary.column(item) * sense
         rates = np.stack([change, -change])
+        # Ends that the tie has decided cannot block: they would give steps of length 0.
         falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.basis.decided
         falling[:, item] = False
         room = np.full(rates.shape, np.inf)
@@ -293,6 +298,7 @@ class EventTracer:
         # of those that block at the same point up to rounding, take the largest pivot
         near = room <= room.min() + TIE * (1.0 + abs(room.min()))
         end, other = np.unravel_index(int(np.where(near, -rates, -np.inf).argmax()), room.shape)
+        # The item itself may reach the other end of its neighbouring state first.
         own = self._own_room(mu, item, sense)
         if np.isinf(min(own, room[end, other])):
             return UnblockedRay(mu, item, sense)

@@ -130,16 +130,18 @@ class TestNeverALoop:
         assert min(counts.values()) > 150
 
     def test_float_gives_proofs_too_or_says_that_it_cannot(self):
-        random = np.random.default_rng(2)
+        random, refused = np.random.default_rng(2), 0
         for _ in range(400):
             n = int(random.integers(1, 5))
             M, q = random.integers(-2, 3, (n, n)), random.integers(-2, 3, n)
             try:
                 answer = solve_lcp(M, q, "float")
             except NumericalTroubleError as error:
-                assert 'arithmetic="exact"' in str(error)  # noqa: PT017
+                assert error.setting == ("arithmetic", "exact")  # noqa: PT017
+                refused += 1
             else:
                 check(M, q, answer)
+        assert refused <= 4
 
     @EVERY_RULE
     @QUICK

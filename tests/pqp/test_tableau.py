@@ -181,14 +181,14 @@ class TestScales:
             point = engine.solve(problem, 0)
         except NumericalTroubleError as error:
             assert not engine.is_exact
-            assert 'use arithmetic="exact"' in str(error)  # noqa: PT017
+            assert error.setting == ("arithmetic", "exact")  # noqa: PT017
         else:
             assert (point.status if isinstance(expected, str) else point.x.tolist()) == expected
 
     @FLOAT_ENGINES
     def test_float_statuses_on_data_from_tiny_to_huge_are_right_or_refused(self, engine):
         """design.md, section 3: a naive engine gives 17 % wrong statuses on 1e±8 data."""
-        random, wrong = np.random.default_rng(3), []
+        random, wrong, refused = np.random.default_rng(3), [], 0
         for number in range(150):
             n, m = int(random.integers(1, 4)), int(random.integers(0, 4))
             shapes = (n, int(random.integers(1, n + 1))), (m, n), m, n
@@ -198,10 +198,12 @@ class TestScales:
             try:
                 status = engine.solve(problem, 0).status
             except NumericalTroubleError:
+                refused += 1
                 continue
             if status != pqp.solve(problem, 0, arithmetic="exact").status:
                 wrong.append(number)
         assert not wrong
+        assert refused <= (40 if engine.method == "tableau" else 15)
 
 
 @ARITHMETICS

@@ -41,7 +41,7 @@ def states_on(pieces):
     return result
 
 
-@refused_at_most(0.9)
+@refused_at_most(0.05)
 @FEW
 @given(instance=instances())
 def test_events_at_once_end_where_events_one_by_one_end(instance):
@@ -53,7 +53,7 @@ def test_events_at_once_end_where_events_one_by_one_end(instance):
     assert at_once[-1].end == pytest.approx(one_by_one[-1].end)
 
 
-@refused_at_most(0.9)
+@refused_at_most(0.05)
 @FEW
 @given(instance=instances())
 def test_recorded_pieces_are_those_of_their_states(instance):
@@ -71,7 +71,7 @@ def test_recorded_pieces_are_those_of_their_states(instance):
 
 
 @pytest.mark.parametrize("kind", SYSTEMS)
-@refused_at_most(0.9)
+@refused_at_most(0.3)
 @FEW
 @given(seed=SEEDS, size=st.sampled_from((1e-6, 1.0, 1e3)))
 def test_correction_removes_what_is_left_over(kind, seed, size):

@@ -50,7 +50,7 @@ def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
     np.testing.assert_allclose(values @ (1, middle), mine @ (1, middle), rtol=1e-9, atol=1e-9)
 
 
-@refused_at_most(0.9)
+@refused_at_most(0.1)
 @FEW
 @given(instance=instances())
 def test_pieces_of_subproblems_are_those_of_the_whole_problem(instance):
