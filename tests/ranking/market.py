@@ -1,4 +1,4 @@
-"""Markets for tests of what is read off part-worths: studies with a linear price, part-worths, estimators."""
+"""Markets for tests of results: studies with a linear price, part-worths, estimators."""
 
 import numpy as np
 import pandas as pd

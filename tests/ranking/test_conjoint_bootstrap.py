@@ -1,4 +1,4 @@
-"""conjoint.bootstrap: seeded draws of respondents, percentile intervals that cover what is true."""
+"""The bootstrap: seeded draws of respondents, percentile intervals that cover what is true."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""conjoint.calibration: the scale is where the derivative of the log likelihood is zero."""
+"""Calibration: the scale is where the derivative of the log likelihood is zero."""
 
 import joblib
 import numpy as np

@@ -1,4 +1,4 @@
-"""conjoint.card: counts, balance, overlap, positions and straight-liners by their definitions."""
+"""The study card: counts, balance, overlap, positions and straight-liners by their definitions."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""conjoint.coding: characteristic vectors of alternatives, and their differences (paper, section 4)."""
+"""The design: characteristic vectors of alternatives, and their differences (paper, section 4)."""
 
 import numpy as np
 import pandas as pd

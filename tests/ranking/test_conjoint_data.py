@@ -1,4 +1,4 @@
-"""Conjoint studies of published choice data, kept beside the repository; sizes are those of its README.md."""
+"""Conjoint studies of published choice data, kept outside the repository; sizes are those of its README."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""conjoint.example: the study that comes with the package is what its generator makes."""
+"""The example: the study that comes with the package is what its generator makes."""
 
 from importlib.resources import files
 

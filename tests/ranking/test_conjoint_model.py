@@ -160,7 +160,7 @@ class TestHardMargin:
             ConjointSVM(np.inf).fit(study(frame))
         assert len(caught.value.conflicts) == 1
 
-    def test_everyone_who_contradicts_himself_is_told(self):
+    def test_everyone_who_contradicts_themselves_is_named(self):
         with pytest.raises(ContradictionError, match="respondents in all") as caught:
             ConjointSVM(np.inf, pooling="individual").fit(TRAIN)
         assert len(caught.value.conflicts) == len(find_conflicts(TRAIN)) > 1

@@ -1,4 +1,4 @@
-"""conjoint.reading: long data become a study, whatever the order of rows and the way cells are written."""
+"""Reading: long data become a study, whatever the order of rows and the way cells are written."""
 
 import pickle
 import tempfile
@@ -118,7 +118,7 @@ class TestLevels:
         found = study(table(price=table()["price"].astype(str)), {"price": [10, 20, 30]})
         assert_same(found, study(attributes=["price"]), extras=False)
 
-    def test_whole_numbers_beside_empty_cells_stay_whole(self):
+    def test_whole_numbers_next_to_empty_cells_stay_whole(self):
         frame = pd.concat(
             [table(), table(alt=4, colour=None, price=None, taken=0).drop_duplicates(["who", "task"])]
         )

@@ -1,4 +1,4 @@
-"""conjoint.scaling, reversals, willingness: conventions of the trade, by their definitions."""
+"""Scaling, order reversals and willingness to pay: conventions of the trade, by their definitions."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""conjoint.simulator, scenario, noise, sensitivity: shares by their rules, products in words."""
+"""The market simulator: shares by their rules, scenarios, sensitivity and price curves."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""conjoint.splitting: holdouts, folds and subsets divide the tasks of a study, never a task."""
+"""Splits: holdouts, folds and subsets divide the tasks of a study, never a task."""
 
 import numpy as np
 import pandas as pd

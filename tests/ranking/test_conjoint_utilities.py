@@ -1,4 +1,4 @@
-"""conjoint.utilities, rules, holdouts, worths: agreement of part-worths with choices, by its definitions."""
+"""Predictions: agreement of part-worths with choices, by its definitions, and part-worths as input."""
 
 import numpy as np
 import pandas as pd

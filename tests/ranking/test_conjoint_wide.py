@@ -1,4 +1,4 @@
-"""conjoint.wide: one row a task, alternatives side by side; the same study as long data."""
+"""Wide data: one row per task, alternatives side by side; the same study as long data."""
 
 import pandas as pd
 import pytest
@@ -134,7 +134,7 @@ class TestMessages:
         (found,) = problems(wide().drop(columns="alt2_price"))
         assert parts(found) == {"column": "alt2_price", "alternative": 2}
 
-    def test_a_column_beside_the_blocks_may_not_have_their_name(self):
+    def test_a_column_outside_the_blocks_may_not_have_their_name(self):
         (found,) = problems(wide(price=3))
         assert (found.column, found.remedy) == ("price", "rename it")
 

@@ -247,6 +247,10 @@ class ConjointStudy:
         """
         return self._cut(np.flatnonzero(holdout_tasks(self.table, last, tasks, column)))
 
+    def without_holdout(self) -> "ConjointStudy":
+        """Return the study of the tasks to learn from: those that are not marked as held out."""
+        return self.split_holdout()[0] if self.table.is_holdout.any() else self
+
     def folds(
         self, k: int = 5, random_state: Seed = None, by: By = "task"
     ) -> Iterator[tuple["ConjointStudy", "ConjointStudy"]]:

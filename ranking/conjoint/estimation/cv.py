@@ -149,8 +149,7 @@ class ConjointPathCV(PathSearch):
         if self.metric == "root_likelihood":
             require_end(self._base().C_max)
         size = _group_size(self.group_size)
-        if study.table.is_holdout.any():
-            study, _ = study.split_holdout()
+        study = study.without_holdout()
         folds: Any = list(study.folds(self.cv, self.random_state, self.by))
         groups = respondent_groups(len(study.respondents), size, self.random_state)
         chosen = self._search(FoldTask(fold_curve, (groups,), folds), progress)

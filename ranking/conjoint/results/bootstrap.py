@@ -186,7 +186,7 @@ def refit_bootstrap(
     """
     require_draws(draws)
     estimate = as_fit(fit)
-    train = study.split_holdout()[0] if study.table.is_holdout.any() else study
+    train = study.without_holdout()
     space, n = space_of(train), len(train.respondents)
     codes = np.random.default_rng(random_state).integers(n, size=(draws, n))
     samples = Parallel(n_jobs=n_jobs)(delayed(_refitted)(estimate, train, row, space) for row in codes)

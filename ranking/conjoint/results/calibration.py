@@ -89,7 +89,7 @@ def calibrate(
         With the scale, and the root likelihood of the choices at it.
     """
     estimate = as_fit(fit)
-    train = study.split_holdout()[0] if study.table.is_holdout.any() else study
+    train = study.without_holdout()
     folds = list(train.folds(k, random_state, by))
     parts = Parallel(n_jobs=n_jobs)(delayed(_left_out)(estimate, rest, held) for rest, held in folds)
     return fit_scale(*joined(parts))

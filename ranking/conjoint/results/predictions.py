@@ -98,10 +98,8 @@ def hit_rate(part_worths: PartWorths, study: ConjointStudy) -> float:
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study with the tasks to predict.
+    part_worths, study
+        As for `utilities`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> nothing = 0 * example_part_worths()["price-minded"]
@@ -122,10 +120,8 @@ def log_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float =
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study with the tasks to predict.
+    part_worths, study
+        As for `utilities`.
     scale
         What utilities are multiplied by, see `calibrate`.
     """
@@ -137,10 +133,8 @@ def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float 
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study with the tasks to predict.
+    part_worths, study
+        As for `utilities`.
     scale
         What utilities are multiplied by, see `calibrate`.
 
@@ -157,10 +151,8 @@ def agreement(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0)
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study with the tasks to predict.
+    part_worths, study
+        As for `utilities`.
     scale
         What utilities are multiplied by, see `calibrate`.
     """
@@ -245,10 +237,8 @@ def share_error(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study with the tasks to predict.
+    part_worths, study
+        As for `utilities`.
     scale
         What utilities are multiplied by, see `calibrate`.
     """

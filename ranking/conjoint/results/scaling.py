@@ -49,10 +49,8 @@ def zero_centred_diffs(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataF
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study, or its space.
+    part_worths, study
+        As for `attribute_ranges`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> zero_centred_diffs(example_part_worths().T, example_study())["size"].round(1)
@@ -83,10 +81,8 @@ def importances(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study, or its space.
+    part_worths, study
+        As for `attribute_ranges`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> importances(example_part_worths().T, example_study()).round(1)

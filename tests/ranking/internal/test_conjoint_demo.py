@@ -12,7 +12,7 @@ from ranking import ConjointPath
 from ranking.conjoint import example_study
 from ranking.conjoint.data.example import FILE, PACKAGE
 
-# Someone who contradicts himself, someone who does not, one who minds the brand, and one who takes the first.
+# Someone who contradicts themselves, someone who does not, one who minds the brand, one who takes the first.
 SOME = (RESPONDENT, 7, 19, 24)
 
 

@@ -1,4 +1,4 @@
-"""conjoint.likelihoods: the root likelihood in the middle of cells of C, each with its own best scale."""
+"""Likelihoods over C: the root likelihood in the middle of cells of C, each with its own best scale."""
 
 import numpy as np
 import pytest

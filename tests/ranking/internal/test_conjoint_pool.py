@@ -1,4 +1,4 @@
-"""conjoint.pooled: a pool at one C, with a gap that proves it, whatever the size of its numbers."""
+"""The pool at one C: a gap that proves the solution, whatever the size of its numbers."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_a_gap_that_is_not_closed_is_told():
 
 @needs("choice_electricity")
 @pytest.mark.parametrize("C", [0.01, 0.3])
-def test_prices_as_numbers_beside_levels_do_not_keep_the_gap_open(C):
+def test_prices_as_numbers_next_to_levels_do_not_keep_the_gap_open(C):
     """Sweeps alone had left a gap of some per cent here after 40 rounds, and the path took minutes."""
     train, _ = choice_study("electricity linear").split_holdout(last=3)
     rows = choice_rows(train.differences(), len(train.respondents))

@@ -1,4 +1,4 @@
-"""rows and cbc: merging equal rows changes no solution, contradictions stay, the program is the paper's."""
+"""Programs: merging equal rows changes no solution, contradictions stay, the program is the paper's."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""conjoint_survey: chosen and calibrated on training tasks alone, and every table what Python tells."""
+"""Surveys: chosen and calibrated on training tasks alone, and every table what Python returns."""
 
 import numpy as np
 import pandas as pd
