@@ -131,7 +131,7 @@ def open_preferences(file: Path, argument: str, columns: Columns) -> LabelledIte
         if is_table(file):
             table = read_table(file)
             if set(PAIR) <= set(table.columns):
-                return ListedPairs(*read_pairs(table, str(file)))
+                return ListedPairs(*read_pairs(table))
     return LabelledItems(open_items(file, argument, columns))
 
 

@@ -62,58 +62,39 @@ def read_objects(
     if not is_table(file):
         items = read_items(file, n_features=n_features)
         return Items(items.X, items.y, None, items.source)
-    table, source = read_table(file), str(file)
-    _require_columns(table, source, {target: "target"} | dict.fromkeys(ignore, "ignore"))
-    for row in np.flatnonzero(table[target].isna())[:1]:
-        raise DataError(
-            "{argument}: {found} is empty",
-            argument=source,
-            found=f"column {target!r}, row {row + 1}",
-            remedy="give a label or drop the row",
-            row=int(row) + 1,
-            column=target,
-        )
+    table = read_table(file)
+    _require_columns(table, {target: "target"} | dict.fromkeys(ignore, "ignore"))
+    _require_filled(table, target, "give a label or drop the row")
     if table[target].dtype.kind == "f":
-        _column(table, target, source)  # an infinite label is not a level
-    # yes and no have no order of their own, so they are words
+        _column(table, target)  # an infinite label is not a level
+    # true and false have no order of their own, so they are words
     labels = table[target].astype(str) if table[target].dtype.kind == "b" else table[target]
-    return Items(_features(table, source, {target, *ignore}), labels.to_numpy(), None, source)
+    return Items(_features(table, {target, *ignore}), labels.to_numpy(), None, str(file))
 
 
 def same_features(items: Items, like: Items) -> Items:
     """Return items with the columns of others in their order; it is an error if these are not the same."""
-    wanted, found = list(like.X.columns), list(items.X.columns)
-    missing, extra = [x for x in wanted if x not in found], [x for x in found if x not in wanted]
-    if missing:
+    wanted = list(like.X.columns)
+    found = list(items.X.columns)
+    if missing := [name for name in wanted if name not in found]:
+        shown = f"features of {like.source}: {values_shown(missing)}"
+        raise DataError("{found} lacks {expected}", found=items.source, expected=shown)
+    if extra := [name for name in found if name not in wanted]:
+        shown = f"{like.source} lacks: {values_shown(extra)}"
         raise DataError(
-            "{argument} lacks features of {found}",
-            argument=items.source,
-            found=f"{like.source}: {values_shown(missing)}",
-        )
-    if extra:
-        raise DataError(
-            "{argument} has features {expected} lacks: {found}",
-            argument=items.source,
-            found=values_shown(extra),
-            expected=like.source,
-            remedy="ignore them",
+            "{found} has features that {expected}", found=items.source, expected=shown, remedy="ignore them"
         )
     return Items(items.X[wanted], items.y, items.qid, items.source)
 
 
 def is_table(file: Path) -> bool:
-    """Return whether a file is CSV, rather than LETOR text, by its name."""
+    """Return whether a file is CSV rather than LETOR text, by its name."""
     ending = "".join(file.suffixes[-2:]).lower().removesuffix(".gz")
     if ending.endswith(".csv"):
         return True
     if any(word in ending for word in LETOR_WORDS):
         return False
-    raise DataError(
-        "{argument}: its name must end {expected}",
-        argument=str(file),
-        found=file.name,
-        expected="in .csv, .svm, .letor, .txt or .dat, with or without .gz",
-    )
+    raise DataError("its name must end in .csv, .svm, .letor, .txt or .dat, with or without .gz")
 
 
 def read_table(file: Path) -> pd.DataFrame:
@@ -128,23 +109,12 @@ def read_table(file: Path) -> pd.DataFrame:
         EOFError,
         zlib.error,
     ) as error:
-        raise DataError(
-            "{argument} is not {expected}: {found}",
-            argument=str(file),
-            found=str(error),
-            expected="a CSV file",
-        ) from None
+        raise DataError("it is not a CSV file ({found})", found=str(error)) from None
     double = [name for k, name in enumerate(header) if name in header[:k]]
     if double:
-        raise DataError(
-            "{argument}: the column {found} is there twice",
-            argument=str(file),
-            found=repr(double[0]),
-            remedy="rename one",
-            column=double[0],
-        )
+        raise DataError("the column {column} occurs twice", column=double[0], remedy="rename one")
     if not len(table):
-        raise DataError("{argument} holds no row below its header", argument=str(file))
+        raise DataError("there is no row below the header")
     return table
 
 
@@ -152,30 +122,23 @@ def read_scores(file: Path) -> Array:
     """Return scores: the column "score" of a CSV file, or the numbers of a file with one per line."""
     table = read_table(file)
     if SCORE in table.columns:
-        return _column(table, SCORE, str(file))
+        return _column(table, SCORE)
     bare = pd.read_csv(file, header=None)
     if bare.shape[1] > 1:
         raise DataError(
-            "{argument} must have {expected}, got {found}",
-            argument=str(file),
-            expected=f"a column {SCORE!r} or one number per line",
-            found=str(list(table.columns)),
+            "there must be a column {column} or one number per line, got the columns {found}",
+            column=SCORE,
+            found=values_shown(table.columns, most=10),
         )
-    return _column(bare.set_axis([SCORE], axis=1), SCORE, str(file))
+    return _column(bare.set_axis([SCORE], axis=1), SCORE)
 
 
-def read_pairs(table: pd.DataFrame, source: str) -> tuple[Integers, list[Any]]:
-    """Return the pairs in the columns "preferred" and "other" as item numbers, and what items are called."""
+def read_pairs(table: pd.DataFrame) -> tuple[Integers, list[Any]]:
+    """Return the pairs in the columns "preferred" and "other" as item numbers, and the names of items."""
     columns = table[list(PAIR)]
     if columns.isna().any(axis=None):
         place = int(columns.isna().any(axis=1).to_numpy().argmax())
-        raise DataError(
-            "{argument}: {found} names no item",
-            argument=source,
-            found=f"row {place + 1}",
-            remedy="every pair needs two",
-            row=place + 1,
-        )
+        raise DataError("row {row} lacks an item", row=place + 1, remedy="every pair needs two")
     codes, names = pd.factorize(columns.to_numpy(dtype=object).ravel())
     return codes.astype(np.int64).reshape(-1, 2), list(names)
 
@@ -211,63 +174,52 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 def _from_table(table: pd.DataFrame, source: str, label: str, query: str, ignore: Sequence[str]) -> Items:
     named = {label: "label"} | dict.fromkeys(ignore, "ignore")
     # files without queries are common, so only a column that was asked for by name has to be there
-    _require_columns(table, source, named if query == QUERY else named | {query: "query"})
+    _require_columns(table, named if query == QUERY else named | {query: "query"})
     has_queries = query in table.columns and query not in ignore
+    if has_queries:
+        _require_filled(table, query, "every row needs a query")
     qid = table[query].to_numpy() if has_queries else None
-    if qid is not None and table[query].isna().any():
-        row = int(table[query].isna().to_numpy().argmax()) + 1
-        raise DataError(
-            "{argument}: {found} is empty",
-            argument=source,
-            found=f"column {query!r}, row {row}",
-            remedy="every row needs a query",
-            row=row,
-            column=query,
-        )
-    X = _features(table, source, {label, query, *ignore})
-    return Items(X, _column(table, label, source), qid, source)
+    X = _features(table, {label, query, *ignore})
+    return Items(X, _column(table, label), qid, source)
 
 
-def _require_columns(table: pd.DataFrame, source: str, named: dict[str, str]) -> None:
-    """Raise unless a table has columns that were named, each by an option."""
-    for name, option in named.items():
+def _require_columns(table: pd.DataFrame, named: dict[str, str]) -> None:
+    """Raise unless a table has columns that were named, each by an argument."""
+    for name, argument in named.items():
         if name not in table.columns:
-            known = values_shown([str(column) for column in table.columns], most=10)
             raise DataError(
-                "{argument} has no column {found}; its columns are {expected}",
-                argument=source,
-                found=f"{name!r} ({option})",
-                expected=known,
+                "there is no column {column} ({argument}); the columns are {found}",
+                argument=argument,
                 column=name,
+                found=values_shown([str(column) for column in table.columns], most=10),
             )
 
 
-def _features(table: pd.DataFrame, source: str, left_out: set[str]) -> pd.DataFrame:
+def _require_filled(table: pd.DataFrame, name: str, remedy: str) -> None:
+    for row in np.flatnonzero(table[name].isna())[:1].tolist():
+        raise DataError("column {column}, row {row} is empty", column=name, row=row + 1, remedy=remedy)
+
+
+def _features(table: pd.DataFrame, left_out: set[str]) -> pd.DataFrame:
     """Return all columns but some, which must be numbers."""
     features = [name for name in table.columns if name not in left_out]
     if not features:
-        raise DataError(
-            "{argument} has no feature besides {found}", argument=source, found=values_shown(sorted(left_out))
-        )
-    return pd.DataFrame({str(name): _column(table, name, source) for name in features})
+        raise DataError("there is no feature besides {found}", found=values_shown(sorted(left_out)))
+    return pd.DataFrame({str(name): _column(table, name) for name in features})
 
 
-def _column(table: pd.DataFrame, name: Any, source: str) -> Array:
+def _column(table: pd.DataFrame, name: Any) -> Array:
     """Return a column of finite numbers."""
     given = table[name]
     values = np.asarray(pd.to_numeric(given, errors="coerce"), dtype=float)
-    is_wrong = ~np.isfinite(values)
-    if is_wrong.any():
-        row = int(is_wrong.argmax())
-        found = "is empty" if pd.isna(given.iloc[row]) else f"is {given.tolist()[row]!r}"
+    for row in np.flatnonzero(~np.isfinite(values))[:1].tolist():
+        is_empty = pd.isna(given.iloc[row])
         raise DataError(
-            "{argument}: {found}, not {expected}",
-            argument=source,
-            found=f"column {str(name)!r}, row {row + 1} {found}",
-            expected="a finite number",
-            remedy="correct it, drop the row, or leave the column out, {setting}",
-            setting=("ignore", str(name)),
-            row=row + 1,
+            "column {column}, row {row} is {found}, not a finite number",
             column=str(name),
+            row=row + 1,
+            found="empty" if is_empty else repr(given.tolist()[row]),
+            remedy="correct it, drop the row, or leave the column out ({setting})",
+            setting=("ignore", str(name)),
         )
     return values

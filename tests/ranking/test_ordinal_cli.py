@@ -151,8 +151,11 @@ WRONG = {
     "file missing": ("ordinal none.csv", "DATA none.csv: No such file"),
     "test file missing": (f"{COMMAND} --test none.csv", "--test none.csv: No such file"),
     "unknown kind of file": ("ordinal train.pdf", r"DATA train.pdf: its name must end in \.csv"),
-    "no target column": ("ordinal train.csv", "DATA train.csv has no column 'y' .target.; its columns are"),
-    "no column to ignore": (f"{COMMAND} --ignore age", "no column 'age' .ignore."),
+    "no target column": (
+        "ordinal train.csv",
+        "DATA train.csv: there is no column 'y' .--target.; the columns are",
+    ),
+    "no column to ignore": (f"{COMMAND} --ignore age", "no column 'age' .--ignore."),
     "text without order": (
         "ordinal train.csv --target grade",
         "train.csv: column 'grade' holds labels without an order of their own, .*'D'; .*--levels",
@@ -182,8 +185,11 @@ WRONG = {
     "word in features": ("ordinal word.csv", "column 'a', row 2 is 'big', not a finite number"),
     "gap in labels": ("ordinal label.csv", "DATA label.csv: column 'y', row 2 is empty; give a label"),
     "infinite label": ("ordinal inf.csv", "DATA inf.csv: column 'y', row 2 is inf"),
-    "no feature": ("ordinal bare.csv", "DATA bare.csv has no feature"),
-    "features differ": (f"{COMMAND} --test wide.csv", "--test wide.csv has features train.csv lacks: 'age'"),
+    "no feature": ("ordinal bare.csv", "DATA bare.csv: there is no feature"),
+    "features differ": (
+        f"{COMMAND} --test wide.csv",
+        "--test wide.csv has features that train.csv lacks: 'age'",
+    ),
     "kernel unknown": (f"{COMMAND} --kernel rfb", "'--kernel'.*rfb"),
     "gamma is a word": (f"{COMMAND} --gamma big", "--gamma must be a number, scale or auto, got 'big'"),
     "scope unknown": (f"{COMMAND} --scope none", "'--scope'"),
