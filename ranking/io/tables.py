@@ -128,7 +128,7 @@ def read_scores(file: Path) -> Array:
         raise DataError(
             "there must be a column {column} or one number per line, got the columns {found}",
             column=SCORE,
-            found=values_shown(table.columns, most=10),
+            found=values_shown(list(table.columns), most=10),
         )
     return _column(bare.set_axis([SCORE], axis=1), SCORE)
 

@@ -266,7 +266,10 @@ WRONG = {
         "ranksvm train.svm --gamma big",
         "--gamma must be a number, scale or auto, got 'big'",
     ),
-    "gamma negative": ("ranksvm train.svm --validate vali.svm --gamma -1", "gamma must be a positive number"),
+    "gamma negative": (
+        "ranksvm train.svm --validate vali.svm --gamma -1",
+        "--gamma must be a positive number",
+    ),
     "reduction unknown": ("ranksvm train.svm --reduction forest", "'--reduction'"),
     "metric unknown": ("ranksvm train.svm --metric auc", "'--metric'"),
     "choice unknown": ("ranksvm train.svm --choice worst", "'--choice'"),

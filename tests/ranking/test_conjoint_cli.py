@@ -386,8 +386,8 @@ WRONG = {
     ),
     "refits of everyone alone": (f"{COMMAND} --pooling individual --refits 5", "--refits is for pooled"),
     "pooling unknown": (f"{COMMAND} --pooling some", "'--pooling'"),
-    "C_max negative": (f"{COMMAND} --c-max -1", "must be a positive number, or inf, got -1"),
-    "C_max zero": (f"{COMMAND} --c-max 0", "must be a positive number, or inf, got 0"),
+    "C_max negative": (f"{COMMAND} --c-max -1", "--c-max must be a positive number, or inf, got -1"),
+    "C_max zero": (f"{COMMAND} --c-max 0", "--c-max must be a positive number, or inf, got 0"),
     "C_max infinite for likelihoods": (
         f"{COMMAND} --c-max inf --metric root_likelihood",
         "--c-max must be finite for the metric root_likelihood",
