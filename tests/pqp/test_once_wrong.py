@@ -85,7 +85,7 @@ def test_infinite_criterion_is_refused():
 @pytest.mark.parametrize("share", [2, -0.1])
 def test_share_of_a_jump_beyond_its_ends_is_refused(share):
     path = pqp.solve_path(pqp.ParametricQP([[0]], [mu], lower=0, upper=1), (-1, 1))
-    with pytest.raises(ProblemError, match="share must lie between 0 and 1"):
+    with pytest.raises(ProblemError, match="share must be between 0 and 1"):
         path.jumps[0].between(share)
 
 

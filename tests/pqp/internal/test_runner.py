@@ -114,11 +114,11 @@ class TestParts:
 
     @pytest.mark.parametrize("option", [{"max_pieces": 1}, {"log": True}, {"progress": print}], ids=str)
     def test_parts_do_not_go_with_what_counts_along_the_way(self, option):
-        with pytest.raises(ProblemError, match="n_jobs does not go with"):
+        with pytest.raises(ProblemError, match="n_jobs cannot be combined with"):
             REVISED.trace(BUDGET, (0, 8), n_jobs=2, **option)
 
     def test_tableau_is_not_split(self):
-        with pytest.raises(ProblemError, match='n_jobs needs method="revised"'):
+        with pytest.raises(ProblemError, match="n_jobs needs the revised engine"):
             pqp.solve_path(BUDGET, (0, 8), method="tableau", n_jobs=2)
 
 
