@@ -115,7 +115,7 @@ class Certificate:
         Path(file).write_text(text + "\n", encoding="utf-8")
 
 
-def check(document: Mapping[str, Any]) -> Certificate:
+def check(document: Mapping[str, object]) -> Certificate:
     """Return a certificate if the path document proves itself.
 
     Parameters
@@ -141,7 +141,7 @@ def check(document: Mapping[str, Any]) -> Certificate:
     # float64 only decides comparisons that are clear; a result that is not a number decides none
     with np.errstate(invalid="ignore", over="ignore"):
         pieces = list(_prove_pieces(document, accuracy))
-    require_chain(pieces, interval, document["stopped"])
+    require_chain(pieces, interval, is_stopped=document["stopped"] is not None)
     stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
     ends = exact_ends(pieces, stated) if pieces and tolerance else stated
     require_cover(pieces, ends, cut)

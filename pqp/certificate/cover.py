@@ -280,8 +280,8 @@ PROOFS: dict[str, Callable[[ActiveSet, Any, ProvedPiece, Accuracy], ProvedPiece]
 TOLERANCE = fmpq(1, 10**7)
 
 
-def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End], stopped: str | None) -> None:
-    if not pieces and (stopped is None or interval[0] is None or interval[0] != interval[1]):
+def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End], is_stopped: bool) -> None:
+    if not pieces and (not is_stopped or interval[0] is None or interval[0] != interval[1]):
         raise CertificateError(
             "{argument} may be empty only if `stopped` is set and `interval` is one point",
             argument="segments",
