@@ -51,8 +51,9 @@ def _joined(left: Segment, right: Segment) -> Segment | None:
     """Return one segment for two infeasible neighbours if the proof of either holds on the other too."""
     if not left.status == right.status == "infeasible" or left.hi != right.lo:
         return None
-    for one, other in ((left, right), (right, left)):
-        if _contradicts(one, other.lo, other.hi):
+    for one, other, end in ((left, right, right.hi), (right, left, left.lo)):
+        # a proof may vanish just at the outer end, which the other one covers
+        if _contradicts(one, other.lo, other.hi) and (one.covers(end) or not other.covers(end)):
             return replace(one, lo=left.lo, hi=right.hi)
     return None
 

@@ -142,6 +142,16 @@ def test_parts_cut_anywhere_join_to_the_whole(instance, data):
     sequence_of.certify()
 
 
+def test_joined_parts_keep_the_proof_that_covers_the_closed_end():
+    """Until 0.1.0 the proof −½ ≤ x ≤ mu, which vanishes at mu = −½, replaced 0 ≤ x ≤ mu, which does not."""
+    problem = pqp.ParametricQP([[0]], [0], A=[[0]], row_lower=-0.5, row_upper=mu)
+    serial, part = REVISED.trace(problem, (-1, -0.5)), TraceResult()
+    RevisedRunner(problem, False).run_parts([-1.0, -0.75, -0.5], 1, part)
+    joined = Path(**{**fields_of(serial), "segments": tuple(part.segments)})
+    assert joined(-0.5).status == "infeasible"
+    joined.certify()
+
+
 def fields_of(path):
     names = ("problem", "asked", "arithmetic", "method", "rule", "stopped", "log", "continuation", "begin")
     return {name: getattr(path, name) for name in names}
