@@ -78,6 +78,7 @@ def kernel_matrix(
         given = {"gamma": _fixed_gamma(gamma, left, Y), "degree": degree, "coef0": coef0}
         options = kernel_params or {} if callable(kernel) else {key: given[key] for key in PARAMETERS[name]}
         K = pairwise_kernels(left, None if Y is None else right, metric=kernel, **options)
+    # products of blocks may differ in the last bit; halves first, since a sum might overflow
     return K / 2 + K.T / 2 if Y is None else K
 
 
@@ -159,6 +160,7 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
     K, formula = np.empty((X.shape[0], Y.shape[0])), _minmax if name == "minmax" else _tanimoto
     for rows in _blocks(*X.shape):
         for columns in _blocks(*Y.shape):
+            # the lower half is a copy, which saves half the work and makes K symmetric bit by bit
             if Y is X and columns.start < rows.start:
                 K[rows, columns] = K[columns, rows].T
             else:

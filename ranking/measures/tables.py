@@ -17,15 +17,6 @@ import pandas as pd
 
 from ranking.core.validation import require_choice
 from ranking.errors import DataError
-from ranking.measures.levels import (
-    accuracy,
-    level_kendall_tau,
-    level_metric_table,
-    macro_mean_absolute_error,
-    mean_absolute_error,
-    off_by_one_accuracy,
-    quadratic_weighted_kappa,
-)
 from ranking.measures.rankings import (
     METRICS,
     Discount,
@@ -36,26 +27,6 @@ from ranking.measures.rankings import (
     scored_queries,
     tie_value,
 )
-
-__all__ = [
-    "METRICS",
-    "accuracy",
-    "average_precision",
-    "kendall_tau",
-    "level_kendall_tau",
-    "level_metric_table",
-    "macro_mean_absolute_error",
-    "mean_absolute_error",
-    "mean_average_precision",
-    "mean_ndcg",
-    "metric_table",
-    "ndcg",
-    "off_by_one_accuracy",
-    "pairwise_accuracy",
-    "per_query",
-    "quadratic_weighted_kappa",
-    "spearman",
-]
 
 
 def pairwise_accuracy(

@@ -157,6 +157,7 @@ def hinges_of(
     weight = np.ones(n) if weight is None else weight
     owner, threshold, sign = _asked(codes, n_levels - 1, scope)
     key = (items[owner] * (n_levels - 1) + threshold) * 2 + (sign > 0)
+    # equal hinges become one with the sum of weights: otherwise their α would not be unique
     _, first, hinge = np.unique(key, return_index=True, return_inverse=True)
     total = np.bincount(hinge, weight[owner])
     shares = csr_array((sign * weight[owner] / total[hinge], (owner, hinge)), shape=(n, len(first)))

@@ -101,6 +101,7 @@ def generate(
         solution = solve_on(working)
         rest = np.setdiff1d(np.arange(n), working)
         violation = violation_of(solution, rest)
+        # a stable sort lets the first rows of equal violation join: the same data give the same rounds
         worst = np.argsort(-violation, kind="stable")[: np.count_nonzero(violation > TOLERANCE)]
         records.append((solution.objective, len(working), len(worst), time.perf_counter() - begin))
         if not len(worst):
@@ -265,6 +266,7 @@ class MarginProblem:
         """Return f of some objects."""
         if self.form == "primal":
             return np.asarray(self.X[rows] @ solution.coefficients).ravel()
+        # objects with λ = 0 contribute nothing, and their kernel values would cost the most
         used = np.flatnonzero(solution.coefficients)
         columns, coefficients = self.X[solution.rows[used]], solution.coefficients[used]
         size = max(1, ENTRIES // max(1, len(used)))

@@ -222,6 +222,7 @@ def _violators(working: WorkingSet, path: pqp.Path, add: int | None) -> Violator
         slope = _slack(part, rows, images.slope, thresholds.slope, 0.0)
         when[own] = _first_violation(images.lo, images.hi, constant, slope)
         slack[own] = constant[0] + images.lo[0] * slope[0]
+    # first those violated at the smallest C; among them, at the start, those violated most
     order = np.lexsort((-slack, when))
     violated = order[: int(np.isfinite(when).sum())]
     items = hinges.item[violated]
@@ -238,6 +239,7 @@ def _slack(hinges: Hinges, rows: Any, lines: Array, thresholds: Array, one: floa
 
 def _first_violation(lo: Array, hi: Array, constant: Array, slope: Array) -> Array:
     """Return for every hinge the first C at which it is violated, infinite if it never is."""
+    # a piece without end is judged at a finite C; beyond it a positive slope decides
     far = np.where(np.isinf(hi), np.maximum(1.0, 2.0 * lo), hi)
     begin, end = (constant + where[:, None] * slope for where in (lo, far))
     noise = (
@@ -328,6 +330,7 @@ def _spread(held: Array, pressed: Array) -> Array:
     """Return what is held if it is pressed, directly or by others, against something that is held."""
     result = held.copy()
     last = held.shape[1] - 1
+    # one sweep up and one down reach the ends of every chain of thresholds pressed together
     for k in (*range(last), *reversed(range(last))):
         both = pressed[:, k] & (result[:, k] | result[:, k + 1])
         result[:, k] |= both

@@ -112,6 +112,7 @@ def upper_envelope(constant: Array, slope: Array, chosen: Array, ends: tuple[flo
     """
     at, stop = ends
     height = constant[chosen] + at * slope[chosen]
+    # of lines tied at the beginning the steepest is the largest right after it
     top = int(chosen[np.lexsort((slope[chosen], height))[-1]])
     found = [(at, top)]
     while True:
@@ -119,6 +120,7 @@ def upper_envelope(constant: Array, slope: Array, chosen: Array, ends: tuple[flo
         crossing = (constant[top] - constant[steeper]) / (slope[steeper] - slope[top])
         if not len(steeper) or not crossing.min() < stop:
             return found
+        # only steeper lines can overtake; of those that do so at once the steepest stays ahead
         first = steeper[crossing == crossing.min()]
         top = int(first[slope[first].argmax()])
         found.append((max(float(crossing.min()), at), top))
@@ -130,6 +132,7 @@ def _block(hinges: Hinges, b: Array, first: int, last: int) -> Block:
     order = mine[np.argsort(b[mine], kind="stable")]
     reached = np.cumsum(hinges.weight[order])
     target = hinges.weight[mine][hinges.sign[mine] < 0].sum()
+    # the loss has slope (weight below p) - target, so it is least where the sum of weights reaches the target
     near = EQUAL * reached[-1]
     low = min(int(np.searchsorted(reached, target - near)), len(order) - 1)
     is_flat = abs(reached[low] - target) <= near and low + 1 < len(order)

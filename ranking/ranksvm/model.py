@@ -160,6 +160,7 @@ def _problem(K: Any, pairs: Any, C: float, weights: Any, margins: Any) -> _Probl
 def _factor(K: Array) -> Array:
     """Return L with K = LLᵀ up to rounding and as many columns as K has rank, by Cholesky with pivoting."""
     size = float(np.abs(K.diagonal()).max())
+    # pivoting finds the rank; Cholesky without it fails on the singular matrices of low-rank kernels
     lower, pivots, rank, _ = dpstrf(K, lower=1)
     L = np.zeros((len(K), rank if size else 0))
     L[pivots - 1] = np.tril(lower)[:, : L.shape[1]]
@@ -188,6 +189,7 @@ def _alpha(problem: _Problem, state: _State) -> Array:
 
 def _certificate(problem: _Problem, w: Array, alpha: Array) -> tuple[float, float]:
     """Return the primal value at w and its gap to the dual value at α, relative to the primal value."""
+    # computed afresh: a certificate must not inherit the rounding error of the slack carried along
     slack, c = problem.margins - problem.D @ (problem.L @ w), problem.curvature
     primal = float(w @ w + c @ np.maximum(slack, 0) ** 2) / 2
     image = problem.L.T @ (problem.D.T @ alpha)
@@ -207,6 +209,7 @@ def _newton_step(problem: _Problem, state: _State, alpha: Array) -> Array:
     hessian = np.eye(L_T.shape[1]) + L_T.T @ (A_TT @ L_T)
     right = problem.L.T @ (problem.D.T @ alpha) - state.w
     try:
+        # all eigenvalues are at least 1, so this fails only where C times K makes the identity vanish
         return np.asarray(cho_solve(cho_factor(hessian), right))
     except LinAlgError as error:
         raise ConvergenceError(
@@ -237,9 +240,11 @@ def _line_minimum(c: Array, a: Array, b: Array, line: tuple[float, float]) -> fl
         return p + t * q - float((c * b) @ np.maximum(a - t * b, 0))
 
     bends = np.unique(np.divide(a, b, out=np.zeros_like(a), where=a * b > 0))
+    # the derivative increases, so bisection finds the two bends between which it vanishes
     place = bisect_left(bends, 0.0, key=derivative)
     low = bends[place - 1] if place else 0.0
     high = bends[place] if place < len(bends) else 2 * low + 1
+    # which pairs have a loss is the same between two bends; halfway no pair is at its bend
     on = a - (low + high) / 2 * b > 0
     slope = q + float((c * b**2)[on].sum())
     return max((float((c * a * b)[on].sum()) - p) / slope, 0.0) if slope > 0 else 0.0

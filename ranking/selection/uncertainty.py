@@ -67,6 +67,7 @@ class Groups:
         if size < 2:
             return np.full(len(sums.first), np.nan)
         first, second, factor = sums.first, sums.second, 1 / (size * (size - 1))
+        # θ_i = 1 - (W - W_i)/(m - m_i): sums over u (W - W_i) follow from those over u W_i
         if not self.is_query:
             first = sums.wrong * self.u.sum() - first
             second = sums.wrong**2 * (self.u**2).sum() - 2 * sums.wrong * sums.weighted + second
@@ -93,5 +94,6 @@ def earlier_changes(keys: Array, change: Array) -> Array:
     begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
     lengths = np.diff(np.append(begins, len(ordered)))
     result = np.empty(len(ordered))
+    # running sums over all keys, minus their values where each key begins
     result[order] = sums - np.repeat(sums[begins], lengths)
     return result.reshape(keys.shape)
