@@ -8,8 +8,7 @@ import pytest
 
 from ranking import DataError
 from ranking.io.tables import Items
-from ranking.measures.levels import LEVEL_METRICS
-from ranking.measures.levels import level_metric_table
+from ranking.measures.levels import LEVEL_METRICS, level_metric_table
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.report.ordinal import (
     MOST_SCORES,
