@@ -4,8 +4,9 @@ How long an example of hypothesis takes depends on the machine and on what it im
 deadline.
 
 `pytest -m "not engine"` skips every test that needs the compiled revised engine, whose compilation takes
-minutes. No list says which these are: the import of numba is blocked, and a test that asks for it is skipped.
-Slow tests and benchmarks are left out as in every other run.
+minutes. No list says which these are: the import of `pqp.linalg.jit` is blocked, and a test that needs it is
+skipped. Tests that would take the skip for an error are marked `engine` by hand. Slow tests and benchmarks
+are left out as in every other run.
 """
 
 import signal
@@ -25,10 +26,10 @@ WITHOUT_ENGINE = "not engine"
 
 
 class _NoCompiler(MetaPathFinder):
-    """Skips whoever imports the compiler."""
+    """Skips every test that imports the compiler of the engine."""
 
     def find_spec(self, name, path, target=None):
-        if name == "numba":
+        if name == "pqp.linalg.jit":
             pytest.skip("needs the compiled engine", allow_module_level=True)
 
 
