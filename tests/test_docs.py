@@ -23,15 +23,25 @@ FILE = re.compile(r"\b(?:pqp|ranking|tests)/[\w/]+\.(?:py|csv)\b|\b(?:pqp|rankin
 # A file named without its folder, in code or in a drawing.
 BARE_FILE = re.compile(r"(?<![\w/.])(\w+\.py)\b")
 WIDTH = 100
-# Phrases with a usual replacement, e.g. "one per row", "relative to", "is not a number", "rounding error".
+# Phrases with a usual replacement, e.g. "one per row", "relative to", "is not a number", "return whether".
 PHRASES = re.compile(
-    r"\b(?:one|two|three|four|five) an? "
-    r"(?:row|piece|pair|column|item|level|task|respondent|pivot|event|variable|query|alternative)\b"
+    r"\b(?:[Oo]ne|two|three|four|five|numbers?|bytes|rows?|columns?|pivots?) an? "
+    r"(?:row|piece|pair|column|item|level|task|respondent|pivot|event|variable|query|alternative|fold|object|line)"
+    r"\b(?! (?:is|has))"
     r"|\b(?:is|are) no (?:number|integer|line|lines|error|mistake|matrix|step function)\b"
-    r"|\bsmall beside\b|\bgoes on\b|\bhangs? on\b|\btold apart\b|\bwhat is held\b|\bround-off\b"
+    r"|\bbeside (?:its|their|the|a|an|C|mu|which)\b|, beside\b|\bround-off keeps\b|; path\.extend goes on"
+    r"|\b[Tt]ells? (?:whether|how)\b|\bhears?\b|\bhangs? on\b|\btold (?:apart|of)\b"
+    r"|\bwhat is held\b|\bwhat depends\b|\b(?:he|his|him|himself) (?:chose|took|takes|has|was|is|answers?)\b"
     r"|\bMay touch\b|^Room:",
     re.MULTILINE,
 )
+SOURCES = [
+    file
+    for folder in ("pqp", "ranking", "tests")
+    for kind in ("*.py", "*.html")
+    for file in sorted((ROOT / folder).rglob(kind))
+    if file != Path(__file__)
+]
 
 
 def prose(page: Path) -> str:
@@ -77,6 +87,13 @@ def test_files_that_a_page_names_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_are_written_in_plain_english(page):
     assert PHRASES.findall(prose(page)) == []
+
+
+def test_code_is_documented_in_plain_english():
+    found = {
+        str(file.relative_to(ROOT)): PHRASES.findall(file.read_text(encoding="utf-8")) for file in SOURCES
+    }
+    assert {file: phrases for file, phrases in found.items() if phrases} == {}
 
 
 def import_graph() -> str:

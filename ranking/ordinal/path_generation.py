@@ -327,7 +327,7 @@ class LineReader:
 
 
 def _spread(held: Array, pressed: Array) -> Array:
-    """Return what is held if it is pressed, directly or by others, against something that is held."""
+    """Return the fixed thresholds: `held`, and those pressed against one of them or through others."""
     result = held.copy()
     last = held.shape[1] - 1
     # one sweep up and one down reach the ends of every chain of thresholds pressed together

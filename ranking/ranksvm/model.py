@@ -34,7 +34,7 @@ from ranking.core.validation import (
 from ranking.errors import ConvergenceError, DataError
 from ranking.ranksvm.base import Ranker
 
-# The method is finite and takes 5 to 20 steps; many more mean that round-off keeps it from the goal.
+# The method is finite and takes 5 to 20 steps; many more mean that rounding error prevents convergence.
 MAX_ITERATIONS = 100
 # By how much a Gram matrix may miss being positive semidefinite through rounding, relative to its diagonal:
 # distances inside an RBF kernel lose that many digits where points lie far from the origin.

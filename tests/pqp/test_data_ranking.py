@@ -16,8 +16,8 @@ from tests.data_folder import mixture, needs
 
 # Of the primal value, at every breakpoint.
 GAP = 1e-9
-# What rounding leaves of the optimality conditions, beside C if that is large: 1e-9 was seen for 30 objects
-# of rank 8 with duplicates, about 2e-9 for the mixture.
+# The rounding error in the optimality conditions, relative to C if that is large: 1e-9 was seen for 30
+# objects of rank 8 with duplicates, about 2e-9 for the mixture.
 RESIDUAL = 1e-8
 # The gap for the kernel of the mixture, whose condition number is 1e11 and more.
 ILL_CONDITIONED = 1e-8

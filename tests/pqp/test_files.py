@@ -140,7 +140,7 @@ MALFORMED = {
     "true for a number": (HAND_WRITTEN | {"c": [True, 0]}, r"c\[0\] must be a .* number, got true"),
     "nested list": (HAND_WRITTEN | {"c": [[1], 0]}, r"c\[0\] must be a .* number, got a list"),
     "ragged": (HAND_WRITTEN | {"A": [[1, 1], [1]]}, "A is ragged: row 0 has 2 entries, row 1 has 1"),
-    "A is no matrix": (HAND_WRITTEN | {"A": [1, 1]}, r"A\[0\] must be a list .* got 1"),
+    "A is not a matrix": (HAND_WRITTEN | {"A": [1, 1]}, r"A\[0\] must be a list .* got 1"),
     "wrong shape": (HAND_WRITTEN | {"c": [1, 2, 3]}, "c must be of length 2"),
     "not convex": (HAND_WRITTEN | {"P": [[-1, 0], [0, 1]]}, "P must be positive semidefinite"),
     "slope without constant": (HAND_WRITTEN | {"c": {"slope": [1, 2]}}, 'c: the key "constant" is missing'),

@@ -99,7 +99,7 @@ class TestNoSolution:
             NoSolutionError, match=r"infeasible at mu = -1.*segment.farkas proves it"
         ) as caught:
             getattr(point, question)
-        # x + y <= -1 with x, y >= 0: one number a row, negative because it weighs row_upper.
+        # x + y <= -1 with x, y >= 0: one number per row, negative because it weighs row_upper.
         assert caught.value.segment is point.segment
         assert (caught.value.segment.farkas < 0).all()
 

@@ -240,7 +240,7 @@ def test_budget_example_is_the_problem_of_its_matrices():
     assert paths[0].x([0, 3, 8]).tolist() == paths[1].x([0, 3, 8]).tolist()
 
 
-# three numbers a variable or row: coefficient, constant, slope
+# three numbers per variable or row: coefficient, constant, slope
 NUMBERS = st.fractions(-5, 5, max_denominator=7)
 TRIPLES = st.tuples(NUMBERS.filter(bool), NUMBERS, NUMBERS)
 

@@ -45,7 +45,7 @@ def violation(model, K, alpha, C):
 
 
 def gap(model, K, alpha, C):
-    """The duality gap of dual variables, beside the primal value, both from their definitions."""
+    """The duality gap of dual variables, relative to the primal value, both from their definitions."""
     preferences = model.preferences_
     better, worse = preferences.pairs.T
     beta = np.bincount(better, alpha, len(K)) - np.bincount(worse, alpha, len(K))

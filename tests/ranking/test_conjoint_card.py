@@ -143,7 +143,7 @@ class TestText:
 
 
 class TestConfounding:
-    """Attributes are told apart if and only if differences within tasks have full rank on them."""
+    """Attributes are identified if and only if differences within tasks have full rank on them."""
 
     @staticmethod
     def design(prices, colours=("red", "blue", "green"), seed=0, tasks=30, **roles):

@@ -16,7 +16,7 @@ from tests.ranking.rankings import TIED, gap, gaussian, violation, whole
 from tests.systems import FEW
 
 GAP = 1e-9
-# What round-off leaves of the optimality conditions, beside C.
+# The rounding error in the optimality conditions, relative to C.
 MISS = 1e-8
 GAMMA = 0.5
 X, Y = gaussian(15, 3, seed=3)

@@ -204,7 +204,7 @@ def _log_chosen(part_worths: PartWorths, study: ConjointStudy, scale: float) -> 
 def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> pd.DataFrame:
     """Return shares of the alternatives of tasks that several respondents saw alike.
 
-    One row an alternative: how many saw it, the share that chose it, the share predicted by the logit rule
+    One row per alternative: how many saw it, the share that chose it, the share predicted by the logit rule
     at the scale, and by first choice; all weighted by respondent.
 
     >>> from ranking.conjoint import example_part_worths, example_study

@@ -145,7 +145,7 @@ def test_centre_of_the_lines_does_not_matter(kind, seed, mu):
 @FEW
 @given(seed=SEEDS)
 def test_multipliers_are_those_of_limits_and_caps(kind, seed):
-    """A pinned item's is what depends; any other's is the fixed values."""
+    """The multiplier of a pinned item is its dependent quantity; that of any other is its fixed value."""
     lcp, bounds = setting_of(kind, seed)
     basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
     known = np.where(lcp.is_row[:, None], basis.v, basis.g)

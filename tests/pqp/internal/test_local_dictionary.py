@@ -16,7 +16,7 @@ def test_entries_of_one_class_become_equal_and_of_two_classes_opposite():
 
 
 def test_response_that_is_zero_takes_those_of_its_class_along():
-    """Λ_ij² ≤ Λ_ii Λ_jj: beside a zero diagonal, what is left in the row is rounding error."""
+    """Λ_ij² ≤ Λ_ii Λ_jj: with a zero diagonal, what is left in the row is rounding error."""
     Lambda, noise = np.array([[1e-13, 1e-6], [1e-6, 4.0]]), np.full((2, 2), 1e-11)
     assert _cleared(Lambda, noise, SAME).tolist() == [[0, 0], [0, 4]]
 
@@ -27,6 +27,6 @@ def test_response_to_the_other_class_stays():
 
 
 def test_entry_that_no_round_off_explains_stays():
-    """A zero diagonal beside a large entry is no positive semidefinite matrix: the tie must say so."""
+    """A zero diagonal with a large entry is not positive semidefinite: the tie must say so."""
     Lambda, noise = np.array([[0.0, 0.5], [0.5, 4.0]]), np.full((2, 2), 1e-11)
     assert _cleared(Lambda, noise, SAME)[0, 1] == 0.5

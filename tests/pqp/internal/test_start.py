@@ -92,7 +92,7 @@ STARTS = {
     "at the upper limit": pqp.ParametricQP([[1]], [-2], lower=-1, upper=1),
     "inside": pqp.ParametricQP([[1]], [-2], lower=0, upper=5),
     "free": pqp.ParametricQP([[1, 1], [1, 1]], [1, 1]),
-    "free beside a row": pqp.ParametricQP([[1, 1], [1, 1]], [1, 1], A=[[1, -1]], row_lower=2),
+    "free with a row": pqp.ParametricQP([[1, 1], [1, 1]], [1, 1], A=[[1, -1]], row_lower=2),
     "an equality": pqp.ParametricQP(np.eye(2), [0, mu], A=[[1, 1]], row_lower=2, row_upper=2, lower=0),
     "equalities that repeat": pqp.ParametricQP(
         np.zeros((2, 2)), [1, 2], A=[[1, 1], [2, 2]], row_lower=[2, 4], row_upper=[2, 4], lower=0

@@ -101,7 +101,7 @@ class TestLines:
         assert_allclose(starts(found), starts(lines), atol=1e-12)
 
     def test_lines_that_start_together_but_for_round_off_do_not_cross(self):
-        """At C = 0 all part-worths are 0, or 1e-19 after a subtraction: no conclusion hangs on that."""
+        """At C = 0 all part-worths are 0, or 1e-19 after a subtraction: no conclusion depends on that."""
         lines = from_starts([0, 1], [[1e-19, -1e-19]], [[1.0, 2.0]])
         assert lines.split_at_crossings([(0, 1)]).edges.tolist() == [0, 1]
 
