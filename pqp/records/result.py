@@ -69,8 +69,11 @@ def _on_one_ray(status: str, side: list[Segment]) -> list[Segment]:
     """Return neighbouring segments, with one ray if they are unbounded and one of their rays serves all."""
     if status != "unbounded" or len(side) == 1:
         return side
+    ends = (side[0], side[0].lo), (side[-1], side[-1].hi)
     for one in side:
-        if _descends(one, side[0].lo, side[-1].hi):
+        # a ray may stop descending just at an outer end, which the piece there covers with its own
+        keeps_ends = all(one.covers(end) or not piece.covers(end) for piece, end in ends)
+        if keeps_ends and _descends(one, side[0].lo, side[-1].hi):
             return [replace(segment, ray=one.ray, violation=one.violation) for segment in side]
     return side
 

@@ -122,6 +122,15 @@ class TestParts:
             pqp.solve_path(BUDGET, (0, 8), method="tableau", n_jobs=2)
 
 
+def test_joined_unbounded_parts_keep_a_ray_that_covers_the_closed_end():
+    """At mu = 0 the soft row costs nothing, so the ray of the left part proves nothing there."""
+    problem = pqp.ParametricQP([[0, 0]] * 2, [0, mu - 1], A=[[0, 0]], row_lower=0, lower=0, penalty=mu)
+    serial = REVISED.trace(problem, (-1, 0))
+    part = TraceResult()
+    RevisedRunner(problem, False).run_parts([-1.0, -0.5, 0.0], 1, part)
+    Path(**{**fields_of(serial), "segments": tuple(part.segments)}).certify()
+
+
 @for_all(instance=instances(), data=st.data())
 def test_parts_cut_anywhere_join_to_the_whole(instance, data):
     """Also at breakpoints, at jumps and where there is no solution."""
