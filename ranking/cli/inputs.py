@@ -269,12 +269,8 @@ def open_scenario(file: Path, argument: str, study: ConjointStudy, reading: Read
         if table.shape[1] < 2:
             raise DataError("there must be a column of names, one per attribute, and one row per product")
         for row, column in table.isna().stack()[lambda is_empty: is_empty].index[:1]:
-            raise DataError(
-                "row {row} is empty in column {column}",
-                row=row + 1,
-                column=column,
-                remedy="a product needs every attribute",
-            )
+            message = "row {row} is empty in column {column}"
+            raise DataError(message, row=row + 1, column=column, remedy="a product needs every attribute")
         name = table.columns[0]
         return read_scenario(table.astype({name: str}).set_index(name), study)
 
@@ -345,12 +341,9 @@ def _read_choices(file: Path, argument: str, reading: Reading) -> pd.DataFrame:
             raise DataError("there is no row below the header")
         for mark in SEPARATORS:
             if table.shape[1] == 1 and mark in str(table.columns[0]):
-                raise DataError(
-                    "there is only one column, {column}",
-                    column=table.columns[0],
-                    remedy=f"is the file separated by {mark!r}? then use {{setting}}",
-                    setting=("sep", mark),
-                )
+                message = "there is only one column, {column}"
+                remedy = f"is the file separated by {mark!r}? then use {{setting}}"
+                raise DataError(message, column=table.columns[0], remedy=remedy, setting=("sep", mark))
     return table
 
 
@@ -385,13 +378,9 @@ def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
     known = [str(name) for name in table.columns]
     chosen = reading.chosen or "chosen"
     if chosen not in known and wide_attributes(known, PATTERN):
-        raise DataError(
-            "there is no column {column} ({argument}), but there are columns like alt1_price",
-            argument="chosen",
-            column=chosen,
-            remedy="if the alternatives of a task are in columns, use {setting}",
-            setting=("wide", True),
-        )
+        message = "there is no column {column} ({argument}), but there are columns like alt1_price"
+        remedy = "if the alternatives of a task are in columns, use {setting}"
+        raise DataError(message, argument="chosen", column=chosen, remedy=remedy, setting=("wide", True))
     alternative = reading.alternative
     if alternative is None and "alternative" in set(known) - set(split_words(reading.attributes)):
         alternative = "alternative"
@@ -521,12 +510,8 @@ def _finite(column: "pd.Series[Any]") -> "pd.Series[Any]":
     numbers = [_float(cell) for cell in column]
     for name, number in zip(column.index, numbers, strict=True):
         if not isfinite(number):
-            raise DataError(
-                "{column} of respondent {respondent} is not a finite number",
-                column=column.name,
-                respondent=name,
-                remedy="correct it",
-            )
+            message = "{column} of respondent {respondent} is not a finite number"
+            raise DataError(message, column=column.name, respondent=name, remedy="correct it")
     return pd.Series(numbers, index=column.index)
 
 

@@ -42,19 +42,12 @@ class Attribute:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise DataError(
-                "the name of an attribute must be {expected}, got {found}",
-                argument="name",
-                expected="a word, the name of its column",
-                found=self.name,
-            )
+            message = "the name of an attribute must be {expected}, got {found}"
+            wanted = "a word, the name of its column"
+            raise DataError(message, argument="name", expected=wanted, found=self.name)
         if self.name == NONE:
-            raise DataError(
-                "an attribute cannot be called {found}, the name of the none option",
-                argument="name",
-                found=repr(NONE),
-                remedy="rename the column",
-            )
+            message = "an attribute cannot be called {found}, the name of the none option"
+            raise DataError(message, argument="name", found=repr(NONE), remedy="rename the column")
         if self.kind not in KINDS:
             raise DataError(
                 "attribute {column}: {argument} must be {expected}, got {found}",
@@ -64,19 +57,11 @@ class Attribute:
                 found=repr(self.kind),
             )
         if self.kind == "linear" and self.levels is not None:
-            raise DataError(
-                "attribute {column} is linear, so it has no {argument}, got {found}",
-                argument="levels",
-                column=self.name,
-                found=self.levels,
-            )
+            message = "attribute {column} is linear, so it has no {argument}, got {found}"
+            raise DataError(message, argument="levels", column=self.name, found=self.levels)
         if self.kind == "levels" and self.unit != 1:
-            raise DataError(
-                "attribute {column}: {argument} is for linear attributes, got {found}",
-                argument="unit",
-                column=self.name,
-                found=self.unit,
-            )
+            message = "attribute {column}: {argument} is for linear attributes, got {found}"
+            raise DataError(message, argument="unit", column=self.name, found=self.unit)
         positive_number(self.unit, f"unit of attribute {self.name!r}")
         if self.levels is not None:
             object.__setattr__(self, "levels", _distinct(self.levels, self.name))
@@ -116,31 +101,21 @@ def read_attributes(given: Attributes) -> dict[str, Attribute]:
     'linear'
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise DataError(
-            argument="attributes",
-            expected="a list of columns, or a mapping of columns",
-            found=f"{given!r:.80}",
-        )
+        wanted = "a list of columns, or a mapping of columns"
+        raise DataError(argument="attributes", expected=wanted, found=f"{given!r:.80}")
     if isinstance(given, Mapping):
         found = [_described(name, description) for name, description in given.items()]
     else:
         found = [entry if isinstance(entry, Attribute) else Attribute(entry) for entry in given]
     if not found:
-        raise DataError(
-            "{argument} is empty",
-            argument="attributes",
-            remedy="name at least one column, for example {setting}",
-            setting=("attributes", ["price"]),
-        )
+        message = "{argument} is empty"
+        remedy = "name at least one column, for example {setting}"
+        raise DataError(message, argument="attributes", remedy=remedy, setting=("attributes", ["price"]))
     names = [attribute.name for attribute in found]
     for k, name in enumerate(names):
         if name in names[:k]:
-            raise DataError(
-                "{argument} names {column} twice",
-                argument="attributes",
-                column=name,
-                remedy="name every column once",
-            )
+            message = "{argument} names {column} twice"
+            raise DataError(message, argument="attributes", column=name, remedy="name every column once")
     return {attribute.name: attribute for attribute in found}
 
 
@@ -159,12 +134,8 @@ def _described(name: str, description: Description) -> Attribute:
     if isinstance(description, str) and description in KINDS:
         return Attribute(name, "linear" if description == "linear" else "levels")
     if isinstance(description, str) or not isinstance(description, Iterable):
-        raise DataError(
-            argument=argument,
-            column=name,
-            expected="'levels', 'linear' or a list of levels",
-            found=f"{description!r:.80}",
-        )
+        wanted = "'levels', 'linear' or a list of levels"
+        raise DataError(argument=argument, column=name, expected=wanted, found=f"{description!r:.80}")
     return Attribute(name, "levels", tuple(description))
 
 
@@ -172,28 +143,16 @@ def _distinct(levels: Iterable[Level], name: str) -> tuple[Level, ...]:
     """Return levels as Python objects, each there once."""
     found = tuple(plain(level) for level in levels)
     if not found:
-        raise DataError(
-            "attribute {column} has an empty list of levels",
-            argument="levels",
-            column=name,
-            remedy="name them, or leave the list out",
-        )
+        message = "attribute {column} has an empty list of levels"
+        raise DataError(message, argument="levels", column=name, remedy="name them, or leave the list out")
     texts = [text(level) for level in found]
     for k, level in enumerate(found):
         if level is None or (isinstance(level, float) and np.isnan(level)) or not texts[k].strip():
-            raise DataError(
-                f"attribute {{column}}: level {k + 1} of {{found}} is empty",
-                argument="levels",
-                column=name,
-                found=listing(found),
-                remedy="give it a name",
-            )
+            message = f"attribute {{column}}: level {k + 1} of {{found}} is empty"
+            remedy = "give it a name"
+            raise DataError(message, argument="levels", column=name, found=listing(found), remedy=remedy)
         if texts[k] in texts[:k]:
-            raise DataError(
-                "attribute {column} has the level {found} twice",
-                argument="levels",
-                column=name,
-                found=quoted(level),
-                remedy="name every level once",
-            )
+            message = "attribute {column} has the level {found} twice"
+            remedy = "name every level once"
+            raise DataError(message, argument="levels", column=name, found=quoted(level), remedy=remedy)
     return found

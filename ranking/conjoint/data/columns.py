@@ -62,12 +62,8 @@ def require_columns(frame: object, columns: Mapping[str, str], attributes: Itera
     for role, column in [*columns.items(), *(("attributes", name) for name in attributes)]:
         place = {"argument": role, "column": column}
         if column not in known:
-            found.add(
-                "there is no column {column} ({argument}); the columns are {found}",
-                **place,
-                found=listing(known),
-                **_remedy_of_missing(column, known),
-            )
+            message = "there is no column {column} ({argument}); the columns are {found}"
+            found.add(message, **place, found=listing(known), **_remedy_of_missing(column, known))
         elif column in uses:
             message = f"column {{column}} is both {uses[column]} and {role}"
             found.add(message, **place, remedy="name two columns")
@@ -190,13 +186,8 @@ def read_row_ids(frame: pd.DataFrame, roles: ColumnRoles, found: Problems) -> Ro
     idle = set(respondent[~no_respondent]) - set(respondent[~no_respondent & ~no_task])
     for row in np.flatnonzero(no_task & ~no_respondent).tolist():
         who = "respondent {respondent}" + " has no task" * (respondent[row] in idle)
-        found.add(
-            f"{who}: column {{column}} ({{argument}}) is empty in row {{row}}",
-            argument="task",
-            column=roles.task,
-            respondent=respondent[row],
-            row=row + 1,
-        )
+        message = f"{who}: column {{column}} ({{argument}}) is empty in row {{row}}"
+        found.add(message, argument="task", column=roles.task, respondent=respondent[row], row=row + 1)
     group = np.full(len(frame), -1)
     known = ~no_respondent & ~no_task
     group[known] = pd.factorize(pd.MultiIndex.from_arrays([respondent[known], task[known]]))[0]

@@ -87,23 +87,14 @@ def read_table(path: str | PathLike[str], **options: object) -> pd.DataFrame:
     """
     suffix = Path(path).suffix.lower()
     if suffix in OTHER_WORKBOOKS:
-        raise DataError(
-            "{argument} {found} is a workbook of a kind that is not read",
-            argument="path",
-            found=str(path),
-            remedy="save it as .xlsx or as CSV",
-        )
+        message = "{argument} {found} is a workbook of a kind that is not read"
+        raise DataError(message, argument="path", found=str(path), remedy="save it as .xlsx or as CSV")
     header, table = _read_workbook(path, options) if suffix in WORKBOOKS else _read_text(path, options)
     names = [name for row in header.head(1).to_numpy().tolist() for name in row]
     for k, name in enumerate(names):
         if name and name in names[:k]:
-            raise DataError(
-                "{argument} {found}: the column {column} occurs twice",
-                argument="path",
-                found=str(path),
-                column=name,
-                remedy="rename one",
-            )
+            message = "{argument} {found}: the column {column} occurs twice"
+            raise DataError(message, argument="path", found=str(path), column=name, remedy="rename one")
     return table
 
 
@@ -122,12 +113,8 @@ def _read_text(path: str | PathLike[str], options: dict[str, object]) -> tuple[p
             setting=("encoding", "latin-1"),
         ) from None
     except (pd.errors.ParserError, pd.errors.EmptyDataError, EOFError, zlib.error) as error:
-        raise DataError(
-            "{argument} {found} is not {expected}",
-            argument="path",
-            found=str(path),
-            expected=f"a CSV file ({error})",
-        ) from None
+        message = "{argument} {found} is not {expected}"
+        raise DataError(message, argument="path", found=str(path), expected=f"a CSV file ({error})") from None
 
 
 def _read_workbook(
@@ -139,13 +126,10 @@ def _read_workbook(
     try:
         return pd.read_excel(path, **{**given, **HEADER}), pd.read_excel(path, **given)
     except (BadZipFile, KeyError, ValueError) as error:
-        raise DataError(
-            "{argument} {found} is not {expected}",
-            argument="path",
-            found=str(path),
-            expected=f"a workbook ({error})",
-            remedy="save it again, or as CSV",
-        ) from None
+        message = "{argument} {found} is not {expected}"
+        wanted = f"a workbook ({error})"
+        remedy = "save it again, or as CSV"
+        raise DataError(message, argument="path", found=str(path), expected=wanted, remedy=remedy) from None
 
 
 def _read_weights(
@@ -162,12 +146,8 @@ def _read_weights(
         raise DataError(argument="weight", expected="a column or weights by respondent", found=roles.weight)
     by_name = {plain(name): value for name, value in given.items()}
     for name in in_order(by_name.keys() - set(respondents)):
-        found.add(
-            "{argument} names respondent {found}, who has no task",
-            argument="weight",
-            respondent=name,
-            found=quoted(name),
-        )
+        message = "{argument} names respondent {found}, who has no task"
+        found.add(message, argument="weight", respondent=name, found=quoted(name))
     return np.array([_weight(by_name, name, found) for name in respondents])
 
 
@@ -179,14 +159,10 @@ def _weights_in(column: "pd.Series[Any]", ids: RowIds, found: Problems) -> dict[
         if name is None or name in reported or weights.setdefault(name, value) == value:
             continue
         reported.add(name)
-        found.add(
-            "respondent {respondent} has different weights, {found}",
-            argument="weight",
-            column=column.name,
-            respondent=name,
-            found=f"{quoted(weights[name])} and {quoted(value)}",
-            remedy="write the same one in all rows",
-        )
+        message = "respondent {respondent} has different weights, {found}"
+        shown = f"{quoted(weights[name])} and {quoted(value)}"
+        remedy = "write the same one in all rows"
+        found.add(message, argument="weight", column=column.name, respondent=name, found=shown, remedy=remedy)
     return weights
 
 
@@ -194,20 +170,12 @@ def _weight(by_name: dict[Any, Any], name: Any, found: Problems) -> float:
     value = by_name.get(name)
     number = pd.to_numeric(value, errors="coerce") if value is not None else np.nan
     if value is None or value != value:
-        found.add(
-            "respondent {respondent} has no weight",
-            argument="weight",
-            respondent=name,
-            remedy="give one, or leave out {argument}",
-        )
+        message = "respondent {respondent} has no weight"
+        found.add(message, argument="weight", respondent=name, remedy="give one, or leave out {argument}")
     elif not (np.isfinite(number) and number > 0):
-        found.add(
-            "respondent {respondent}: the weight is {found}, not {expected}",
-            argument="weight",
-            respondent=name,
-            found=quoted(value),
-            expected="a positive number",
-        )
+        message = "respondent {respondent}: the weight is {found}, not {expected}"
+        wanted = "a positive number"
+        found.add(message, argument="weight", respondent=name, found=quoted(value), expected=wanted)
     return float(number)
 
 

@@ -30,12 +30,9 @@ def holdout_tasks(
         name for name, value in (("last", last), ("tasks", tasks), ("column", column)) if value is not None
     ]
     if len(given) > 1:
-        raise DataError(
-            "give only one of {expected}, got {found}",
-            argument=given[-1],
-            expected="last, tasks and column",
-            found=" and ".join(given),
-        )
+        message = "give only one of {expected}, got {found}"
+        wanted = "last, tasks and column"
+        raise DataError(message, argument=given[-1], expected=wanted, found=" and ".join(given))
     if last is not None:
         held = _last_tasks(table, last)
     elif tasks is not None:
@@ -43,12 +40,8 @@ def holdout_tasks(
     else:
         held = table.is_holdout if column is None else _marked_tasks(table, column)
     if not held.any():
-        raise DataError(
-            "no task is held out",
-            argument="holdout",
-            remedy="mark some in a column, or hold out the last tasks of everyone, for example {setting}",
-            setting=("last", 3),
-        )
+        remedy = "mark some in a column, or hold out the last tasks of everyone, for example {setting}"
+        raise DataError("no task is held out", argument="holdout", remedy=remedy, setting=("last", 3))
     if held.all():
         raise DataError("all tasks are held out, so none is left to learn from", remedy="hold out fewer")
     return held

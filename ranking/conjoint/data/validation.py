@@ -156,13 +156,9 @@ def read_chosen(frame: pd.DataFrame, roles: ColumnRoles, ids: RowIds, found: Pro
     """Return which rows were chosen, one in every task."""
     column = frame[roles.chosen]
     if _names_alternatives(column, ids):
-        found.add(
-            "column {column} ({argument}) names the chosen alternative in every row of a task",
-            argument="chosen",
-            column=column.name,
-            expected="1 in the row of the chosen alternative and 0 in the others",
-            remedy="write {expected}",
-        )
+        message = "column {column} ({argument}) names the chosen alternative in every row of a task"
+        wanted = "1 in the row of the chosen alternative and 0 in the others"
+        found.add(message, argument="chosen", column=column.name, expected=wanted, remedy="write {expected}")
         return np.zeros(len(column), dtype=bool)
     chosen = read_flags(column, "chosen", ids.place, found)
     _check_choices(ids, chosen, roles, found)
@@ -259,11 +255,8 @@ def read_none(
         )
     of_tasks = np.flatnonzero(is_none & (ids.group >= 0))
     for row in of_tasks[pd.Index(ids.group[of_tasks]).duplicated()].tolist():
-        found.add(
-            "respondent {respondent}, task {task} has more than one none option, again in row {row}",
-            argument="none",
-            **ids.place(row),
-        )
+        message = "respondent {respondent}, task {task} has more than one none option, again in row {row}"
+        found.add(message, argument="none", **ids.place(row))
     return np.asarray(is_none)
 
 

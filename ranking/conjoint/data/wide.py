@@ -54,21 +54,14 @@ def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> La
     layout = Layout(pattern, tuple(labels), names)
     if not labels:
         wanted = listing([layout.column(1, name) for name in names])
-        raise DataError(
-            "no column is like {expected} ({argument}); the columns are {found}",
-            argument="pattern",
-            expected=wanted,
-            found=listing(list(frame)),
-        )
+        message = "no column is like {expected} ({argument}); the columns are {found}"
+        raise DataError(message, argument="pattern", expected=wanted, found=listing(list(frame)))
     found = Problems()
     for label in labels:
         for column in layout.block(label):
             if column not in frame:
-                found.add(
-                    "there is no column {column}, but there are others of alternative {alternative}",
-                    column=column,
-                    alternative=label,
-                )
+                message = "there is no column {column}, but there are others of alternative {alternative}"
+                found.add(message, column=column, alternative=label)
     found.raise_any()
     return layout
 
@@ -90,12 +83,9 @@ def wide_attributes(columns: Iterable[str], pattern: str = PATTERN) -> list[str]
 def _require_pattern(pattern: str) -> None:
     fields = {field for _, field, _, _ in string.Formatter().parse(pattern) if field is not None}
     if fields != FIELDS:
-        raise DataError(
-            "{argument} must hold {expected}, got {found}",
-            argument="pattern",
-            expected=f"{{alternative}} and {{attribute}}, like {PATTERN!r}",
-            found=repr(pattern),
-        )
+        message = "{argument} must hold {expected}, got {found}"
+        wanted = f"{{alternative}} and {{attribute}}, like {PATTERN!r}"
+        raise DataError(message, argument="pattern", expected=wanted, found=repr(pattern))
 
 
 def long_from_wide(
@@ -174,23 +164,16 @@ def _require_rows(base: pd.DataFrame, roles: ColumnRoles, made: tuple[str, ...])
     found = Problems()
     for name in made:
         if name in base:
-            found.add(
-                "column {column} has the name of what the columns of the alternatives hold",
-                column=name,
-                remedy="rename it",
-            )
+            message = "column {column} has the name of what the columns of the alternatives hold"
+            found.add(message, column=name, remedy="rename it")
     respondent, task = labels_of(base[roles.respondent]), labels_of(base[roles.task])
     for role, column, cells in (("respondent", roles.respondent, respondent), ("task", roles.task, task)):
         for row in np.flatnonzero(is_empty(cells)).tolist():
             add_empty_id(role, column, row, found)
     for row in np.flatnonzero(pd.MultiIndex.from_arrays([respondent, task]).duplicated()).tolist():
-        found.add(
-            "respondent {respondent}, task {task} occurs again in row {row}",
-            respondent=respondent[row],
-            task=task[row],
-            row=row + 1,
-            remedy="remove one of the rows",
-        )
+        message = "respondent {respondent}, task {task} occurs again in row {row}"
+        remedy = "remove one of the rows"
+        found.add(message, respondent=respondent[row], task=task[row], row=row + 1, remedy=remedy)
     found.raise_any()
 
 
@@ -208,19 +191,12 @@ def _is_absent(part: pd.DataFrame, layout: Layout) -> Any:
 
 def _with_none_column(roles: ColumnRoles, base: pd.DataFrame) -> ColumnRoles:
     if roles.none is not None:
-        raise DataError(
-            "{argument} is for a none option without columns",
-            argument="none_choice",
-            remedy="leave out either {argument} or {setting}",
-            setting=("none", roles.none),
-        )
+        message = "{argument} is for a none option without columns"
+        remedy = "leave out either {argument} or {setting}"
+        raise DataError(message, argument="none_choice", remedy=remedy, setting=("none", roles.none))
     if NONE in base:
-        raise DataError(
-            "{argument} adds a column {column}, but there is one already",
-            argument="none_choice",
-            column=NONE,
-            remedy="rename it",
-        )
+        message = "{argument} adds a column {column}, but there is one already"
+        raise DataError(message, argument="none_choice", column=NONE, remedy="rename it")
     return replace(roles, none=NONE)
 
 

@@ -125,10 +125,8 @@ def exact_multipliers(rows: Array) -> list[Fraction]:
         if all(value > 0 for value in values) or all(value < 0 for value in values):
             least = min(abs(value) for value in values)
             return [abs(value) / least for value in values]
-    raise RankingError(
-        "choices seem to contradict each other, but float64 arithmetic cannot decide which",
-        remedy="round the numbers of linear attributes",
-    )
+    message = "choices seem to contradict each other, but float64 arithmetic cannot decide which"
+    raise RankingError(message, remedy="round the numbers of linear attributes")
 
 
 def _support(rows: Array, members: Integers, s: int) -> Integers | None:

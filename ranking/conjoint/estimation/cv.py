@@ -56,23 +56,16 @@ def cell_edges(C_max: float, end: float) -> Array:
     edges = C_max * 10.0 ** (-np.arange(CELLS * DECADES, -1, -1) / CELLS)
     reached = edges[edges <= end * (1 + ROUNDED)]
     if len(reached) < 2:
-        raise DataError(
-            f"a path ends at C = {{found}}, before C_max / 10^{DECADES}",
-            argument="time_limit",
-            found=f"{end:g}",
-            remedy="raise {argument}",
-        )
+        message = f"a path ends at C = {{found}}, before C_max / 10^{DECADES}"
+        raise DataError(message, argument="time_limit", found=f"{end:g}", remedy="raise {argument}")
     return np.asarray(reached)
 
 
 def require_end(C_max: float) -> None:
     """Raise for paths without end."""
     if np.isinf(C_max):
-        raise DataError(
-            argument="C_max",
-            expected="finite for the metric root_likelihood, which is evaluated at single C",
-            found="inf",
-        )
+        wanted = "finite for the metric root_likelihood, which is evaluated at single C"
+        raise DataError(argument="C_max", expected=wanted, found="inf")
 
 
 def _root_likelihood(judged: Sequence[tuple[ConjointPath, ConjointStudy]], C: float) -> float:

@@ -105,11 +105,8 @@ class ConjointModel(BaseEstimator):
         check_is_fitted(self)
         require_study(study)
         if not study.columns.equals(self.space_.columns):
-            raise DataError(
-                "{argument} must have {expected}",
-                argument="study",
-                expected="the attributes and levels of the study that was fitted",
-            )
+            wanted = "the attributes and levels of the study that was fitted"
+            raise DataError("{argument} must have {expected}", argument="study", expected=wanted)
         return study_codes(study, self.respondents_, allow_new=self.pooling != "individual")
 
 
@@ -131,12 +128,9 @@ def study_codes(study: ConjointStudy, known: "pd.Index[Any]", allow_new: bool) -
 def require_study(study: object) -> None:
     """Raise unless it is a study with a choice in it."""
     if not isinstance(study, ConjointStudy):
-        raise DataError(
-            argument="study",
-            expected="a ConjointStudy",
-            found=type(study).__name__,
-            remedy="see ConjointStudy.from_frame",
-        )
+        wanted = "a ConjointStudy"
+        remedy = "see ConjointStudy.from_frame"
+        raise DataError(argument="study", expected=wanted, found=type(study).__name__, remedy=remedy)
 
 
 def require_pooling(pooling: str, shrinkage: float) -> None:
@@ -145,12 +139,9 @@ def require_pooling(pooling: str, shrinkage: float) -> None:
         raise DataError(argument="pooling", expected=f"one of {', '.join(POOLINGS)}", found=repr(pooling))
     is_number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
     if pooling == "shrinkage" and not (is_number and 0 < shrinkage < 1):
-        raise DataError(
-            argument="shrinkage",
-            expected="between 0 (everyone alone) and 1 (all alike)",
-            found=shrinkage,
-            remedy="for the ends choose the pooling 'individual' or 'aggregate'",
-        )
+        wanted = "between 0 (everyone alone) and 1 (all alike)"
+        remedy = "for the ends choose the pooling 'individual' or 'aggregate'"
+        raise DataError(argument="shrinkage", expected=wanted, found=shrinkage, remedy=remedy)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -231,10 +222,8 @@ def programs_of(
     require_study(study)
     differences, conditions = study.differences(), order_rows(study, orders).rows
     if not len(differences):
-        raise DataError(
-            "{argument} has no task to learn from: all are held out, or have one alternative only",
-            argument="study",
-        )
+        message = "{argument} has no task to learn from: all are held out, or have one alternative only"
+        raise DataError(message, argument="study")
     if pooling == "aggregate":
         return [Program(choice_rows(differences), conditions)]
     n = len(study.respondents)

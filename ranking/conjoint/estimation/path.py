@@ -83,12 +83,8 @@ class ConjointPath(ConjointModel):
             )
         )
         if not all(len(path.segments) for path in self.paths_):
-            raise DataError(
-                "a path has no piece after {found} seconds",
-                argument="time_limit",
-                found=self.time_limit,
-                remedy="raise {argument}",
-            )
+            message = "a path has no piece after {found} seconds"
+            raise DataError(message, argument="time_limit", found=self.time_limit, remedy="raise {argument}")
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
 
@@ -221,12 +217,8 @@ class ConjointPath(ConjointModel):
         value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
         end = min(float(path.hi) for path in self.paths_)
         if value > end:
-            raise DataError(
-                argument="C",
-                expected=f"at most {end:g}, where the paths end",
-                found=C,
-                remedy="raise C_max or time_limit",
-            )
+            wanted = f"at most {end:g}, where the paths end"
+            raise DataError(argument="C", expected=wanted, found=C, remedy="raise C_max or time_limit")
         return value
 
 

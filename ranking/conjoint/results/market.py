@@ -126,19 +126,12 @@ def read_scenario(
         _require_unique(products)
         given = products.to_dict("index")
     if not isinstance(given, Mapping) or not given:
-        raise DataError(
-            "{argument} must map names of products to their levels, for example {expected}, got {found}",
-            argument="products",
-            expected="{'ours': {'price': 9}}",
-            found=f"{given!r:.60}",
-        )
+        message = "{argument} must map names of products to their levels, for example {expected}, got {found}"
+        wanted = "{'ours': {'price': 9}}"
+        raise DataError(message, argument="products", expected=wanted, found=f"{given!r:.60}")
     if none and not space.has_none:
-        raise DataError(
-            "the study had no none option, so nothing is known about it",
-            argument="none",
-            found=none,
-            remedy="leave {argument} out",
-        )
+        message = "the study had no none option, so nothing is known about it"
+        raise DataError(message, argument="none", found=none, remedy="leave {argument} out")
     has_none = space.has_none if none is None else bool(none)
     named = {str(name): _profile(str(name), profile, space) for name, profile in given.items()}
     rows = [_row(name, profile, space, extrapolate) for name, profile in named.items()]
@@ -149,43 +142,30 @@ def read_scenario(
 
 def _require_unique(products: pd.DataFrame) -> None:
     for name in products.index[products.index.duplicated()][:1]:
-        raise DataError(
-            'product "{row}" occurs twice',
-            argument="products",
-            row=name,
-            remedy="give every product its own name",
-        )
+        message = 'product "{row}" occurs twice'
+        raise DataError(message, argument="products", row=name, remedy="give every product its own name")
 
 
 def _profile(name: str, profile: Any, space: AttributeSpace) -> dict[str, Any]:
     """Return the attributes of a product in the order of the study, all of them and no other."""
     if name == NONE:
-        raise DataError(
-            "a product cannot be called {row}, the name of the none option",
-            argument="products",
-            row=name,
-            remedy="rename it; the none option takes part wherever the study has one",
-        )
+        message = "a product cannot be called {row}, the name of the none option"
+        remedy = "rename it; the none option takes part wherever the study has one"
+        raise DataError(message, argument="products", row=name, remedy=remedy)
     place = {"argument": "products", "row": name}
     if not isinstance(profile, Mapping):
-        raise DataError(
-            'product "{row}" must be {expected}, got {found}',
-            expected="a mapping of attributes to levels",
-            found=f"{profile!r:.60}",
-            **place,
-        )
+        message = 'product "{row}" must be {expected}, got {found}'
+        wanted = "a mapping of attributes to levels"
+        raise DataError(message, expected=wanted, found=f"{profile!r:.60}", **place)
     for attribute in profile:
         if attribute not in space.attributes:
             message = 'product "{row}": {found} is not an attribute of the study'
             raise unknown(message, attribute, space.attributes, "attributes", column=attribute, **place)
     missing = [attribute for attribute in space.attributes if attribute not in profile]
     if missing:
-        raise DataError(
-            'product "{row}" has no {expected}',
-            expected=listing(missing),
-            remedy="give all attributes of every product",
-            **place,
-        )
+        message = 'product "{row}" has no {expected}'
+        remedy = "give all attributes of every product"
+        raise DataError(message, expected=listing(missing), remedy=remedy, **place)
     return {attribute: plain(profile[attribute]) for attribute in space.attributes}
 
 
@@ -207,12 +187,8 @@ def _number(value: Any, lo: float, hi: float, place: dict[str, str]) -> float:
     is_number = isinstance(value, str | Real) and not isinstance(value, bool)
     number = float(pd.to_numeric(value, errors="coerce")) if is_number else np.nan
     if not np.isfinite(number):
-        raise DataError(
-            'product "{row}": attribute {column} must be {expected}, got {found}',
-            expected="a number",
-            found=quoted(value),
-            **place,
-        )
+        message = 'product "{row}": attribute {column} must be {expected}, got {found}'
+        raise DataError(message, expected="a number", found=quoted(value), **place)
     if not lo <= number <= hi:
         raise DataError(
             'product "{row}": attribute {column} is {found}, but {expected} was shown',
@@ -545,12 +521,8 @@ def price_curve(
     wanted = _prices(simulator, price) if prices is None else as_vector(list(prices), "prices")
     own = float(scenario.products[product][price])
     if own <= 0 or (wanted < 0).any():
-        raise DataError(
-            '{argument} must be {expected}, that of product "{row}" positive',
-            argument="prices",
-            expected="at least 0",
-            row=product,
-        )
+        message = '{argument} must be {expected}, that of product "{row}" positive'
+        raise DataError(message, argument="prices", expected="at least 0", row=product)
     scenarios = [scenario, *(scenario.with_value(product, price, float(value)) for value in wanted)]
     means = own_shares(simulator, scenarios, product)
     shares = summary_of(means.estimate, means.draws, simulator.level).iloc[1:]

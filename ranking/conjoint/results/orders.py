@@ -105,12 +105,8 @@ def _places(attribute: Attribute, order: str | Sequence[Hashable]) -> list[int]:
             raise unknown(message, level, attribute.labels, "levels", **place)
     places = [labels.index(text(level)) for level in wished]
     if len(places) < 2 or len(set(places)) < len(places):
-        raise DataError(
-            "{argument} must name {expected}, got {found}",
-            expected="at least two levels, each once",
-            found=wished,
-            **place,
-        )
+        message = "{argument} must name {expected}, got {found}"
+        raise DataError(message, expected="at least two levels, each once", found=wished, **place)
     return places
 
 
@@ -177,11 +173,8 @@ def _steps(space: AttributeSpace, orders: Orders) -> OrderRows:
     """Return the neighbours to look at, at least one."""
     steps = order_rows(space, orders)
     if not len(steps):
-        raise DataError(
-            "{argument} must name {expected}, got none",
-            argument="orders",
-            expected="at least one attribute, such as {'price': 'falls'}",
-        )
+        wanted = "at least one attribute, such as {'price': 'falls'}"
+        raise DataError("{argument} must name {expected}, got none", argument="orders", expected=wanted)
     return steps
 
 

@@ -60,11 +60,8 @@ def as_fit(fit: Fit | Estimator) -> Fit:
     if not isinstance(fit, type) and hasattr(fit, "fit"):
         return EstimatorFit(fit)
     if isinstance(fit, type) or not callable(fit):
-        raise DataError(
-            argument="fit",
-            expected="an estimator, such as ConjointSVM(C=0.1), or a function from studies to part-worths",
-            found=f"{fit!r:.60}",
-        )
+        wanted = "an estimator, such as ConjointSVM(C=0.1), or a function from studies to part-worths"
+        raise DataError(argument="fit", expected=wanted, found=f"{fit!r:.60}")
     return fit
 
 
@@ -124,30 +121,20 @@ def read_part_worths(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFra
     given = getattr(part_worths, "individual_part_worths_", part_worths)
     table = given.to_frame().T if isinstance(given, pd.Series) else given
     if not isinstance(table, pd.DataFrame):
-        raise DataError(
-            argument="part_worths",
-            expected="a DataFrame, a Series or a fitted model",
-            found=type(part_worths).__name__,
-        )
+        wanted = "a DataFrame, a Series or a fitted model"
+        raise DataError(argument="part_worths", expected=wanted, found=type(part_worths).__name__)
     if not table.columns.equals(columns):
         _require_columns(table, columns)
         table = table[columns.tolist()]
         table.columns = columns
     if not len(table):
-        raise DataError(
-            "{argument} has no row",
-            argument="part_worths",
-            expected="one row per respondent, or one for all",
-            remedy="give {expected}",
-        )
+        message = "{argument} has no row"
+        wanted = "one row per respondent, or one for all"
+        raise DataError(message, argument="part_worths", expected=wanted, remedy="give {expected}")
     if not table.index.is_unique:
         double = table.index[table.index.duplicated()][0]
-        raise DataError(
-            "{argument} has two rows for respondent {respondent}",
-            argument="part_worths",
-            respondent=double,
-            remedy="keep one",
-        )
+        message = "{argument} has two rows for respondent {respondent}"
+        raise DataError(message, argument="part_worths", respondent=double, remedy="keep one")
     numbers = table.astype(float)
     for row, column in np.argwhere(~np.isfinite(numbers.to_numpy()))[:1]:
         raise DataError(
@@ -172,12 +159,8 @@ def _require_columns(table: pd.DataFrame, columns: pd.MultiIndex) -> None:
         )
     others = [label for label in table.columns.tolist() if label not in columns]
     if others or len(table.columns) != len(columns):
-        raise DataError(
-            "{argument} has columns that the study does not have, or has them twice: {found}",
-            argument="part_worths",
-            found=listing(others),
-            remedy=remedy,
-        )
+        message = "{argument} has columns that the study does not have, or has them twice: {found}"
+        raise DataError(message, argument="part_worths", found=listing(others), remedy=remedy)
 
 
 def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
@@ -187,12 +170,9 @@ def rows_of(part_worths: pd.DataFrame, study: ConjointStudy) -> Integers:
     rows = part_worths.index.get_indexer(study.respondents)
     asked = np.unique(study.choices.respondent)
     for code in asked[rows[asked] < 0][:1]:
-        raise DataError(
-            "{argument} has no row for respondent {respondent}",
-            argument="part_worths",
-            respondent=study.respondents[code],
-            remedy="its index must hold the respondents, or it must have one row for all",
-        )
+        message = "{argument} has no row for respondent {respondent}"
+        remedy = "its index must hold the respondents, or it must have one row for all"
+        raise DataError(message, argument="part_worths", respondent=study.respondents[code], remedy=remedy)
     return rows.astype(np.int64)
 
 
@@ -211,12 +191,8 @@ def weights_of(weights: Weights, part_worths: pd.DataFrame, study: StudyOrSpace)
     if isinstance(weights, Mapping | pd.Series):
         by_name = pd.Series(weights)
         for name in index[~index.isin(by_name.index)][:1]:
-            raise DataError(
-                "{argument} has none for respondent {respondent}",
-                argument="weights",
-                respondent=name,
-                remedy="give one for every row",
-            )
+            message = "{argument} has none for respondent {respondent}"
+            raise DataError(message, argument="weights", respondent=name, remedy="give one for every row")
         weights = by_name.loc[index].to_numpy()
     vector = as_vector(weights, "weights", len(index))
     if (vector < 0).any() or not vector.sum() > 0:

@@ -225,10 +225,8 @@ def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 
         labels = {"task": choices.task[tasks[0]], "alternative": names, "respondents": len(tasks)}
         tables.append(pd.DataFrame({**labels, **shares}))
     if not tables:
-        raise DataError(
-            "no task was shown alike to several respondents, so there are no shares to compare with",
-            argument="study",
-        )
+        message = "no task was shown alike to several respondents, so there are no shares to compare with"
+        raise DataError(message, argument="study")
     return pd.concat(tables).set_index(["task", "alternative"])
 
 

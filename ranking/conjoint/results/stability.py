@@ -60,11 +60,9 @@ class PartWorthLines:
 
     def __post_init__(self) -> None:
         if not self.lines or not len(self.lines) == len(self.names) == len(self.weights):
-            raise DataError(
-                "there must be {argument}, a name and a weight for each of at least one respondent",
-                argument="lines",
-                found=f"{len(self.lines)} lines, {len(self.names)} names, {len(self.weights)} weights",
-            )
+            message = "there must be {argument}, a name and a weight for each of at least one respondent"
+            shown = f"{len(self.lines)} lines, {len(self.names)} names, {len(self.weights)} weights"
+            raise DataError(message, argument="lines", found=shown)
         wanted = len(self.space.columns)
         for lines in self.lines:
             if lines.slope.shape[1] != wanted:

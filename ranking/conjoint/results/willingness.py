@@ -129,11 +129,8 @@ def _level_rows(
     """Return (attribute, level, compared with) and the rows that give the difference of their worths."""
     for name in against:
         if name not in space.attributes or name == price or space.attributes[name].is_linear:
-            raise DataError(
-                "{argument} names {column}, which is not an attribute by level other than the price",
-                argument="against",
-                column=name,
-            )
+            message = "{argument} names {column}, which is not an attribute by level other than the price"
+            raise DataError(message, argument="against", column=name)
     labels: list[tuple[str, Hashable, Hashable]] = []
     rows: list[Array] = []
     units = np.eye(len(space.columns))
