@@ -213,6 +213,10 @@ def _plain(value: Any) -> Any:
 
 def _require_format(document: Document, wanted: str) -> None:
     readers = {"pqp-problem": "load_problem or `pqp solve`", "pqp-path": "load_path or `pqp certify`"}
+    remedies = {
+        "pqp-problem": 'write "format": "pqp-problem"; docs/file-format.md describes the keys',
+        "pqp-path": "such files are written by path.save or `pqp solve --save`",
+    }
     format_found, version = document.get("format"), document.get("version")
     if format_found != wanted:
         other = readers.get(format_found) if isinstance(format_found, str) else None
@@ -220,7 +224,7 @@ def _require_format(document: Document, wanted: str) -> None:
             argument="format",
             expected=shown(wanted),
             found=shown(format_found) if "format" in document else "nothing",
-            remedy=f"{other} reads this file" if other else None,
+            remedy=f"{other} reads this file" if other else remedies[wanted],
         )
     if version != VERSION or isinstance(version, bool):
         raise FileFormatError(

@@ -24,10 +24,6 @@ from pqp.solver import solve_path
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CODES = (
-    "Exit codes: 0 done; 1 the certificate failed, or numerical trouble; 2 wrong usage, or a wrong file; "
-    "3 a limit stopped the trace, the finished part is printed and saved; 130 interrupted."
-)
 PICTURE = FilePath("pqp-demo.png")
 
 app = kit.make_app()
@@ -38,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return kit.main(app, "pqp", arguments)
 
 
-@app.callback(invoke_without_command=True, epilog=CODES)
+@app.callback(invoke_without_command=True, epilog=kit.CODES)
 def pqp(context: typer.Context, show_version: kit.Version = False) -> None:
     """Trace exact solution paths of parametric quadratic programs, and prove them.
 

@@ -1,8 +1,7 @@
 """What the command lines of `pqp` and `ranking` share: main, exit codes, errors, progress and tables.
 
 A program is a typer application whose commands are of the class `Command`. Whatever goes wrong becomes one
-line on stderr and an exit code: 1 numerical trouble, a failed proof or a bug; 2 wrong usage or a wrong file;
-3 a limit stopped the path; 130 interrupted; 141 nobody reads the output any more.
+line on stderr and an exit code; `CODES` lists them.
 """
 
 import io
@@ -32,6 +31,12 @@ STOPPED = 3
 # What shells report for a program that Ctrl-C ended, and for one whose reader went away: 128 + the signal.
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+# The end of the help of a program.
+CODES = (
+    f"Exit codes: 0 done; {FAILED} numerical trouble, a failed proof, or a bug; {WRONG_INPUT} wrong usage or "
+    f"a wrong file; {STOPPED} a limit stopped the path, its finished part is printed and written; "
+    f"{INTERRUPTED} interrupted; {PIPE_CLOSED} whoever reads the output went away."
+)
 PICTURES = (".png", ".pdf", ".svg")
 # Shown until the first piece of a path is there; compiled code is kept on disk from then on.
 STARTING = "starting; the first run after installation compiles for about a minute"
@@ -91,6 +96,16 @@ class Command(TyperCommand):
     """A command that renders errors of the library with the names of its own options."""
 
     failures: tuple[type[ExplainedError], ...] = (NumericalTroubleError, CertificateError)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an error says which command it is about."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            usage: Any = error
+            if getattr(error, "ctx", ctx) is None:  # the parser does not say it if an option lacks a value
+                usage.ctx = ctx
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; every expected way to end early becomes a `CommandError`."""

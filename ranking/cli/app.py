@@ -31,12 +31,6 @@ from ranking.ranksvm.path import RankSVMPath
 from ranking.report.ranksvm import scores_csv, summary, write_report
 from ranking.studies.ranksvm import Plan, Study, conduct
 
-CODES = (
-    "Exit codes: 0 done; 1 numerical trouble; 2 wrong usage, or a wrong file; 3 a limit stopped the path, "
-    "what follows from the finished part is printed and written; 130 interrupted."
-)
-
-
 # What the library calls otherwise than the commands about items.
 WORDS = Words({"cv": "--folds", "n_splits": "--folds", "random_state": "--seed", "labels": "--levels"})
 
@@ -65,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return kit.main(app, "ranking", arguments)
 
 
-@app.callback(invoke_without_command=True, epilog=CODES)
+@app.callback(invoke_without_command=True, epilog=kit.CODES)
 def ranking(context: typer.Context, show_version: kit.Version = False) -> None:
     """Learn to rank from preferences, levels or choices, for every regularisation parameter C at once.
 

@@ -212,7 +212,7 @@ WRONG = {
     "unknown option": ("--foo", "No such option"),
     "solve: no file": ("solve --mu 0 1", "Missing argument 'FILE'"),
     "solve: no mu": ("solve budget.json", "Missing option '--mu'"),
-    "solve: one mu": ("solve budget.json --mu 1", "'--mu' requires 2 arguments"),
+    "solve: one mu": ("solve budget.json --mu 1", "'--mu' requires 2 arguments; try 'pqp solve --help'"),
     "solve: mu is a word": ("solve budget.json --mu one 2", "--mu needs two numbers .* got 'one'"),
     "solve: mu is a formula of mu": ("solve budget.json --mu mu 2", "--mu needs two numbers"),
     "solve: mu reversed": ("solve budget.json --mu 2 1", "--mu must have lo ≤ hi"),
@@ -220,6 +220,14 @@ WRONG = {
     "solve: file missing": ("solve none.json --mu 0 1", "none.json: No such file"),
     "solve: file is a folder": ("solve . --mu 0 1", "Is a directory"),
     "solve: file is no problem": ("solve text.json --mu 0 1", "text.json: the content is not JSON"),
+    "solve: file has no format": (
+        "solve empty.json --mu 0 1",
+        'format must be "pqp-problem", got nothing; write "format": "pqp-problem"; docs/file-format.md',
+    ),
+    "certify: file has no format": (
+        "certify empty.json",
+        'format must be "pqp-path", got nothing; such files are written by path.save or `pqp solve --save`',
+    ),
     "solve: rule unknown": ("solve budget.json --mu 0 1 --rule dantzig", "--rule must be 'least-index' or"),
     "solve: no pieces": ("solve budget.json --mu 0 1 --max-pieces 0", "--max-pieces must be positive"),
     "solve: pieces are a word": (
@@ -255,6 +263,7 @@ WRONG = {
 def test_wrong_usage_is_code_2_and_one_line_that_says_why(case, run, here):
     words, reason = WRONG[case]
     (here / "text.json").write_text("hello")
+    (here / "empty.json").write_text("{}")
     before = sorted(here.iterdir())
     code, out, err = run(*words.split())
     assert (code, out) == (2, "")
@@ -272,6 +281,13 @@ def test_help_teaches_by_example(words, run):
     assert (code, err) == (0, "")
     assert "Example" in out
     assert "pqp " in out
+
+
+def test_help_lists_every_exit_code(run):
+    _, out, _ = run("--help")
+    text = " ".join(out.split())
+    codes = (0, kit.FAILED, kit.WRONG_INPUT, kit.STOPPED, kit.INTERRUPTED, kit.PIPE_CLOSED)
+    assert re.findall(r"(?:Exit codes:|;) (\d+) ", text[text.index("Exit codes") :]) == [*map(str, codes)]
 
 
 def test_version_is_told(run):
