@@ -8,7 +8,7 @@ cover the whole interval. Stated numbers are only compared with the exact ones, 
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -146,7 +146,19 @@ def check(document: Mapping[str, object]) -> Certificate:
     ends = exact_ends(pieces, stated) if pieces and tolerance else stated
     require_cover(pieces, ends, cut)
     moves = [displacement(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
-    return _summarise(document, pieces, ends, max([*moves, accuracy.worst]), perf_counter() - began)
+    known = [-math.inf if ends[0] is None else _fraction(ends[0])]
+    known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
+    runs = [list(run) for _, run in groupby(range(len(pieces)), key=lambda i: pieces[i].status)]
+    return Certificate(
+        document=document,
+        arithmetic=str(document["arithmetic"]),
+        pieces=len(pieces),
+        deviation=float(_fraction(max([*moves, accuracy.worst]))),
+        interval=(known[0], known[-1]),
+        statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
+        breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
+        seconds=perf_counter() - began,
+    )
 
 
 def _prove_pieces(document: Mapping[str, Any], accuracy: Accuracy) -> Iterator[ProvedPiece]:
@@ -165,42 +177,18 @@ def _prove_pieces(document: Mapping[str, Any], accuracy: Accuracy) -> Iterator[P
 
 def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[bool, bool]]:
     """Return the interval, and which of its ends are not those asked for."""
-    one_of(("pqp-path",), entry(document, "format", "document"), "format")
-    one_of((1,), entry(document, "version", "document"), "version")
-    one_of(("exact", "float"), entry(document, "arithmetic", "document"), "arithmetic")
+    allowed = {"format": ("pqp-path",), "version": (1,), "arithmetic": ("exact", "float")}
+    for key, known in allowed.items():
+        one_of(known, entry(document, key, "document"), key)
     (lo, hi), asked = (read_interval(entry(document, key, "document"), key) for key in ("interval", "asked"))
     stopped = entry(document, "stopped", "document")
     if stopped is not None and not isinstance(stopped, str):
         raise CertificateError(argument="stopped", expected="null or a sentence", found=shown(stopped))
     if not Span(*asked).holds_between(lo, hi) or (stopped is None and (lo, hi) != asked):
-        raise CertificateError(
-            "`{argument}` must equal `asked`, or lie inside it when `stopped` is set, got {found}",
-            argument="interval",
-            found=f"[{shown(lo, '-inf')}, {shown(hi)}]",
-        )
+        found = f"[{shown(lo, '-inf')}, {shown(hi)}]"
+        message = "`{argument}` must equal `asked`, or lie inside it when `stopped` is set, got {found}"
+        raise CertificateError(message, argument="interval", found=found)
     return (lo, hi), (lo != asked[0], hi != asked[1])
-
-
-def _summarise(
-    document: Mapping[str, Any],
-    pieces: Sequence[ProvedPiece],
-    ends: Sequence[End],
-    deviation: fmpq,
-    seconds: float,
-) -> Certificate:
-    known = [-math.inf if ends[0] is None else _fraction(ends[0])]
-    known += [math.inf if mu is None else _fraction(mu) for mu in ends[1:]]
-    runs = [list(run) for _, run in groupby(range(len(pieces)), key=lambda i: pieces[i].status)]
-    return Certificate(
-        document=document,
-        arithmetic=document["arithmetic"],
-        pieces=len(pieces),
-        deviation=float(_fraction(deviation)),
-        interval=(known[0], known[-1]),
-        statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
-        breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
-        seconds=seconds,
-    )
 
 
 def _fraction(value: fmpq) -> Fraction:

@@ -32,8 +32,10 @@ def require_convex(table: ExactMatrix, place: str) -> None:
             if rows[j].get(i, fmpq(0)) != value:
                 pair = f"{shown(value)} at [{i}][{j}] and {shown(rows[j].get(i, fmpq(0)))} at [{j}][{i}]"
                 raise CertificateError(argument=place, expected="symmetric", found=pair)
+    # a dominant diagonal is enough (Gershgorin), and diagonal matrices are the commonest of all
     if all(_is_dominant(i, row) for i, row in enumerate(rows)):
         return
+    # parts on their own: both the cost and the room for rounding errors grow with the size
     for part in _components(rows):
         _require_convex_part([rows[i] for i in part], part, place)
 
@@ -65,12 +67,12 @@ def _require_convex_part(rows: list[Sparse], indices: list[int], place: str) -> 
         return
     is_indefinite = dense is not None and _curves_down(local, dense)
     if not is_indefinite:
-        sign = _sign_of_pivots(local) if len(local) <= LARGEST_BALLS else 0
+        precisions = PRECISIONS if len(local) <= LARGEST_BALLS else ()
+        sign = next((sign for bits in precisions if (sign := _sign_with_balls(local, bits))), 0)
         is_indefinite = sign < 0 or (sign == 0 and _is_indefinite(local))
     if is_indefinite:
-        raise CertificateError(
-            argument=place, expected="positive semidefinite", found="a direction of negative curvature"
-        )
+        found = "a direction of negative curvature"
+        raise CertificateError(argument=place, expected="positive semidefinite", found=found)
 
 
 def _approximated(rows: list[Sparse]) -> Floats | None:
@@ -120,28 +122,23 @@ def _curves_down(rows: list[Sparse], dense: Floats) -> bool:
     return bool(curvature < 0)
 
 
-def _sign_of_pivots(rows: list[Sparse]) -> int:
-    """Return 1 if elimination meets positive pivots only, -1 if a negative one, 0 if that stays unclear."""
-    kept = ctx.prec
-    try:
-        return next((sign for bits in PRECISIONS if (sign := _sign_with_balls(rows, bits))), 0)
-    finally:
-        ctx.prec = kept
-
-
 def _sign_with_balls(rows: list[Sparse], bits: int) -> int:
-    """Return the same for numbers in balls of some precision, which surely hold the exact ones."""
-    ctx.prec = bits
-    table = [[arb(row.get(j, fmpq(0))) for j in range(i + 1)] for i, row in enumerate(rows)]
-    for k in range(len(table)):
-        pivot = table[k][k]
-        if not pivot > 0:
-            return -1 if pivot < 0 else 0
-        column = [table[i][k] for i in range(k + 1, len(table))]
-        for i, above in enumerate(column, start=k + 1):
-            factor, row = above / pivot, table[i]
-            for j in range(k + 1, i + 1):
-                row[j] -= factor * column[j - k - 1]
+    """Return 1 if elimination meets positive pivots only, -1 if a negative one, 0 if that stays unclear.
+
+    Numbers are balls of some precision, which surely hold the exact ones.
+    """
+    with ctx.workprec(bits):
+        table = [[arb(row.get(j, fmpq(0))) for j in range(i + 1)] for i, row in enumerate(rows)]
+        for k in range(len(table)):
+            pivot = table[k][k]
+            # a comparison of balls holds only if it does for all their numbers, so both may be false
+            if not pivot > 0:
+                return -1 if pivot < 0 else 0
+            column = [table[i][k] for i in range(k + 1, len(table))]
+            for i, above in enumerate(column, start=k + 1):
+                factor, row = above / pivot, table[i]
+                for j in range(k + 1, i + 1):
+                    row[j] -= factor * column[j - k - 1]
     return 1
 
 
@@ -160,20 +157,18 @@ def _is_indefinite(rows: list[Sparse]) -> bool:
         pivots = [i for i, row in rest.items() if row]
         if not pivots:
             return False
-        _eliminate(rest, min(pivots, key=lambda i: len(rest[i])))
+        # few neighbours, little fill-in; rationals grow with every operation
+        pivot = min(pivots, key=lambda i: len(rest[i]))
+        row = rest.pop(pivot)
+        corner = row.pop(pivot)
+        for i, value in row.items():
+            below = rest[i]
+            del below[pivot]
+            factor = value / corner
+            for j, other in row.items():
+                changed = below.get(j, fmpq(0)) - factor * other
+                if changed:
+                    below[j] = changed
+                else:
+                    below.pop(j, None)
     return False
-
-
-def _eliminate(rest: dict[int, Sparse], pivot: int) -> None:
-    row = rest.pop(pivot)
-    corner = row.pop(pivot)
-    for i, value in row.items():
-        below = rest[i]
-        del below[pivot]
-        factor = value / corner
-        for j, other in row.items():
-            changed = below.get(j, fmpq(0)) - factor * other
-            if changed:
-                below[j] = changed
-            else:
-                below.pop(j, None)

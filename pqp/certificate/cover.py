@@ -27,7 +27,7 @@ from pqp.certificate.document import (
 )
 from pqp.certificate.exact import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
 from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_span
-from pqp.certificate.problem import Problem
+from pqp.certificate.problem import Problem, Product
 from pqp.certificate.solution import PrimalVector, Solution, derive
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
@@ -39,6 +39,7 @@ UNDERFLOW = 1e-300
 
 
 def read_interval(pair: Any, place: str) -> tuple[End, End]:
+    """Return the ends of an interval, in ascending order."""
     lo, hi = items(pair, 2, place)
     ends = end(lo, "-inf", f"{place}: lo"), end(hi, "inf", f"{place}: hi")
     if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
@@ -59,7 +60,7 @@ class ProvedPiece:
     lo: End
     hi: End
     span: Span
-    x: Mapping[int, Affine] | None = None
+    x: PrimalVector | None = None
 
     @property
     def title(self) -> str:
@@ -111,21 +112,19 @@ def _prove_optimal(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy
     else:
         active.set_all(segment, piece.place)
     solution = derive(active, piece.place)
-    compare = _compare_moving if is_compact else _compare_all
-    compare(segment, solution, accuracy, piece.place)
+    if is_compact:
+        _compare_moving(segment, solution, accuracy, piece.place)
+    else:
+        n, m = solution.problem.n, solution.problem.m
+        quantities = (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of))
+        for name, size, exact_of in quantities:
+            exact = AffineBlock.of(range(size), map(exact_of, range(size)))
+            _compare(segment, name, BlockRows(exact, range(size)), accuracy, piece.place)
     span = optimal_span(solution, piece.window(accuracy.tolerance))
-    # At a single mu only the values there count: lines that differ may meet just at this point.
+    # At a single mu only the values there count: functions that differ may meet just at this point.
     if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
         span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
     return ProvedPiece(piece.place, piece.status, piece.lo, piece.hi, span, solution.x)
-
-
-def _compare_all(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
-    """Raise unless the stated vectors of a dense segment are near the exact ones."""
-    n, m = solution.problem.n, solution.problem.m
-    for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
-        exact = AffineBlock.of(range(size), map(exact_of, range(size)))
-        _compare(segment, name, BlockRows(exact, range(size)), accuracy, place)
 
 
 def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
@@ -144,7 +143,7 @@ def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place:
 
 
 class BlockRows(NamedTuple):
-    """Some lines of a block, in some order."""
+    """Some functions of a block, in some order."""
 
     block: AffineBlock
     positions: Sequence[int]
@@ -159,25 +158,22 @@ def _compare(stated: Any, name: str, exact: BlockRows, accuracy: Accuracy, place
     keys, size = (f"{name}0", f"{name}1"), len(exact.positions)
     found = [items(entry(stated, key, place), size, f"{place}: {key}") for key in keys]
     for k, key in enumerate(keys):
-        if not accuracy.worst or accuracy.is_surpassed(found[k], exact.rounded(k)):
-            _compare_exactly(
-                numbers(found[k], size, f"{place}: {key}"), exact, k, accuracy, f"{place}: {key}"
-            )
-
-
-def _compare_exactly(found: Sequence[fmpq], exact: BlockRows, k: int, accuracy: Accuracy, place: str) -> None:
-    values = exact.block.column(k, exact.positions)
-    scale = 1 + max((abs(v) for v in values), default=fmpq(0))
-    gaps = [abs(a - b) for a, b in zip(found, values, strict=True)]
-    for r, gap in enumerate(gaps):
-        if gap > accuracy.tolerance * scale:
-            label, allowed = exact.block.places[exact.positions[r]], accuracy.tolerance * scale
-            raise CertificateError(
-                argument=f"{place}[{label}]",
-                expected=f"{shown(values[r])} according to its states, up to {shown(allowed)}",
-                found=f"{shown(found[r])}, which is off by {shown(gap)}",
-            )
-    accuracy.note(max(gaps, default=fmpq(0)) / scale)
+        # only the worst deviation is reported, so float64 may dismiss a vector that cannot be worse
+        if accuracy.worst and not accuracy.is_surpassed(found[k], exact.rounded(k)):
+            continue
+        stated_values = numbers(found[k], size, f"{place}: {key}")
+        values = exact.block.column(k, exact.positions)
+        scale = 1 + max((abs(v) for v in values), default=fmpq(0))
+        gaps = [abs(a - b) for a, b in zip(stated_values, values, strict=True)]
+        for r, gap in enumerate(gaps):
+            if gap > accuracy.tolerance * scale:
+                allowed = shown(accuracy.tolerance * scale)
+                raise CertificateError(
+                    argument=f"{place}: {key}[{exact.block.places[exact.positions[r]]}]",
+                    expected=f"{shown(values[r])} according to its states, up to {allowed}",
+                    found=f"{shown(stated_values[r])}, which is off by {shown(gap)}",
+                )
+        accuracy.note(max(gaps, default=fmpq(0)) / scale)
 
 
 def _prove_infeasible(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
@@ -193,12 +189,8 @@ def _prove_infeasible(active: ActiveSet, segment: Any, piece: ProvedPiece, accur
             sums[j] += sum(pair) * value
     for j, excess in enumerate(sums):
         if excess:
-            raise CertificateError(
-                "{argument} must cancel {expected}, but leaves {found} times it",
-                argument=place,
-                expected=f"x[{j}]",
-                found=shown(excess),
-            )
+            message = "{argument} must cancel {expected}, but leaves {found} times it"
+            raise CertificateError(message, argument=place, expected=f"x[{j}]", found=shown(excess))
     return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
 
 
@@ -208,19 +200,23 @@ def _prove_unbounded(active: ActiveSet, segment: Any, piece: ProvedPiece, accura
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
     violation = weights(entry(segment, "violation", place), problem.penalty, f"{place}: violation")
     along = {j: Affine(value, fmpq(0)) for j, value in enumerate(ray) if value}
-    curvature = problem.P.product(along, problem.inner(along))
+    curvature = Product(problem.P, along, problem.inner(along))
     for j in range(size):
         if not curvature[j].is_zero:
-            raise CertificateError(
-                argument=f"{place}: (P ray)[{j}]", expected="0", found=shown(curvature[j].constant)
-            )
+            found = shown(curvature[j].constant)
+            raise CertificateError(argument=f"{place}: (P ray)[{j}]", expected="0", found=found)
     _require_recession(ray, [fmpq(0)] * size, problem.lower, problem.upper, f"{place}: ray of x")
     growth = [line.constant for line in _activities(problem, along)]
     _require_recession(growth, violation, problem.row_lower, problem.row_upper, f"{place}: ray of row ")
     change = combine(ray, problem.c) + combine(violation, problem.penalty)
-    falling = Span().where(-change, "the objective falls along the ray", strict=True)
+    span, hard = Span().where(-change, "the objective falls along the ray", strict=True), problem.hard_limits
+    # a ray makes the problem unbounded only where there is a feasible point to start from
     x = [Affine(*pair) for pair in zip(x0, x1, strict=True)]
-    return replace(piece, span=_feasible_part(falling, problem, x))
+    for j, value in enumerate(x):
+        span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
+    for i, value in enumerate(_activities(problem, dict(enumerate(x)))):
+        span = span.within(value, hard["row_lower"][i], hard["row_upper"][i], f"row {i}")
+    return replace(piece, span=span)
 
 
 def _activities(problem: Problem, x: Mapping[int, Affine]) -> list[Affine]:
@@ -233,20 +229,8 @@ def _require_recession(
 ) -> None:
     for i, (change, give) in enumerate(zip(growth, slack, strict=True)):
         if (lower[i] is not None and change + give < 0) or (upper[i] is not None and change - give > 0):
-            raise CertificateError(
-                "{argument} must respect finite limits, but changes by {found}",
-                argument=f"{place}[{i}]",
-                found=shown(change),
-            )
-
-
-def _feasible_part(span: Span, problem: Problem, x: Sequence[Affine]) -> Span:
-    hard = problem.hard_limits
-    for j, value in enumerate(x):
-        span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
-    for i, value in enumerate(_activities(problem, dict(enumerate(x)))):
-        span = span.within(value, hard["row_lower"][i], hard["row_upper"][i], f"row {i}")
-    return span
+            message = "{argument} must respect finite limits, but changes by {found}"
+            raise CertificateError(message, argument=f"{place}[{i}]", found=shown(change))
 
 
 def prove_piece(active: ActiveSet, segment: Any, place: str, accuracy: Accuracy) -> ProvedPiece:
@@ -259,12 +243,8 @@ def prove_piece(active: ActiveSet, segment: Any, place: str, accuracy: Accuracy)
         error.argument = _title(place, lo, hi) + (error.argument or place).removeprefix(place)
         raise
     if piece.span.is_empty:
-        raise CertificateError(
-            "{argument} is {expected} for no mu: {found}",
-            argument=piece.title,
-            expected=status,
-            found=str(piece.span),
-        )
+        message, found = "{argument} is {expected} for no mu: {found}", str(piece.span)
+        raise CertificateError(message, argument=piece.title, expected=status, found=found)
     return piece
 
 
@@ -281,30 +261,26 @@ TOLERANCE = fmpq(1, 10**7)
 
 
 def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End], is_stopped: bool) -> None:
+    """Raise unless the stated ends cover the interval one after the other, the optimal pieces together."""
     if not pieces and (not is_stopped or interval[0] is None or interval[0] != interval[1]):
-        raise CertificateError(
-            "{argument} may be empty only if `stopped` is set and `interval` is one point",
-            argument="segments",
-        )
+        message = "{argument} may be empty only if `stopped` is set and `interval` is one point"
+        raise CertificateError(message, argument="segments")
     if pieces and (pieces[0].lo, pieces[-1].hi) != interval:
-        wanted, found = (
-            f"from {shown(lo, '-inf')} to {shown(hi)}" for lo, hi in (interval, (pieces[0].lo, pieces[-1].hi))
-        )
-        raise CertificateError(
-            "{argument} must cover `interval`, {expected}, but they go {found}",
-            argument="segments",
-            expected=wanted,
-            found=found,
-        )
+        wanted, found = _range(*interval), _range(pieces[0].lo, pieces[-1].hi)
+        message = "{argument} must cover `interval`, {expected}, but they go {found}"
+        raise CertificateError(message, argument="segments", expected=wanted, found=found)
     for left, right in pairwise(pieces):
         if left.hi is None or left.hi != right.lo:
-            raise CertificateError(
-                "{argument} must start where {expected} ends", argument=right.title, expected=left.title
-            )
+            message = "{argument} must start where {expected} ends"
+            raise CertificateError(message, argument=right.title, expected=left.title)
+    # the mu with a feasible point form an interval, those with a dual feasible one too, hence those with both
     if [status for status, _ in groupby(piece.status for piece in pieces)].count("optimal") > 1:
-        raise CertificateError(
-            "the optimal {argument} must be consecutive, others lie between them", argument="segments"
-        )
+        message = "the optimal {argument} must be consecutive, others lie between them"
+        raise CertificateError(message, argument="segments")
+
+
+def _range(lo: End, hi: End) -> str:
+    return f"from {shown(lo, '-inf')} to {shown(hi)}"
 
 
 def exact_ends(pieces: Sequence[ProvedPiece], stated: Sequence[End]) -> list[End]:
@@ -320,11 +296,9 @@ def exact_ends(pieces: Sequence[ProvedPiece], stated: Sequence[End]) -> list[End
     for k, (mu, low, high) in enumerate(zip(stated, least, greatest, strict=True)):
         exact = None if mu is None else _earlier(_later(mu, low), high)
         if (low is not None and high is not None and low > high) or displacement(exact, mu) > TOLERANCE:
-            raise CertificateError(
-                "{argument}: no mu near {found} is an end of both",
-                argument=_proved_sets(_around(pieces, k)),
-                found=shown(mu),
-            )
+            sets = _proved_sets(pieces[max(k - 1, 0) : k + 1])
+            message = "{argument}: no mu near {found} is an end of both"
+            raise CertificateError(message, argument=sets, found=shown(mu))
         ends.append(exact)
     return ends
 
@@ -335,62 +309,33 @@ def require_cover(pieces: Sequence[ProvedPiece], ends: Sequence[End], cut: tuple
         lo, hi = ends[k], ends[k + 1]
         is_met = lo is None or lo != hi or piece.span.holds_at(lo)
         if not (is_met and piece.span.holds_between(lo, hi)):
-            raise CertificateError(
-                "{argument}, not {expected}",
-                argument=_proved_sets([piece]),
-                expected=f"from {shown(lo, '-inf')} to {shown(hi)}",
-            )
+            sets = _proved_sets([piece])
+            raise CertificateError("{argument}, not {expected}", argument=sets, expected=_range(lo, hi))
     for k in range(cut[0], len(pieces) + 1 - cut[1]):
-        mu, around = ends[k], _around(pieces, k)
+        mu, around = ends[k], pieces[max(k - 1, 0) : k + 1]
         if mu is not None and around and not any(piece.span.holds_at(mu) for piece in around):
-            raise CertificateError(
-                "{argument}: nothing is proved at mu = {found}",
-                argument=_proved_sets(around),
-                found=shown(mu),
-            )
+            message = "{argument}: nothing is proved at mu = {found}"
+            raise CertificateError(message, argument=_proved_sets(around), found=shown(mu))
 
 
 def require_continuity(problem: Problem, left: ProvedPiece, right: ProvedPiece) -> None:
     """Raise unless the optimal value is the same on both pieces wherever they may meet.
 
     They meet where both hold: at one mu, or anywhere on an overlap. There the values are quadratics of mu,
-    equal all over if the lines of x are, or else if they agree at three mu.
+    equal all over if x is the same function on both, or else if they agree at three mu.
     """
     if left.x is None or right.x is None or left.hi is None or left.hi != right.lo:
         return
     lo, hi = _later(left.span.lo, right.span.lo), _earlier(left.span.hi, right.span.hi)
     if lo is None or hi is None or lo > hi:
         return  # the ends of the pieces do not fit, which `exact_ends` reports
-    if all(_meet(left, right, mu) for mu in ((lo,) if lo == hi else (lo, hi))):
+    if all(left.x.meet(right.x, mu) for mu in {lo, hi}):
         return
     for mu in {lo, (lo + hi) / 2, hi}:
-        before, after = (_point(piece, problem.n, mu) for piece in (left, right))
+        before, after = ([x.get(j, ZERO).at(mu) for j in range(problem.n)] for x in (left.x, right.x))
         if before != after and problem.objective(before, mu) != problem.objective(after, mu):
-            raise CertificateError(
-                "{argument} must continue the optimal value of {expected}",
-                argument=right.place,
-                expected=left.place,
-            )
-
-
-def _meet(left: ProvedPiece, right: ProvedPiece, mu: fmpq) -> bool:
-    """Return whether two pieces have the same x at mu."""
-    before, after = (_entries(piece) for piece in (left, right))
-    return before.meet(after, mu)
-
-
-def _entries(piece: ProvedPiece) -> PrimalVector:
-    assert piece.x is not None
-    return piece.x if isinstance(piece.x, PrimalVector) else PrimalVector(piece.x, AffineBlock.of([], []))
-
-
-def _point(piece: ProvedPiece, size: int, mu: fmpq) -> list[fmpq]:
-    assert piece.x is not None
-    return [piece.x.get(j, ZERO).at(mu) for j in range(size)]
-
-
-def _around(pieces: Sequence[ProvedPiece], k: int) -> Sequence[ProvedPiece]:
-    return pieces[max(k - 1, 0) : k + 1]
+            message = "{argument} must continue the optimal value of {expected}"
+            raise CertificateError(message, argument=right.place, expected=left.place)
 
 
 def _proved_sets(pieces: Iterable[ProvedPiece]) -> str:
@@ -406,4 +351,5 @@ def _earlier(*candidates: End) -> End:
 
 
 def displacement(exact: End, stated: End) -> fmpq:
+    """Return how far an exact end is from the stated one, relative to 1 + its size."""
     return fmpq(0) if exact is None or stated is None else abs(exact - stated) / (1 + abs(stated))

@@ -41,17 +41,15 @@ def number(value: Any, place: str) -> fmpq:
     >>> number(0.1, "c[0]"), number("-7/3", "c[1]")
     (3602879701896397/36028797018963968, -7/3)
     """
+    # at face value: the checker proves the problem that the file states, not the one that was meant
     if isinstance(value, float) and math.isfinite(value):
         return fmpq(*value.as_integer_ratio())
     if isinstance(value, int) and not isinstance(value, bool):
         return fmpq(value)
     if isinstance(value, str) and (parts := RATIONAL.fullmatch(value)) and (below := fmpz(parts[2] or "1")):
         return fmpq(fmpz(parts[1]), below)
-    raise CertificateError(
-        argument=place,
-        expected='a finite number or a string such as "7/3"',
-        found=shown(value, "null"),
-    )
+    expected = 'a finite number or a string such as "7/3"'
+    raise CertificateError(argument=place, expected=expected, found=shown(value, "null"))
 
 
 def end(value: Any, infinite: str, place: str) -> End:
@@ -62,6 +60,7 @@ def end(value: Any, infinite: str, place: str) -> End:
 def one_of(known: Sequence[T], value: Any, place: str) -> T:
     """Return the value after checking that it is one of those known."""
     for candidate in known:
+        # True == 1 in Python, but a document that says true for a version is not one of ours
         if type(value) is type(candidate) and value == candidate:
             return candidate
     expected = f"one of {', '.join(map(str, known))}"
@@ -113,6 +112,7 @@ def index(value: Any, size: int, place: str) -> int:
 def approximate(value: fmpq) -> float:
     """Return the nearest float64 number, infinite beyond its range."""
     try:
+        # Python's division of integers is correctly rounded, however long they are
         return int(value.p) / int(value.q)
     except OverflowError:
         return math.inf if value > 0 else -math.inf

@@ -8,7 +8,7 @@ copies for enclosures.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -19,7 +19,8 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 from pqp.certificate.document import End, approximate, entry, index, items, number, shown
 from pqp.errors import CertificateError
 
-# A denominator shared by several lines may be this many times as long as the longest of their own.
+# A denominator shared by several functions may be this many times as long as the longest of their own;
+# beyond, integers over it are longer than the fractions they replace.
 LONGEST_SHARED = 4
 
 
@@ -62,13 +63,19 @@ ZERO = Affine(fmpq(0), fmpq(0))
 
 
 def combine(factors: Sequence[fmpq], known: Sequence[Limit]) -> Affine:
-    """Return the sum of the lines times their factors; where the factor is 0 the line may be missing."""
+    """Return the sum of functions times their factors; where the factor is 0 the function may be missing."""
     terms = [line.scaled(f) for f, line in zip(factors, known, strict=True) if f and line is not None]
     return sum(terms, start=ZERO)
 
 
+def pair_table(functions: Iterable[Affine]) -> fmpq_mat:
+    """Return constants and slopes as the two columns of a matrix."""
+    values = [value for function in functions for value in (function.constant, function.slope)]
+    return fmpq_mat(len(values) // 2, 2, values)
+
+
 class Vector:
-    """A vector of lines by its nonzero entries: integers over one denominator, so that products are cheap."""
+    """An affine vector by its nonzero entries: integers over one denominator, so that products are cheap."""
 
     def __init__(self, above: Mapping[int, Sequence[fmpz]], below: fmpz) -> None:
         self._above, self._below = above, below
@@ -103,7 +110,7 @@ class Vector:
 
 
 class AffineBlock(Mapping[int, Affine]):
-    """Lines by index that were solved for together: integers over one denominator where they share it.
+    """Affine functions by index, solved for together: integers over one denominator where they share it.
 
     >>> block = AffineBlock([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
     >>> block[7], block.approximation, block.meets(AffineBlock([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
@@ -115,7 +122,7 @@ class AffineBlock(Mapping[int, Affine]):
 
     @classmethod
     def of(cls, places: Sequence[int], lines: Iterable[Affine]) -> "AffineBlock":
-        """Return a block of lines that may have nothing in common."""
+        """Return a block of functions that may have no denominator in common."""
         values = [value for line in lines for value in (line.constant, line.slope)]
         return cls(places, fmpq_mat(len(places), 2, values), _is_shared([value.q for value in values]))
 
@@ -137,7 +144,7 @@ class AffineBlock(Mapping[int, Affine]):
         return {place: k for k, place in enumerate(self.places)}
 
     def positions(self, places: Sequence[Any]) -> list[int] | None:
-        """Return where the lines of these indices are, None if some index is missing or is not an integer."""
+        """Return where these indices are in the block, None if some index is missing or is not an integer."""
         if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
             return None
         return [self._position[place] for place in places]
@@ -158,16 +165,14 @@ class AffineBlock(Mapping[int, Affine]):
     @cached_property
     def approximation(self) -> tuple[list[float], list[float]]:
         """The constants and the slopes, each the nearest float64 number."""
-        values = self._approximated()
-        return values[0::2], values[1::2]
-
-    def _approximated(self) -> list[float]:
+        values: list[float] = []
         if self._is_shared:
             above, below = self._integers
             divisor = int(below)
             with suppress(OverflowError):
-                return [value / divisor for value in map(int, above.entries())]
-        return [approximate(value) for value in self._table.entries()]
+                values = [value / divisor for value in map(int, above.entries())]
+        values = values or [approximate(value) for value in self._table.entries()]
+        return values[0::2], values[1::2]
 
     def times(self, factors: fmpq_mat) -> "AffineBlock":
         """Return two combinations of constant and slope, as if they were constant and slope.
@@ -185,6 +190,7 @@ class AffineBlock(Mapping[int, Affine]):
         """Return whether the values of the indices in both blocks are the same at mu."""
         if not (self._is_shared and other._is_shared):
             return all(self[j].at(mu) == other[j].at(mu) for j in self if j in other)
+        # a/b + mu c/b at mu = p/q, times all denominators: integers are compared without a single division
         (above, below), (other_above, other_below) = self._integers, other._integers
         weights = fmpz_mat(2, 1, [mu.q, mu.p])
         left, right = above * weights * other_below, other_above * weights * below
@@ -224,7 +230,7 @@ class Span:
     nowhere: str = ""
 
     def where(self, line: Affine, why: str, strict: bool = False) -> "Span":
-        """Return the part where the line is nonnegative, or positive if `strict`.
+        """Return the part where the function is nonnegative, or positive if `strict`.
 
         >>> right = Span().where(Affine(fmpq(-1), fmpq(3)), "3 mu ≥ 1")
         >>> right.where(Affine(fmpq(2), fmpq(-1)), "mu < 2", strict=True)
@@ -295,6 +301,7 @@ class ExactMatrix:
     """A matrix by its nonzero entries, row by row; `values` are float64 at face value, or rationals."""
 
     def __init__(self, shape: tuple[int, int], rows: Indices, columns: Indices, values: Any) -> None:
+        # both orders are kept, because rows give activities and columns give multipliers of bounds
         order = np.lexsort((columns, rows))
         self.shape, self._rows, self._columns = shape, rows[order], columns[order]
         self._values = values[order] if isinstance(values, np.ndarray) else [values[k] for k in order]
@@ -326,9 +333,7 @@ class ExactMatrix:
         """Return a common denominator of a row, and its entries times that."""
         if ("integer", i) not in self._kept:
             row = self.row(i)
-            below = fmpz(1)
-            for value in row.values():
-                below = below.lcm(value.q)
+            below = reduce(fmpz.lcm, (value.q for value in row.values()), fmpz(1))
             self._kept["integer", i] = below, {j: value.p * (below // value.q) for j, value in row.items()}
         return self._kept["integer", i]
 
@@ -374,10 +379,6 @@ class ExactMatrix:
         dense[self._rows, self._columns] = self.approximation
         return dense, np.ascontiguousarray(dense.T)
 
-    @cached_property
-    def _sizes(self) -> "ExactMatrix":
-        return ExactMatrix(self.shape, self._rows, self._columns, np.abs(self.approximation))
-
     def times(self, block: Floats) -> Floats:
         """Return the product with some columns in float64."""
         if self._dense is not None:
@@ -390,12 +391,14 @@ class ExactMatrix:
             return (block.T @ self._dense[0]).T
         return _scattered(self._columns, self._rows, self.approximation, block, self.shape[1])
 
+    @cached_property
     def sizes(self) -> "ExactMatrix":
-        """Return the absolute values of the entries, as they are in float64."""
-        return self._sizes
+        """The absolute values of the entries, as they are in float64."""
+        return ExactMatrix(self.shape, self._rows, self._columns, np.abs(self.approximation))
 
 
 def _scattered(into: Indices, source: Indices, values: Floats, block: Floats, size: int) -> Floats:
+    # indices repeat: total[into] += ... would keep only the last term of each sum
     sums = [np.bincount(into, values * column[source], size) for column in block.T]
     return np.array(sums).reshape(len(sums), size).T
 
@@ -418,15 +421,16 @@ def read_matrix(value: Any, shape: tuple[int | None, int | None], place: str) ->
         for j, v in enumerate(row)
         if (exact := number(v, f"{place}[{i}][{j}]"))
     ]
-    return _table(entries, (len(rows), width))
+    return _from_entries(entries, (len(rows), width))
 
 
 def diagonal_matrix(values: Sequence[fmpq]) -> ExactMatrix:
     """Return the diagonal matrix of some numbers."""
-    return _table([(j, j, value) for j, value in enumerate(values) if value], (len(values), len(values)))
+    size = len(values)
+    return _from_entries([(j, j, value) for j, value in enumerate(values) if value], (size, size))
 
 
-def _table(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, int]) -> ExactMatrix:
+def _from_entries(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, int]) -> ExactMatrix:
     rows, columns = (np.array([e[k] for e in entries], dtype=np.int64) for k in (0, 1))
     return ExactMatrix(shape, rows, columns, [value for _, _, value in entries])
 
@@ -449,9 +453,8 @@ def _read_sparse(value: Any, shape: tuple[int | None, int | None], place: str) -
         is_size = isinstance(size, int) and not isinstance(size, bool) and 0 <= size <= EXACT_INTEGERS
         if not is_size or (wanted is not None and size != wanted):
             found = f"{shown(sizes[0], 'null')} x {shown(sizes[1], 'null')}"
-            raise CertificateError(
-                "{argument} must fit the problem, got {found}", argument=f"{place}.shape", found=found
-            )
+            message = "{argument} must fit the problem, got {found}"
+            raise CertificateError(message, argument=f"{place}.shape", found=found)
     values = items(entry(value, "value", place), None, f"{place}.value")
     places = []
     for key, size in (("row", sizes[0]), ("column", sizes[1])):
@@ -460,4 +463,5 @@ def _read_sparse(value: Any, shape: tuple[int | None, int | None], place: str) -
     if len(set(zip(*places, strict=True))) != len(values):
         raise CertificateError("{argument} must state every entry only once", argument=place)
     exact = [number(v, f"{place}.value[{k}]") for k, v in enumerate(values)]
-    return _table([(i, j, v) for i, j, v in zip(*places, exact, strict=True) if v], (sizes[0], sizes[1]))
+    entries = [(i, j, v) for i, j, v in zip(*places, exact, strict=True) if v]
+    return _from_entries(entries, (sizes[0], sizes[1]))

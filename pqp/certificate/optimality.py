@@ -46,11 +46,10 @@ class ComplementaryPair(NamedTuple):
     cap: Limit
 
     def frozen(self, mu: fmpq) -> "ComplementaryPair":
-        """Return the same at one mu only: constants instead of lines."""
+        """Return the same at one mu only: constants instead of affine functions."""
         lower, upper, cap = (side and side.frozen(mu) for side in (self.lower, self.upper, self.cap))
-        return ComplementaryPair(
-            self.name, self.value.frozen(mu), self.multiplier.frozen(mu), lower, upper, cap
-        )
+        value, multiplier = self.value.frozen(mu), self.multiplier.frozen(mu)
+        return ComplementaryPair(self.name, value, multiplier, lower, upper, cap)
 
     def shrink(self, span: Span) -> Span:
         """Return the part of the span where the pair is optimal.
@@ -90,7 +89,7 @@ class ComplementaryPair(NamedTuple):
 
 
 class Enclosure(NamedTuple):
-    """Float64 values at the ends of a window, one row an end, and the sums of the sizes of their terms."""
+    """Float64 values at the ends of a window, one row per end, and the sums of the sizes of their terms."""
 
     value: Floats
     size: Floats
@@ -128,14 +127,14 @@ class MuWindow:
 
     @cached_property
     def weights(self) -> list[tuple[fmpq, fmpq]]:
-        """For each end, how constant and slope of a line are to be added up."""
+        """For each end, how the constant and the slope of a function are to be added up."""
         left = (fmpq(0), fmpq(-1)) if self.lo is None else (fmpq(1), self.lo)
         right = (fmpq(0), fmpq(1)) if self.hi is None else (fmpq(1), self.hi)
         return [left, right]
 
     @cached_property
     def factors(self) -> Floats:
-        """The weights in float64, one row an end."""
+        """The weights in float64, one row per end."""
         return np.array([[approximate(w) for w in pair] for pair in self.weights])
 
     @cached_property
@@ -143,25 +142,25 @@ class MuWindow:
         """The absolute values of these."""
         return np.abs(self.factors)
 
-    def lines(self, pairs: Floats) -> Enclosure:
-        """Return lines, constants in one row and slopes in another, at both ends."""
+    def enclose(self, pairs: Floats) -> Enclosure:
+        """Return affine functions, constants in one row and slopes in another, at both ends."""
         return Enclosure(self.factors @ pairs, self.sizes @ np.abs(pairs))
 
     def limits(self, limits: LimitVector) -> Enclosure:
         """Return limits at both ends, in the shortest way if none has a slope."""
         if not limits.is_constant:
-            return self.lines(limits.approximation)
+            return self.enclose(limits.approximation)
         constants = limits.approximation[:1]
         return Enclosure(self.factors[:, :1] * constants, self.sizes[:, :1] * np.abs(constants))
 
     def blocks(self, blocks: Sequence[AffineBlock], is_exact: bool) -> Enclosure:
-        """Return the lines of blocks at both ends, rounded after adding up if `is_exact`: they may cancel."""
+        """Return blocks at both ends, rounded after adding up if `is_exact`: terms may cancel."""
         if is_exact:
             (a, b), (c, d) = self.weights
             blocks = [block.times(fmpq_mat(2, 2, [a, c, b, d])) for block in blocks]
         pairs = zip(*(block.approximation for block in blocks), strict=True)
         table = np.array([list(chain.from_iterable(parts)) for parts in pairs])
-        return Enclosure(table, np.abs(table)) if is_exact else self.lines(table)
+        return Enclosure(table, np.abs(table)) if is_exact else self.enclose(table)
 
 
 def optimal_span(solution: Solution, window: MuWindow) -> Span:
@@ -188,9 +187,8 @@ def _undecided(solution: Solution, window: MuWindow) -> Iterator[ComplementaryPa
         if len(variables) + len(rows) > FEW_UNDECIDED:
             variables, rows = Conditions.at(solution, window, True).undecided()
     for j in variables:
-        yield ComplementaryPair(
-            f"x[{j}]", solution.x_of(j), solution.z_of(j), problem.lower[j], problem.upper[j], None
-        )
+        limits = problem.lower[j], problem.upper[j]
+        yield ComplementaryPair(f"x[{j}]", solution.x_of(j), solution.z_of(j), *limits, None)
     for i in rows:
         sides = problem.row_lower[i], problem.row_upper[i], problem.penalty[i]
         yield ComplementaryPair(f"row {i}", solution.activity(i), solution.y_of(i), *sides)
@@ -213,9 +211,11 @@ class Conditions:
         solved = window.blocks((solution.solved_x, solution.solved_y), is_exact)
         x, held = solved.part(slice(len(free))), solved.part(slice(len(free), None))
         if len(free) < problem.n:
-            x = window.lines(solution.active.known_x).filled(free, x)
+            x = window.enclose(solution.active.known_x).filled(free, x)
         sizes = window.sizes.max(), x.size.max(initial=0.0), held.size.max(initial=0.0)
         is_small = all(size < LARGEST_FACTOR for size in (problem.largest, *sizes))
+        # one bound for all sums: none has more terms, and a loose bound only sends a few more conditions to
+        # exact arithmetic
         roundings = problem.n + problem.m + problem.P.width + EXTRA_ROUNDINGS
         return cls(solution, window, x, held, roundings * ROUNDING if is_small else np.inf)
 
@@ -239,23 +239,23 @@ class Conditions:
 
     def _is_within(self, lower: LimitVector, upper: LimitVector) -> Mask:
         """Return where x is surely within its limits."""
-        above = self.x.minus(self.window.lines(lower.approximation)).has_sign(1, self.bound)
-        below = self.x.minus(self.window.lines(upper.approximation)).has_sign(-1, self.bound)
+        above = self.x.minus(self.window.enclose(lower.approximation)).has_sign(1, self.bound)
+        below = self.x.minus(self.window.enclose(upper.approximation)).has_sign(-1, self.bound)
         return (above | ~lower.is_finite) & (below | ~upper.is_finite)
 
     def _bound_multipliers(self) -> Enclosure:
         """Return P x + c − Aᵀy."""
         problem, A = self.solution.problem, self.solution.problem.A
-        known = self.window.lines(self.solution.active.known_y)
+        known = self.window.enclose(self.solution.active.known_y)
         y = known.filled(self.solution.solved_y.places, self.held)
         curvature, sizes = problem.P.enclose(self.x.value.T, self.x.size.T)
-        pull = Enclosure(A.transposed_times(y.value.T).T, A.sizes().transposed_times(y.size.T).T)
-        return Enclosure(curvature.T, sizes.T).minus(pull).plus(self.window.lines(problem.c.approximation))
+        pull = Enclosure(A.transposed_times(y.value.T).T, A.sizes.transposed_times(y.size.T).T)
+        return Enclosure(curvature.T, sizes.T).minus(pull).plus(self.window.enclose(problem.c.approximation))
 
     def _undecided_rows(self) -> set[int]:
         """Return the rows, not held, that are not surely on their side of their limits."""
         problem, A, sides = self.solution.problem, self.solution.problem.A, self.solution.active.sides
-        activity = Enclosure(A.times(self.x.value.T).T, A.sizes().times(self.x.size.T).T)
+        activity = Enclosure(A.times(self.x.value.T).T, A.sizes.times(self.x.size.T).T)
         found: set[int] = set()
         for limits, side in ((problem.row_lower, sides[0]), (problem.row_upper, sides[1])):
             if limits.has_any:
@@ -273,7 +273,7 @@ class Conditions:
         problem, places = self.solution.problem, self.solution.solved_y.places
         signs = self.solution.active.signs[places]
         is_right = self.held.has_sign(signs, self.bound) | (signs == 0)
-        penalty = self.window.lines(problem.penalty.approximation[:, places])
+        penalty = self.window.enclose(problem.penalty.approximation[:, places])
         room = Enclosure(penalty.value - np.abs(self.held.value), penalty.size + self.held.size)
         is_capped = room.has_sign(1, self.bound) | ~problem.penalty.is_finite[places]
         return {places[k] for k in np.flatnonzero(~(is_right & is_capped)).tolist()}

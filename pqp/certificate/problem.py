@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
+from flint import fmpq, fmpz, fmpz_mat
 
 from pqp.certificate.convexity import require_convex
 from pqp.certificate.document import approximate, entry, index, items, number, numbers, shown
@@ -23,6 +23,7 @@ from pqp.certificate.exact import (
     Vector,
     common_multiple,
     diagonal_matrix,
+    pair_table,
     read_matrix,
 )
 from pqp.errors import CertificateError
@@ -77,9 +78,9 @@ class Hessian:
         table = (factor * factor.transpose()).tolist()
         result: list[Sparse] = []
         for k, (j, (below, _)) in enumerate(zip(kept, rows, strict=True)):
-            line = {i: fmpq(v, below * rows[i][0]) for i, v in enumerate(table[k]) if v}
-            corner = line.get(k, fmpq(0)) + self.diagonal_entry(j)
-            result.append(line | ({k: corner} if corner else {}))
+            row = {i: fmpq(v, below * rows[i][0]) for i, v in enumerate(table[k]) if v}
+            corner = row.get(k, fmpq(0)) + self.diagonal_entry(j)
+            result.append(row | ({k: corner} if corner else {}))
         return result
 
     def _second_row(self, j: int, wanted: Mapping[int, int]) -> Iterable[tuple[int, fmpq]]:
@@ -103,15 +104,16 @@ class Hessian:
         """Whether P[j, j] is not 0; where it is, the whole row is, P being positive semidefinite."""
         return [bool(self.block([j])[0]) for j in range(self.size)]
 
-    def product(self, x: Mapping[int, Affine], inner: Mapping[int, Affine]) -> "Product":
-        """Return P x entry by entry, given the nonzero entries of x and of Fᵀx."""
-        return Product(self, x, inner)
-
     def enclose(self, x: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Return P x in float64, and the sum of the sizes of all its terms."""
-        value, size = np.zeros_like(x), np.zeros_like(x)
-        if not self.is_diagonal:
-            value, size = _through(self.factor, self.middle, x, sizes)
+        # from the right, F (K (Fᵀx)): forming P would cost a product of matrices
+        value, size = (np.zeros_like(x), np.zeros_like(x)) if self.is_diagonal else (x, sizes)
+        if self.factor is not None:
+            value, size = self.factor.transposed_times(value), self.factor.sizes.transposed_times(size)
+        if self.middle is not None:
+            value, size = self.middle.times(value), self.middle.sizes.times(size)
+        if self.factor is not None:
+            value, size = self.factor.times(value), self.factor.sizes.times(size)
         if self.diagonal is not None:
             value, size = value + self._diagonal_floats * x, size + np.abs(self._diagonal_floats) * sizes
         return value, size
@@ -132,18 +134,8 @@ class Hessian:
         return self.size + (0 if self.factor is None else 2 * self.factor.shape[1])
 
 
-def _through(
-    factor: ExactMatrix | None, middle: ExactMatrix | None, x: Floats, sizes: Floats
-) -> tuple[Floats, Floats]:
-    if factor is not None:
-        x, sizes = factor.transposed_times(x), factor.sizes().transposed_times(sizes)
-    if middle is not None:
-        x, sizes = middle.times(x), middle.sizes().times(sizes)
-    return (x, sizes) if factor is None else (factor.times(x), factor.sizes().times(sizes))
-
-
 class Product:
-    """The exact entries of P x, worked out when asked for."""
+    """The exact entries of P x, worked out when asked for, from the nonzero entries of x and of Fᵀx."""
 
     def __init__(self, P: Hessian, x: Mapping[int, Affine], inner: Mapping[int, Affine]) -> None:
         self._P, self._x, self._inner = P, x, inner
@@ -154,23 +146,17 @@ class Product:
         return Vector.of(self._inner)
 
     def __getitem__(self, j: int) -> Affine:
-        total = (
-            self._x[j].scaled(self._P.diagonal_entry(j))
-            if j in self._x and self._P.diagonal_entry(j)
-            else ZERO
-        )
-        if self._P.middle is None:
-            return (
-                total if self._P.factor is None else total + self._vector.dot(self._P.factor.integer_row(j))
-            )
-        for k, factor in self._P.factor_row(j).items():
-            total += self._at(k, self._P.middle).scaled(factor)
+        P, total = self._P, ZERO
+        if j in self._x and P.diagonal_entry(j):
+            total = self._x[j].scaled(P.diagonal_entry(j))
+        if P.middle is None:
+            return total if P.factor is None else total + self._vector.dot(P.factor.integer_row(j))
+        for k, factor in P.factor_row(j).items():
+            # entries of K (Fᵀx) are kept: with pairs, many j use the same two of them
+            if k not in self._products:
+                self._products[k] = self._vector.dot(P.middle.integer_row(k))
+            total += self._products[k].scaled(factor)
         return total
-
-    def _at(self, k: int, middle: ExactMatrix) -> Affine:
-        if k not in self._products:
-            self._products[k] = self._vector.dot(middle.integer_row(k))
-        return self._products[k]
 
 
 def read_hessian(value: Any, size: int, place: str) -> Hessian:
@@ -200,9 +186,8 @@ def _nonnegative(value: Mapping[str, Any], key: str, size: int, place: str) -> S
     found = numbers(value[key], size, f"{place}.{key}")
     for j, entered in enumerate(found):
         if entered < 0:
-            raise CertificateError(
-                argument=f"{place}.{key}[{j}]", expected="nonnegative", found=shown(entered)
-            )
+            key_at_fault = f"{place}.{key}[{j}]"
+            raise CertificateError(argument=key_at_fault, expected="nonnegative", found=shown(entered))
     return found
 
 
@@ -220,17 +205,14 @@ def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
     kept = [(r, *pair) for r, pair in enumerate(pairs) if pair[0] != pair[1]]
     rows = np.array([r for r, _, _ in kept for _ in (0, 1)], dtype=np.int64)
     columns = np.array([i for _, *pair in kept for i in pair], dtype=np.int64)
-    return Hessian(
-        size,
-        factor=ExactMatrix((size, count), rows, columns, np.array([1.0, -1.0] * len(kept))),
-        middle=middle,
-    )
+    factor = ExactMatrix((size, count), rows, columns, np.array([1.0, -1.0] * len(kept)))
+    return Hessian(size, factor, middle)
 
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 # Longer common denominators (in bits) make integers slower than rationals; float64 data need far fewer.
 LONGEST_COMMON = 512
-# PrimalVector up to which a sparse A may be kept with its zeros as well: some 30 MB.
+# Entries up to which a sparse A may be kept with its zeros as well: some 30 MB.
 LARGEST_SPREAD = 2**22
 
 
@@ -240,20 +222,20 @@ class LimitVector(Sequence[Limit]):
     `approximation` holds float64 copies, constants in the first row and slopes in the second.
     """
 
-    def __init__(self, lines: Sequence[Limit]) -> None:
-        self._lines = list(lines)
-        self.is_finite = np.array([line is not None for line in self._lines], dtype=bool)
+    def __init__(self, limits: Sequence[Limit]) -> None:
+        self._limits = list(limits)
+        self.is_finite = np.array([limit is not None for limit in self._limits], dtype=bool)
         self.has_any = bool(self.is_finite.any())
-        known = [ZERO if line is None else line for line in self._lines]
-        pairs = [(approximate(line.constant), approximate(line.slope)) for line in known]
+        known = [ZERO if limit is None else limit for limit in self._limits]
+        pairs = [(approximate(limit.constant), approximate(limit.slope)) for limit in known]
         self.approximation: Floats = np.array(pairs, dtype=np.float64).reshape(len(known), 2).T.copy()
-        self.is_constant = all(not line.slope for line in known)
+        self.is_constant = all(not limit.slope for limit in known)
 
     def __getitem__(self, i: Any) -> Any:
-        return self._lines[i]
+        return self._limits[i]
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._limits)
 
 
 def limits(datum: Any, length: int, infinite: str, place: str) -> LimitVector:
@@ -264,9 +246,8 @@ def limits(datum: Any, length: int, infinite: str, place: str) -> LimitVector:
     for i, (constant, slope) in enumerate(zip(constants, slopes, strict=True)):
         is_infinite = isinstance(constant, str) and constant == infinite
         if is_infinite and slope:
-            raise CertificateError(
-                argument=f"{place}.slope[{i}]", expected="0 if infinite", found=shown(slope)
-            )
+            key_at_fault = f"{place}.slope[{i}]"
+            raise CertificateError(argument=key_at_fault, expected="0 if infinite", found=shown(slope))
         found.append(None if is_infinite else Affine(number(constant, f"{place}.constant[{i}]"), slope))
     return LimitVector(found)
 
@@ -297,7 +278,7 @@ class Problem:
 
     @cached_property
     def hard_limits(self) -> dict[str, list[Limit]]:
-        """The limits that no x may violate: those of soft rows are factor out."""
+        """The limits that no x may violate: those of soft rows are left out."""
         is_hard = [penalty is None for penalty in self.penalty]
         row_lower = [limit if hard else None for limit, hard in zip(self.row_lower, is_hard, strict=True)]
         row_upper = [limit if hard else None for limit, hard in zip(self.row_upper, is_hard, strict=True)]
@@ -306,12 +287,12 @@ class Problem:
 
     @cached_property
     def is_fixed(self) -> Mask:
-        """Which variables have one line for both limits."""
+        """Which variables have one affine function for both limits."""
         return _coincide(self.lower, self.upper)
 
     @cached_property
     def is_equation(self) -> Mask:
-        """Which rows have one line for both limits."""
+        """Which rows have one affine function for both limits."""
         return _coincide(self.row_lower, self.row_upper)
 
     @cached_property
@@ -326,8 +307,8 @@ class Problem:
         curvatures = [self.P.diagonal_entry(j) for j in range(self.n)]
         below = common_multiple((value.p for value in curvatures if value), LONGEST_COMMON)
         sides = chain(self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
-        lines = [line for line in sides if line is not None]
-        shared = [value.q for line in lines for value in (line.constant, line.slope)]
+        known = [side for side in sides if side is not None]
+        shared = [value.q for side in known for value in (side.constant, side.slope)]
         if below is None or common_multiple(shared + self.A.denominators, LONGEST_COMMON) is None:
             return None
         return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]
@@ -335,13 +316,18 @@ class Problem:
     @cached_property
     def is_costless(self) -> Mask:
         """Which rows are soft and cost nothing, so that they do not matter."""
-        return np.array([line is not None and line.is_zero for line in self.penalty], dtype=bool)
+        return np.array([penalty is not None and penalty.is_zero for penalty in self.penalty], dtype=bool)
 
     @cached_property
     def crossing(self) -> set[int]:
         """The rows that are soft and have limits that cross at some mu."""
+        found: set[int] = set()
         triples = zip(self.row_lower, self.row_upper, self.penalty, strict=True)
-        return {i for i, triple in enumerate(triples) if _may_cross(*triple)}
+        for i, (lower, upper, penalty) in enumerate(triples):
+            if lower is not None and upper is not None and penalty is not None:
+                room = upper - lower
+                found |= {i} if room.slope or room.constant < 0 else set()
+        return found
 
     @cached_property
     def largest(self) -> float:
@@ -366,7 +352,7 @@ class Problem:
     def objective(self, x: Sequence[fmpq], mu: fmpq) -> fmpq:
         """Return ½ xᵀP x + c(mu)ᵀx + k(mu) + Σ penalty · violation for one x."""
         lines = {j: Affine(value, fmpq(0)) for j, value in enumerate(x) if value}
-        curvature = self.P.product(lines, self.inner(lines))
+        curvature = Product(self.P, lines, self.inner(lines))
         value = sum(k * mu**power for power, k in enumerate(self.constant))
         value += sum((x[j] * (curvature[j].constant / 2 + self.c[j].at(mu)) for j in lines), fmpq(0))
         vector = Vector.of(lines)
@@ -381,8 +367,14 @@ class Problem:
 
     def inner(self, x: Mapping[int, Affine]) -> dict[int, Affine]:
         """Return the nonzero entries of Fᵀx, where P = diagonal + F K Fᵀ."""
-        if self.P.factor is not None and self.P.factor.is_dense:
-            return _dense_inner(self.P.factor, x)
+        F = self.P.factor
+        if F is not None and F.is_dense:
+            # one product of matrices: flint chooses the fastest way to multiply many integers
+            rows = [F.integers(j) for j in x]
+            wide = fmpz_mat(len(x), F.shape[1], list(chain.from_iterable(row for _, row in rows)))
+            scaled = [line.scaled(fmpq(1, below)) for (below, _), line in zip(rows, x.values(), strict=True)]
+            table = (wide.transpose() * pair_table(scaled)).tolist()
+            return {k: Affine(*pair) for k, pair in enumerate(table) if any(pair)}
         total: dict[int, Affine] = {}
         for j, line in x.items():
             for k, factor in self.P.factor_row(j).items():
@@ -390,26 +382,9 @@ class Problem:
         return total
 
 
-def _dense_inner(F: ExactMatrix, x: Mapping[int, Affine]) -> dict[int, Affine]:
-    """Return the nonzero entries of Fᵀx by one product of matrices."""
-    rows = [F.integers(j) for j in x]
-    factor = fmpz_mat(len(x), F.shape[1], list(chain.from_iterable(row for _, row in rows)))
-    scaled = [line.scaled(fmpq(1, below)) for (below, _), line in zip(rows, x.values(), strict=True)]
-    pairs = fmpq_mat(len(x), 2, [value for line in scaled for value in (line.constant, line.slope)])
-    table = (factor.transpose() * pairs).tolist()
-    return {k: Affine(*pair) for k, pair in enumerate(table) if any(pair)}
-
-
 def _coincide(lower: LimitVector, upper: LimitVector) -> Mask:
     pairs = zip(lower, upper, strict=True)
     return np.array([low is not None and low == high for low, high in pairs], dtype=bool)
-
-
-def _may_cross(lower: Limit, upper: Limit, penalty: Limit) -> bool:
-    if lower is None or upper is None or penalty is None:
-        return False
-    room = upper - lower
-    return bool(room.slope) or room.constant < 0
 
 
 def read_problem(data: Any, place: str = "problem") -> Problem:
@@ -421,10 +396,9 @@ def read_problem(data: Any, place: str = "problem") -> Problem:
     A = read_matrix(data.get("A", []), (None, n), f"{place}.A")
 
     def read_limits(key: str, length: int, infinite: str) -> LimitVector:
-        known = key in data
-        return (
-            limits(data[key], length, infinite, f"{place}.{key}") if known else LimitVector([None] * length)
-        )
+        if key not in data:
+            return LimitVector([None] * length)
+        return limits(data[key], length, infinite, f"{place}.{key}")
 
     return Problem(
         P=read_hessian(entry(data, "P", place), n, f"{place}.P"),

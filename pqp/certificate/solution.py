@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from operator import mul
-from typing import NamedTuple
 
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
-from pqp.certificate.exact import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector
+from pqp.certificate.exact import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
@@ -38,34 +37,30 @@ def is_diagonal_case(problem: Problem, free: Sequence[int], held: Sequence[int])
     return all(map(problem.reciprocals[1].__getitem__, free))
 
 
-class Unknowns(NamedTuple):
-    """The free variables and the held rows."""
-
-    free: list[int]
-    held: list[int]
-
-
 def solve_diagonal(
-    problem: Problem, unknowns: Unknowns, gradient: Sequence[Affine], targets: Sequence[Affine]
+    problem: Problem, gradient: Mapping[int, Affine], targets: Mapping[int, Affine]
 ) -> tuple[AffineBlock, AffineBlock]:
-    r"""Return x and y of the unknowns where P is diagonal; a singular system raises ZeroDivisionError.
+    r"""Return x of the free variables and y of the held rows where P is diagonal.
+
+    They are the keys of `gradient` g and of `targets` t. A singular system raises ZeroDivisionError.
 
     With integer rows :math:`B = \operatorname{diag}(b) A` and :math:`P^{-1} = \operatorname{diag}(e) / E`,
     :math:`x = P^{-1}(B^\top u - g)` and :math:`y = \operatorname{diag}(b) u`, where
     :math:`B \operatorname{diag}(e) B^\top u = E (\operatorname{diag}(b) t + B P^{-1} g)`.
     """
     assert problem.reciprocals is not None
-    free, held = unknowns
+    free, held = list(gradient), list(targets)
     below, all_factors = problem.reciprocals
     rows, factors = [problem.A.integers(i) for i in held], [all_factors[j] for j in free]
     scales = [scale for scale, _ in rows]
     entries = [row if len(row) == len(free) else [row[j] for j in free] for _, row in rows]
     side = weighted = fmpz_mat(len(held), len(free), list(chain.from_iterable(entries)))
+    # P = I, as in support vector machines: no product needs to be written out
     if factors.count(ONE) < len(factors):
         products = chain.from_iterable(map(mul, row, factors) for row in entries)
         weighted = fmpz_mat(len(held), len(free), list(products))
-    start = _scaled(_pairs(gradient), factors) * fmpq(-1, below)
-    u = _scaled(_pairs(targets), scales)
+    start = _scaled(pair_table(gradient.values()), factors) * fmpq(-1, below)
+    u = _scaled(pair_table(targets.values()), scales)
     if held:
         u = fmpq_mat(weighted * side.transpose()).solve((u - side * start) * below)
     x = start + weighted.transpose() * u * fmpq(1, below)
@@ -105,23 +100,24 @@ class KKTSystem:
 
     def solve(self) -> tuple[dict[int, Affine], dict[int, Affine]]:
         """Return x and y of the unknowns; a singular system raises ZeroDivisionError."""
-        self._eliminate_singletons()
-        self._solve_dense()
-        for kind, i, j in reversed(self.order):
-            if kind == "row":
-                self.y[i] = self._multiplier(i, j)
-            else:
-                self.x[j] = self._value(i, j)
-        return self.x, self.y
-
-    def _eliminate_singletons(self) -> None:
+        # rationals grow with every operation of a dense elimination; most equations of real problems
+        # have one unknown left once the states are known, and reading it off makes no number longer
         waiting = [("row", i) for i in self.rows] + [("column", j) for j in self.columns]
         while waiting:
             kind, item = waiting.pop()
             if kind == "row" and item in self.rows and len(self.rows[item]) == 1:
                 waiting += self._eliminate_row(item)
             elif kind == "column" and len(self.columns.get(item, ())) == 1:
+                # with curvature, stationarity in x[j] holds other unknown x as well
                 waiting += [] if self.problem.P.curved[item] else self._eliminate_column(item)
+        self._solve_dense()
+        # in reverse order: the unknown left out of an equation needs all that were found after it
+        for kind, i, j in reversed(self.order):
+            if kind == "row":
+                self.y[i] = self._multiplier(i, j)
+            else:
+                self.x[j] = self._value(i, j)
+        return self.x, self.y
 
     def _eliminate_row(self, i: int) -> list[tuple[str, int]]:
         """Read x off a row with one entry; return what may have become single."""
@@ -160,7 +156,7 @@ class KKTSystem:
 
     def _product(self) -> Product:
         known = {j: line for j, line in self.x.items() if not line.is_zero}
-        return self.problem.P.product(known, self.problem.inner(known))
+        return Product(self.problem.P, known, self.problem.inner(known))
 
     def _value(self, i: int, j: int) -> Affine:
         """Return x[j] from row i, everything else in it being known."""
@@ -203,8 +199,10 @@ class DenseKKTSystem:
     def assembled(cls, problem: Problem, free: Sequence[int], rows: list[Sparse]) -> "DenseKKTSystem":
         """Return the system of the given free variables and rows restricted to them."""
         P = problem.P
-        if P.is_diagonal or (P.factor is not None and P.middle is None and _is_smaller(problem, free)):
-            single = {j: P.diagonal_entry(j) for j in free if P.diagonal_entry(j)}
+        single = {j: P.diagonal_entry(j) for j in free if P.diagonal_entry(j)}
+        # rows for the columns of F pay off only if they are fewer than the variables they replace
+        is_low_rank = P.factor is not None and P.middle is None and len(single) > P.factor.shape[1]
+        if P.is_diagonal or is_low_rank:
             coupled = [j for j in free if j not in single]
             factors = [] if P.factor is None else _columns(P.factor, free)
             return cls(free, coupled, single, [{} for _ in coupled], rows + factors, len(rows))
@@ -223,13 +221,17 @@ class DenseKKTSystem:
         sums = [*right_y, *[ZERO] * (len(self.rows) - self.held)]
         single = list(self.single)
         side = _matrix(self.rows, single)
-        scaled = side * _diagonal([1 / self.single[j] for j in single])
-        schur, moved = side * scaled.transpose(), scaled * _pairs([right[j] for j in single])
+        inverse = fmpq_mat(len(single), len(single))
+        for k, j in enumerate(single):
+            inverse[k, k] = 1 / self.single[j]
+        scaled = side * inverse
+        # Schur complement: single variables are divided out, so that only rows and coupled ones are dense
+        schur, moved = side * scaled.transpose(), scaled * pair_table(right[j] for j in single)
         answers = self._matrix(schur).solve(self._right(right, sums, moved)) if self.size else fmpq_mat(0, 2)
         found = [Affine(answers[r, 0], answers[r, 1]) for r in range(self.size)]
         x = dict(zip(self.coupled, found, strict=False))
         y = found[len(self.coupled) :]
-        pulls = scaled.transpose() * _pairs(y)
+        pulls = scaled.transpose() * pair_table(y)
         for k, j in enumerate(single):
             x[j] = right[j].scaled(1 / self.single[j]) + Affine(pulls[k, 0], pulls[k, 1])
         return [x[j] for j in self.free], y[: self.held]
@@ -246,21 +248,15 @@ class DenseKKTSystem:
             curvature = [self.block[k].get(c, RATIONAL_ZERO) for c in range(count)]
             table.append(curvature + [-row.get(j, RATIONAL_ZERO) for row in self.rows])
         for r, row in enumerate(self.rows):
-            line = inner[r]
             if r >= self.held:
-                line[r] += 1
-            table.append([row.get(j, RATIONAL_ZERO) for j in self.coupled] + line)
-        return fmpq_mat(self.size, self.size, [value for line in table for value in line])
+                inner[r][r] += 1
+            table.append([row.get(j, RATIONAL_ZERO) for j in self.coupled] + inner[r])
+        return fmpq_mat(self.size, self.size, list(chain.from_iterable(table)))
 
     def _right(self, right: Mapping[int, Affine], sums: Sequence[Affine], moved: fmpq_mat) -> fmpq_mat:
         rest = [Affine(moved[r, 0], moved[r, 1]) for r in range(len(sums))]
-        return _pairs([*(right[j] for j in self.coupled), *(s - m for s, m in zip(sums, rest, strict=True))])
-
-
-def _is_smaller(problem: Problem, free: Sequence[int]) -> bool:
-    """Return whether the rows for the columns of F are fewer than the variables they replace."""
-    factor = problem.P.factor
-    return factor is not None and len([j for j in free if problem.P.diagonal_entry(j)]) > factor.shape[1]
+        differences = (s - m for s, m in zip(sums, rest, strict=True))
+        return pair_table(chain((right[j] for j in self.coupled), differences))
 
 
 def _columns(factor: ExactMatrix, free: Sequence[int]) -> list[Sparse]:
@@ -274,17 +270,6 @@ def _columns(factor: ExactMatrix, free: Sequence[int]) -> list[Sparse]:
 
 def _matrix(rows: Sequence[Sparse], columns: Sequence[int]) -> fmpq_mat:
     return fmpq_mat(len(rows), len(columns), [row.get(j, RATIONAL_ZERO) for row in rows for j in columns])
-
-
-def _pairs(lines: Sequence[Affine]) -> fmpq_mat:
-    return fmpq_mat(len(lines), 2, [value for line in lines for value in (line.constant, line.slope)])
-
-
-def _diagonal(values: Sequence[fmpq]) -> fmpq_mat:
-    result = fmpq_mat(len(values), len(values))
-    for k, value in enumerate(values):
-        result[k, k] = value
-    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +291,7 @@ class PrimalVector(Mapping[int, Affine]):
 
     def meet(self, other: "PrimalVector", mu: fmpq) -> bool:
         """Return whether two vectors are the same at mu."""
+        # entries known on both sides are mostly the same objects: only those that changed are evaluated
         changed = set(self.solved.places) ^ set(other.solved.places)
         if self.known != other.known:
             changed |= self.known.keys() | other.known.keys()
@@ -316,7 +302,7 @@ class PrimalVector(Mapping[int, Affine]):
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y of a piece as lines; `solved_x` and `solved_y` are the unknowns, zero or not.
+    """x and y of a piece as affine functions; `solved_x` and `solved_y` are the unknowns, zero or not.
 
     It reads the active set whenever asked, so it is valid until the states change; `x` stays valid.
     """
@@ -349,8 +335,8 @@ class Solution:
             return ZERO
         total = self.active.gradient[j] + self._curvature[j]
         column = self.problem.A.column(j)
-        for i in column.keys() & self._lines_y.keys():
-            total -= self._lines_y[i].scaled(column[i])
+        for i in column.keys() & self._solved_y.keys():
+            total -= self._solved_y[i].scaled(column[i])
         return total
 
     def activity(self, i: int) -> Affine:
@@ -363,7 +349,7 @@ class Solution:
         return moving + self._known_vector.dot(row) if self.active.x else moving
 
     @cached_property
-    def _lines_y(self) -> dict[int, Affine]:
+    def _solved_y(self) -> dict[int, Affine]:
         return dict(self.solved_y)
 
     @cached_property
@@ -375,33 +361,26 @@ class Solution:
         inner = dict(self.active.inner)
         for k, line in self.problem.inner(self.solved_x).items():
             inner[k] = inner.get(k, ZERO) + line
-        return self.problem.P.product(self.x, inner)
+        return Product(self.problem.P, self.x, inner)
 
 
 def derive(active: ActiveSet, place: str) -> Solution:
     """Return the solution that the states determine, the unknown x and y by one exact solve."""
     problem, free, held = active.problem, sorted(active.free), sorted(active.targets)
-    targets = [active.targets[i] for i in held]
-    if active.x:
-        targets = [target - _known_part(active, i) for i, target in zip(held, targets, strict=True)]
+    targets = {i: active.targets[i] for i in held}
+    for i in held if active.x else ():
+        row = problem.A.row(i)
+        for j in row.keys() & active.x.keys():
+            targets[i] -= active.x[j].scaled(row[j])
     try:
         if is_diagonal_case(problem, free, held):
-            gradient = [active.gradient[j] for j in free]
-            return Solution(active, *solve_diagonal(problem, Unknowns(free, held), gradient, targets))
-        known = problem.P.product(active.x, active.inner)
+            return Solution(active, *solve_diagonal(problem, {j: active.gradient[j] for j in free}, targets))
+        known = Product(problem.P, active.x, active.inner)
         right = {j: -(active.gradient[j] + known[j]) for j in free}
-        x, y = KKTSystem(problem, right, dict(zip(held, targets, strict=True))).solve()
-        return Solution(
-            active, AffineBlock.of(free, [x[j] for j in free]), AffineBlock.of(held, [y[i] for i in held])
-        )
+        x, y = KKTSystem(problem, right, targets).solve()
+        solved_x = AffineBlock.of(free, [x[j] for j in free])
+        return Solution(active, solved_x, AffineBlock.of(held, [y[i] for i in held]))
     except ZeroDivisionError:
-        raise CertificateError(
-            "{argument}: the states must give a nonsingular system", argument=place
-        ) from None
-
-
-def _known_part(active: ActiveSet, i: int) -> Affine:
-    """Return what the known x contribute to a row."""
-    row = active.problem.A.row(i)
-    common = row.keys() & active.x.keys()
-    return sum((active.x[j].scaled(row[j]) for j in common), ZERO)
+        # a singular system has no solution or many: the states would not say what x is
+        message = "{argument}: the states must give a nonsingular system"
+        raise CertificateError(message, argument=place) from None

@@ -26,7 +26,7 @@ class ActiveSet:
 
     `gradient` is c − Aᵀy and `inner` is Fᵀx (for P = diagonal + F K Fᵀ), both over the known
     entries only; `variables` and `rows` hold the states as positions in VARIABLES and ROWS, `known_x` and
-    `known_y` the known lines in float64, constants in the first row and slopes in the second. `sides` says
+    `known_y` the known ones in float64, constants in the first row and slopes in the second. `sides` says
     where a row that is not held must be: 1 above, -1 below its lower (first row) and upper limit, 0 anywhere;
     `signs` is the sign its multiplier must have if it is held, 0 if any.
     """
@@ -41,15 +41,13 @@ class ActiveSet:
         self.free: set[int] = set()
         self.gradient: list[Affine] = [line or ZERO for line in problem.c]
         self.inner: dict[int, Affine] = {}
-        self._is_set = False
         self.sides, self.signs = np.zeros((2, problem.m)), np.zeros(problem.m)
         self.known_x, self.known_y = np.zeros((2, problem.n)), np.zeros((2, problem.m))
 
     @property
     def is_set(self) -> bool:
         """Whether states were given yet."""
-        self._is_set = self._is_set or not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
-        return self._is_set
+        return not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
 
     def set_all(self, states: Any, place: str) -> None:
         """Take over the states of a dense segment, or those that changes begin with."""
@@ -63,23 +61,20 @@ class ActiveSet:
         for kind, setter, known in self._kinds():
             part = changes.get(kind, {}) if isinstance(changes, Mapping) else None
             if not isinstance(part, Mapping):
-                raise CertificateError(
-                    argument=place, expected="objects by kind", found=shown(changes, "null")
-                )
+                found = shown(changes, "null")
+                raise CertificateError(argument=place, expected="objects by kind", found=found)
             for label, state in part.items():
                 if not (isinstance(label, str) and LABEL.fullmatch(label) and int(label) < len(known)):
-                    raise CertificateError(
-                        "{argument} must name {expected}",
-                        argument=f"{place}.{kind}",
-                        expected=f"indices below {len(known)}",
-                    )
+                    expected, message = f"indices below {len(known)}", "{argument} must name {expected}"
+                    raise CertificateError(message, argument=f"{place}.{kind}", expected=expected)
                 setter(int(label), state, f"{place}.{kind}.{label}")
 
     def _kinds(self) -> Sequence[tuple[str, Any, Any]]:
         return (("variables", self._set_variable, self.variables), ("rows", self._set_row, self.rows))
 
     def _set_variable(self, j: int, state: Any, place: str) -> None:
-        if isinstance(state, str) and 0 <= self.variables[j] == _position(VARIABLES, state):
+        # dense segments state all, and nearly none of them changed
+        if self.variables[j] != UNSET and state == VARIABLES[self.variables[j]]:
             return
         roles = variable_roles(self.problem.lower[j], self.problem.upper[j])
         known = roles[one_of(tuple(roles), state, place)]
@@ -94,7 +89,7 @@ class ActiveSet:
                 self.inner[k] = self.inner.get(k, ZERO) + change.scaled(factor)
 
     def _set_row(self, i: int, state: Any, place: str) -> None:
-        if isinstance(state, str) and 0 <= self.rows[i] == _position(ROWS, state):
+        if self.rows[i] != UNSET and state == ROWS[self.rows[i]]:
             return
         roles = row_roles(self.problem.row_lower[i], self.problem.row_upper[i], self.problem.penalty[i])
         target, known = roles[one_of(tuple(roles), state, place)]
@@ -116,10 +111,6 @@ class ActiveSet:
         if state == "off" and not self.problem.is_costless[i]:
             return int(self.problem.row_lower[i] is not None), -int(self.problem.row_upper[i] is not None)
         return -(state == "below"), int(state == "above")
-
-
-def _position(known: Sequence[str], state: str) -> int:
-    return known.index(state) if state in known else UNSET
 
 
 def _approximated(line: Affine) -> tuple[float, float]:

@@ -86,8 +86,7 @@ class Jump:
     def between(self, share: Number) -> Array:
         """Return the point of the connecting segment at a share from 0 (left) to 1 (right)."""
         if not 0 <= as_numbers(share, "share")[()] <= 1:
-            message = "{argument} must lie {expected}, got {found}"
-            raise ProblemError(message, argument="share", expected="between 0 and 1", found=share)
+            raise ProblemError(argument="share", expected="between 0 and 1", found=share)
         return self.left.x + share * (self.right.x - self.left.x)
 
 

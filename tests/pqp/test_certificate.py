@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pqp.certificate import check
 from pqp.certificate.cover import ProvedPiece, require_continuity
-from pqp.certificate.exact import Affine, Span
+from pqp.certificate.exact import Affine, AffineBlock, Span
 from pqp.certificate.problem import read_problem
-from pqp.certificate.solution import derive
+from pqp.certificate.solution import PrimalVector, derive
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 from tests.pqp.documents import (
@@ -364,9 +364,11 @@ class TestSoftRows:
 def test_value_that_is_not_continuous_is_found():
     """No two optimal pieces can show this, so the last line of defence is tested by itself."""
     problem = read_problem(jump()["problem"])
+    nothing = AffineBlock.of([], [])
+    one, zero = PrimalVector({0: Affine(fmpq(1), fmpq(0))}, nothing), PrimalVector({}, nothing)
     for mu, is_accepted in ((fmpq(1, 3), True), (fmpq(1, 2), False)):
-        left = ProvedPiece("left", "optimal", None, mu, Span(None, mu), {0: Affine(fmpq(1), fmpq(0))})
-        right = ProvedPiece("right", "optimal", mu, None, Span(mu, None), {})
+        left = ProvedPiece("left", "optimal", None, mu, Span(None, mu), one)
+        right = ProvedPiece("right", "optimal", mu, None, Span(mu, None), zero)
         wrong = pytest.raises(CertificateError, match="right must continue the optimal value of left")
         with contextlib.nullcontext() if is_accepted else wrong:
             require_continuity(problem, left, right)

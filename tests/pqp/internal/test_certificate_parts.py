@@ -19,7 +19,6 @@ from pqp.certificate.problem import Problem, read_problem
 from pqp.certificate.solution import (
     PrimalVector,
     Solution,
-    Unknowns,
     derive,
     is_diagonal_case,
     solve_diagonal,
@@ -248,13 +247,13 @@ class TestSeparate:
         sides = data.draw(st.lists(RATIONALS, min_size=2 * (n + m), max_size=2 * (n + m)))
         lines = [Affine(rational(a), rational(b)) for a, b in zip(sides[0::2], sides[1::2], strict=True)]
         assert is_diagonal_case(problem, free, held)
-        right = [lines[j] for j in free], [lines[n + i] for i in held]
+        right = {j: lines[j] for j in free}, {i: lines[n + i] for i in held}
         system = fmpq_mat(len(held), len(free), [rational(A[i][j]) for i in held for j in free])
         if system.rank() < len(held):
             with pytest.raises(ZeroDivisionError):
-                solve_diagonal(problem, Unknowns(free, held), *right)
+                solve_diagonal(problem, *right)
             return
-        x, y = solve_diagonal(problem, Unknowns(free, held), *right)
+        x, y = solve_diagonal(problem, *right)
         for j in free:
             pulls = (y[i].scaled(rational(A[i][j])) for i in held)
             assert x[j].scaled(rational(diagonal[j])) == sum(pulls, -lines[j])
