@@ -186,7 +186,8 @@ class _Remedy(TypedDict):
 
 
 # What helps against rounding errors.
-EXACT_REMEDY: _Remedy = {"remedy": "use {setting}", "setting": ("arithmetic", "exact")}
+EXACT_SETTING: tuple[str, object] = ("arithmetic", "exact")
+EXACT_REMEDY: _Remedy = {"remedy": "use {setting}", "setting": EXACT_SETTING}
 
 
 class NumericalTroubleError(PQPError):

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pqp.errors import InternalError, NumericalTroubleError
+from pqp.errors import EXACT_REMEDY, InternalError, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, Scaling, scaled_rows, scaling_of
 from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Number
@@ -78,8 +78,8 @@ class Dictionary:
         inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
         # an entry that should be 0 may be rounding error, which a large q makes visible in the value
         inverse += INVERSE_NOISE * np.maximum(np.max(inverse, axis=1, initial=0.0), 1.0)[:, None]
-        parts = [np.abs(q / self.scaling.w) for q in (self.lcp.q0, self.lcp.q1)]
-        return AffineArray(*(inverse @ part + np.where(inside, 0.0, part) for part in parts))
+        sizes = self.lcp.q.mapped(lambda part: np.abs(part / self.scaling.w))
+        return sizes.mapped(lambda part: inverse @ part + np.where(inside, 0.0, part))
 
     def value(self, i: int) -> AffineNumber:
         """Return the basic variable of pair i, affine in mu, in the units of the problem."""
@@ -196,14 +196,11 @@ def _solve(matrix: Array, right: Array) -> Array:
             warnings.simplefilter("ignore", LinAlgWarning)  # a singular basis shows below, as infinities
             solution = lu_solve(lu_factor(matrix, check_finite=True), right)
     except (LinAlgError, ValueError) as error:
-        raise _singular(f"a basis could not be factorised in float64 ({error})") from None
+        message = "a basis could not be factorised in float64 ({found})"
+        raise NumericalTroubleError(message, found=str(error), **EXACT_REMEDY) from None
     if not np.isfinite(solution).all():
-        raise _singular("a basis is singular in float64")
+        raise NumericalTroubleError("a basis is singular in float64", **EXACT_REMEDY)
     return np.asarray(solution)
-
-
-def _singular(what: str) -> NumericalTroubleError:
-    return NumericalTroubleError(what, remedy="use {setting}", setting=("arithmetic", "exact"))
 
 
 def _next_pivot(dictionary: Dictionary, missing: set[int]) -> set[int]:

@@ -14,6 +14,7 @@ from math import lcm
 
 import numpy as np
 
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
 
 # Rounds of row-and-column scaling; the largest entries agree within a factor of two after about five.
@@ -25,8 +26,7 @@ class ParametricLCP:
     """The complementarity problem, its numbers in one arithmetic, with a name for every w and z."""
 
     M: Array
-    q0: Array
-    q1: Array
+    q: AffineArray
     free: Array
     w_names: tuple[str, ...]
     z_names: tuple[str, ...]
@@ -35,7 +35,7 @@ class ParametricLCP:
     @property
     def size(self) -> int:
         """The number k of complementary pairs."""
-        return len(self.q0)
+        return len(self.M)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +46,27 @@ class Scaling:
     z: Array
 
 
-def unnamed_lcp(M: Array, q0: Array, q1: Array, field: Field) -> ParametricLCP:
+def unnamed_lcp(M: Array, q: AffineArray, field: Field) -> ParametricLCP:
     """Return an LCP with pairs called w1, z1, w2, z2, ..."""
-    k = len(q0)
-    names = [tuple(f"{letter}{i + 1}" for i in range(k)) for letter in "wz"]
-    return ParametricLCP(M, q0, q1, np.zeros(k, dtype=bool), names[0], names[1], field)
+    k = len(M)
+    w_names, z_names = (tuple(f"{letter}{i + 1}" for i in range(k)) for letter in "wz")
+    return ParametricLCP(M, q, np.zeros(k, dtype=bool), w_names, z_names, field)
 
 
 def scaling_of(lcp: ParametricLCP) -> Scaling:
     """Return a scaling that makes float entries about 1, and exact entries whole numbers."""
-    return _denominators(lcp) if lcp.field is RATIONAL else _equilibration(lcp)
+    if lcp.field is not RATIONAL:
+        return _equilibration(lcp)
+    # fraction-free pivots need whole numbers to start from; a positive factor per row changes no sign
+    rows = np.column_stack([lcp.M, *lcp.q])
+    common = [Fraction(1, lcm(*(entry.denominator for entry in row))) for row in rows]
+    return Scaling(np.array(common, dtype=object), np.array([Fraction(1)] * lcp.size, dtype=object))
 
 
 def scaled_rows(lcp: ParametricLCP, scaling: Scaling) -> Array:
     """Return [M q0 q1] as the scaled pairs see it: w' = (M z + q) / scaling.w with z = scaling.z · z'."""
     M = lcp.M * scaling.z[None, :] / scaling.w[:, None]
-    return np.column_stack([M, lcp.q0 / scaling.w, lcp.q1 / scaling.w])
+    return np.column_stack([M, *(part / scaling.w for part in lcp.q)])
 
 
 def spread(lcp: ParametricLCP) -> float:
@@ -69,13 +74,6 @@ def spread(lcp: ParametricLCP) -> float:
     sizes = np.abs(scaled_rows(lcp, scaling_of(lcp)))
     sizes = sizes[sizes > 0]
     return float(sizes.max() / sizes.min()) if sizes.size else 1.0
-
-
-def _denominators(lcp: ParametricLCP) -> Scaling:
-    # fraction-free pivots need whole numbers to start from; a positive factor per row changes no sign
-    rows = np.column_stack([lcp.M, lcp.q0, lcp.q1])
-    common = [Fraction(1, lcm(*(entry.denominator for entry in row))) for row in rows]
-    return Scaling(np.array(common, dtype=object), np.array([Fraction(1)] * lcp.size, dtype=object))
 
 
 def _equilibration(lcp: ParametricLCP) -> Scaling:
@@ -90,7 +88,7 @@ def _equilibration(lcp: ParametricLCP) -> Scaling:
             break
         d = d * factors
     # one factor for all of q, so that values are about 1 too; M does not depend on it
-    size = max(np.max(np.abs(d * lcp.q0), initial=0.0), np.max(np.abs(d * lcp.q1), initial=0.0)) or 1.0
+    size = max(np.max(np.abs(d * part), initial=0.0) for part in lcp.q) or 1.0
     height = _power_of_two(np.array(size))
     return Scaling(height / d, height * d)
 

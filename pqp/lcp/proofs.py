@@ -60,7 +60,7 @@ def dictionary_matrix(lcp: ParametricLCP, basis: frozenset[int]) -> Array:
 
 def basic_values(lcp: ParametricLCP, basis: frozenset[int]) -> AffineArray:
     """Return the basic variables, affine in mu."""
-    values = _solve(_basis_matrix(lcp, basis), np.column_stack([lcp.q0, lcp.q1]))
+    values = _solve(_basis_matrix(lcp, basis), np.column_stack(lcp.q))
     return AffineArray(values[:, 0], values[:, 1])
 
 
@@ -173,7 +173,8 @@ def _is_rounding(value: AffineNumber, row: Array, lcp: ParametricLCP, mu: Number
     """
     constant, slope = value
     a, b = (0, 1) if is_infinite(mu) else (1, RATIONAL.number(mu))
-    terms = a * (abs(row) @ abs(lcp.q0)) + abs(b) * (abs(row) @ abs(lcp.q1))
+    constants, slopes = lcp.q.mapped(lambda part: abs(row) @ abs(part))
+    terms = a * constants + abs(b) * slopes
     if abs(a * constant + b * slope) <= FLOAT.zero * terms:
         return True
     return not is_infinite(mu) and slope != 0 and is_same_mu(-constant / slope, mu, FLOAT)

@@ -6,19 +6,19 @@ from typing import Literal
 
 import numpy as np
 
-from pqp.errors import InternalError, NumericalTroubleError, ProblemError
+from pqp.errors import EXACT_SETTING, InternalError, NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES, Broken, Cycled, Infeasible, Outcome, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, first_dictionary
 from pqp.lcp.log import Pivot, PivotLog
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, spread, unnamed_lcp
 from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import (
     FIELDS,
     FLOAT,
     RATIONAL,
     Arithmetic,
     Array,
-    Field,
     as_numbers,
     entry_name,
     infinite,
@@ -60,7 +60,10 @@ def solve_lcp(M: object, q: object, arithmetic: Arithmetic = "exact", rule: str 
         if value not in known:
             raise ProblemError(argument=argument, found=repr(value), expected=f"one of {', '.join(known)}")
     matrix, vector = _checked(M, q)
-    lcp, exact = (_lcp(matrix, vector, FIELDS[name]) for name in (arithmetic, "exact"))
+    lcp, exact = (
+        unnamed_lcp(field.array(matrix), AffineArray(vector, 0 * vector).mapped(field.array), field)
+        for field in (FIELDS[arithmetic], RATIONAL)
+    )
     pivots, outcome = run(
         criss_cross(first_dictionary(lcp), PerturbedMu(0), replace(RULES[rule], paper=False))
     )
@@ -94,10 +97,6 @@ def _checked(M: object, q: object) -> tuple[Array, Array]:
     return matrix, vector
 
 
-def _lcp(M: Array, q: Array, field: Field) -> ParametricLCP:
-    return unnamed_lcp(field.array(M), field.array(q), field.array(0 * q), field)
-
-
 def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPAnswer:
     # over a wide range of sizes the signs of small floats are rounding error, so the basis is checked exactly
     is_doubtful = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > WIDE_RANGE
@@ -108,14 +107,14 @@ def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPA
 
 def _infeasible(exact: ParametricLCP, outcome: Infeasible, log: PivotLog) -> LCPAnswer:
     t = row_vector(exact, outcome.dictionary.basis, outcome.row)
-    if is_obstruction(exact, t) and t @ exact.q0 < 0:
+    if is_obstruction(exact, t) and t @ exact.q.constant < 0:
         return LCPAnswer("infeasible", log, farkas=t)
     raise _trouble(outcome.dictionary, "an infeasible row is not confirmed in exact arithmetic")
 
 
 def _not_sufficient(exact: ParametricLCP, outcome: Broken | Cycled, log: PivotLog) -> LCPAnswer:
     bases = outcome.bases if isinstance(outcome, Cycled) else (outcome.dictionary.basis,)
-    witness = disprove_sufficiency(exact, bases, exact.q0)
+    witness = disprove_sufficiency(exact, bases, exact.q.constant)
     if witness is not None:
         return LCPAnswer("not sufficient", log, witness=witness)
     raise _trouble(outcome.dictionary, "the method broke down, but M was not shown to lack sufficiency")
@@ -125,4 +124,4 @@ def _trouble(dictionary: Dictionary, what: str) -> Exception:
     if dictionary.lcp.field is RATIONAL:
         return InternalError(what)
     remedy = "rounding errors are too large: use {setting}"
-    return NumericalTroubleError(what, remedy=remedy, setting=("arithmetic", "exact"))
+    return NumericalTroubleError(what, remedy=remedy, setting=EXACT_SETTING)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, fmpq, fmpq_mat
 
-from pqp.errors import ProblemError
+from pqp.errors import EXACT_REMEDY, ProblemError
 from pqp.linalg.tolerances import ZERO
 
 Number: TypeAlias = int | float | Fraction
@@ -145,9 +145,7 @@ def float_array(values: Any) -> Array:
     try:
         return np.asarray(values, dtype=float)
     except OverflowError:
-        raise ProblemError(
-            "a number is too large for float64", remedy="use {setting}", setting=("arithmetic", "exact")
-        ) from None
+        raise ProblemError("a number is too large for float64", **EXACT_REMEDY) from None
 
 
 def float_number(value: Any) -> float:
@@ -184,7 +182,8 @@ def as_numbers(values: object, name: str) -> Array:
     pqp.errors.ProblemError: c[1] must be a number, got nan
     """
     array = _kind_checked(_as_array(values, name), name)
-    _forbid_nan(array, name)
+    for index in np.argwhere(array != array)[:1]:  # only nan differs from itself
+        raise ProblemError(argument=entry_name(name, index), found=math.nan, expected="a number")
     array.flags.writeable = False
     return array
 
@@ -230,11 +229,6 @@ def _fractions(array: Array, name: str) -> Array:
                 "{argument} is not a number: {found}", argument=entry_name(name, index), found=str(error)
             ) from None
     return result
-
-
-def _forbid_nan(array: Array, name: str) -> None:
-    for index in np.argwhere(array != array)[:1]:
-        raise ProblemError(argument=entry_name(name, index), found=math.nan, expected="a number")
 
 
 def shown(number: Any) -> str:

@@ -17,6 +17,7 @@ from pqp.lcp.crisscross import Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
 from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.lcp.solve_lcp import run
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field, Number, is_infinite, to_flint_matrix
 from pqp.model.problem import ParametricQP, QPData
 
@@ -113,6 +114,6 @@ def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:
     q = field.array([*[0] * n, *(G.T @ field.array(np.ones(len(G))))])
     free = np.array([False] * len(G) + [True] * (k - len(G)), dtype=bool)
     names = tuple(str(i) for i in range(k))
-    lcp = ParametricLCP(M, q, 0 * q, free, names, names, field)
+    lcp = ParametricLCP(M, AffineArray(q, 0 * q), free, names, names, field)
     _, outcome = run(criss_cross(with_free_pairs_in(first_dictionary(lcp)), PerturbedMu(0)))
     return isinstance(outcome, Solved)

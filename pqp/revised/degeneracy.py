@@ -20,6 +20,7 @@ from pqp.lcp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary
 from pqp.lcp.log import Pivot
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field
 from pqp.linalg.kernels import system_product
 from pqp.linalg.tolerances import COARSENING, COARSEST_ZERO, ROUNDING, ZERO
@@ -173,7 +174,7 @@ class _LocalLCP:
     def part(self, chosen: list[int], field: Field) -> ParametricLCP:
         """Return the local problem of the chosen positions alone, named if logging is on."""
         Lambda = self.Lambda[np.ix_(chosen, chosen)]
-        lcp = unnamed_lcp(Lambda, self.slopes[chosen], np.zeros(len(chosen)), field)
+        lcp = unnamed_lcp(Lambda, AffineArray(self.slopes[chosen], np.zeros(len(chosen))), field)
         if self.names is None:
             return lcp
         names = [self.names[position] for position in chosen]

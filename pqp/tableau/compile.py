@@ -8,13 +8,14 @@ states and proofs from the pairs of the LCP.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import EXACT_SETTING, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP
-from pqp.linalg.affine import AffineArray, AffineNumber
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, exact_array, infinite, is_infinite
 from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Sizes
@@ -23,6 +24,7 @@ from pqp.records.states import Basis
 from pqp.records.unsolvable import Farkas, Obstruction, descent
 
 Side = Literal["lower", "upper", "equal"]
+Kind = Literal["variable", "bound", "row", "violation"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Pair:
     violation  violation ξ of side `side` of soft row i    what its multiplier lacks to the cap
     """
 
-    kind: Literal["variable", "bound", "row", "violation"]
+    kind: Kind
     index: int
     side: Side
 
@@ -59,23 +61,29 @@ class CompiledQP:
         """The arithmetic of the LCP."""
         return self.lcp.field
 
+    @cached_property
+    def _by_kind(self) -> dict[str, tuple[Array, Array]]:
+        kinds = np.array([pair.kind for pair in self.pairs], dtype=object)
+        indices = np.array([pair.index for pair in self.pairs], dtype=np.int64)
+        places = {kind: np.flatnonzero(kinds == kind) for kind in get_args(Kind)}
+        return {kind: (chosen, indices[chosen]) for kind, chosen in places.items()}
+
+    def where(self, kind: Kind) -> tuple[Array, Array]:
+        """Return the positions of the pairs of one kind, and the variables or rows that they belong to."""
+        return self._by_kind[kind]
+
+    @cached_property
+    def is_shifted(self) -> Array:
+        """Which rows are soft equalities: their multipliers are measured from −penalty."""
+        return self.problem.is_soft & self.problem.is_equality
+
     def feasibility(self) -> "CompiledQP":
         """Return the same constraints with nothing to minimise: solvable where a feasible x exists."""
         primal = np.array([pair.kind in ("variable", "violation") for pair in self.pairs], dtype=bool)
         M = self.lcp.M.copy()
         M[np.ix_(primal, primal)] = self.field.number(0)
-        q0, q1 = (np.where(primal, self.field.array(0), q) for q in (self.lcp.q0, self.lcp.q1))
-        return replace(self, lcp=replace(self.lcp, M=M, q0=q0, q1=q1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Row:
-    """One side of a row over the shifted variables: g·z ≥ constant + mu slope, maybe softened."""
-
-    pair: Pair
-    g: Array
-    limit: AffineNumber
-    cap: AffineNumber | None = None
+        q = self.lcp.q.mapped(lambda part: np.where(primal, self.field.array(0), part))
+        return replace(self, lcp=replace(self.lcp, M=M, q=q))
 
 
 def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
@@ -84,33 +92,65 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
     >>> from pqp import paper_form
     >>> from pqp.linalg.field import RATIONAL
     >>> compiled = compile_problem(paper_form(Q=[[1]], c=[-2], A=[[3]], b=[1]), RATIONAL)
-    >>> compiled.lcp.M.astype(int).tolist(), compiled.lcp.q0.astype(int).tolist()
+    >>> compiled.lcp.M.astype(int).tolist(), compiled.lcp.q.constant.astype(int).tolist()
     ([[2, -3], [3, 0]], [-2, -1])
     """
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is found below, in M and q
         compiled = _compiled(problem, problem.data(field))
     lcp = compiled.lcp
-    if field is FLOAT and not all(np.isfinite(part).all() for part in (lcp.M, lcp.q0, lcp.q1)):
-        raise NumericalTroubleError(
-            "the data overflow float64",
-            remedy="scale them, or use {setting}",
-            setting=("arithmetic", "exact"),
-        )
+    if field is FLOAT and not all(np.isfinite(part).all() for part in (lcp.M, *lcp.q)):
+        remedy = "scale them, or use {setting}"
+        raise NumericalTroubleError("the data overflow float64", remedy=remedy, setting=EXACT_SETTING)
     return compiled
 
 
 def _compiled(problem: ParametricQP, data: QPData) -> CompiledQP:
     signs, shift = _shift(problem, data)
-    moving = [j for j in range(problem.n) if signs[j] != 0]
-    rows = _bound_rows(problem, data, moving) + _row_sides(problem, data, signs, shift)
-    variables = [Pair("variable", j, _variable_side(problem, j)) for j in moving]
-    violations = [Pair("violation", row.pair.index, row.pair.side) for row in rows if row.cap is not None]
-    pairs = (*variables, *violations, *(row.pair for row in rows))
-    M = _matrix(data, signs, rows)
-    q0, q1 = (_right_hand_side(data, signs, shift, rows, part) for part in (0, 1))
-    free = np.array([_is_free(problem, pair) for pair in pairs], dtype=bool)
+    moving = np.flatnonzero(signs)
+    variables = [Pair("variable", j, _variable_side(problem, j)) for j in moving.tolist()]
+    # x is measured from its lower limit, which z ≥ 0 keeps; only a second limit needs a row
+    both = ~infinite(data.lower.constant) & ~infinite(data.upper.constant)
+    bounds = moving[both[moving]]
+    rows = [Pair("row", i, side) for i in range(problem.m) for side in _sides(problem, i)]
+    violations = [Pair("violation", row.index, row.side) for row in rows if problem.is_soft[row.index]]
+    pairs = (*variables, *violations, *(Pair("bound", j, "upper") for j in bounds.tolist()), *rows)
+
+    # all rows over the shifted variables: G z ≥ limits
+    of_row = np.array([row.index for row in rows], dtype=np.int64)
+    soft = np.flatnonzero(problem.is_soft[of_row])
+    sense = np.array([-1 if row.side == "upper" else 1 for row in rows], dtype=np.int64)
+    G = data.field.array(np.zeros((len(bounds) + len(rows), len(moving))))
+    G[np.arange(len(bounds)), np.searchsorted(moving, bounds)] = data.field.number(-1)
+    G[len(bounds) :] = sense[:, None] * (data.dense_A[of_row] * signs)[:, moving]
+    # the multiplier of a soft equality runs from −penalty to penalty, a range twice as wide as that of a side
+    width = np.array([2 if pair.side == "equal" else 1 for pair in violations], dtype=np.int64)
+
+    def right_hand_side(part: int) -> Array:
+        """Return the constant (part 0) or the slope (part 1) of q = (c', caps, −limits)."""
+        cost = ((data.c[part] + data.P @ shift[part]) * signs)[moving]
+        caps = width * data.penalty[part][of_row[soft]]
+        for r, cap in zip(soft[width == 2], caps[width == 2], strict=True):
+            cost = cost + G[len(bounds) + r] * cap / 2  # what measuring y from −penalty adds to Px + c − Aᵀy
+        given = np.where(sense < 0, data.row_upper[part][of_row], data.row_lower[part][of_row])
+        row_limits = sense * (given - (data.A @ shift[part])[of_row])
+        limits = [data.lower[part][bounds] - data.upper[part][bounds], row_limits]
+        return data.field.array(np.concatenate([cost, caps, *(-limit for limit in limits)]))
+
+    n, s = len(variables), len(violations)
+    M = data.field.array(np.zeros((len(pairs), len(pairs))))
+    M[:n, :n] = data.dense_P[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
+    M[n + s :, :n], M[:n, n + s :] = G, -G.T
+    softened = n + s + len(bounds) + soft
+    M[softened, n + np.arange(s)] = data.field.number(1)
+    M[n + np.arange(s), softened] = data.field.number(-1)
+    # a soft equality is no free pair: its multiplier, measured from −penalty, is nonnegative
+    hard = ~problem.is_soft
+    is_free = [
+        p.side == "equal" and (p.kind == "variable" or (p.kind == "row" and hard[p.index])) for p in pairs
+    ]
     w_names, z_names = zip(*(_names(problem, pair) for pair in pairs), strict=True) if pairs else ((), ())
-    lcp = ParametricLCP(M, q0, q1, free, tuple(w_names), tuple(z_names), data.field)
+    q = AffineArray(right_hand_side(0), right_hand_side(1))
+    lcp = ParametricLCP(M, q, np.array(is_free, dtype=bool), tuple(w_names), tuple(z_names), data.field)
     return CompiledQP(problem, lcp, pairs, signs, shift)
 
 
@@ -122,62 +162,6 @@ def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, AffineArray]:
     sides = zip(data.lower, data.upper, strict=True)
     shift = (np.where(has_lower, low, np.where(has_upper, high, zero)) for low, high in sides)
     return signs, AffineArray(*shift)
-
-
-def _bound_rows(problem: ParametricQP, data: QPData, moving: list[int]) -> list[_Row]:
-    """Return x ≤ upper as a row for every variable measured from its lower limit."""
-    rows = []
-    for place, j in enumerate(moving):
-        if _variable_side(problem, j) == "lower" and not is_infinite(data.upper.constant[j]):
-            g = data.field.array(np.zeros(len(moving)))
-            g[place] = data.field.number(-1)
-            limit = AffineNumber(*(data.lower[part][j] - data.upper[part][j] for part in (0, 1)))
-            rows.append(_Row(Pair("bound", j, "upper"), g, limit))
-    return rows
-
-
-def _row_sides(problem: ParametricQP, data: QPData, signs: Array, shift: AffineArray) -> list[_Row]:
-    moving = signs != 0
-    at_shift = shift.mapped(lambda part: data.A @ part)
-    rows = []
-    for i in range(problem.m):
-        for side in _sides(problem, i):
-            sense = -1 if side == "upper" else 1
-            given = data.row_upper if side == "upper" else data.row_lower
-            limit = AffineNumber(*(sense * (given[part][i] - at_shift[part][i]) for part in (0, 1)))
-            g = sense * (data.dense_A[i] * signs)[moving]
-            cap = _cap(data, i, side) if problem.is_soft[i] else None
-            rows.append(_Row(Pair("row", i, side), g, limit, cap))
-    return rows
-
-
-def _cap(data: QPData, i: int, side: Side) -> AffineNumber:
-    """Return the cap of a soft side's multiplier; an equality's runs from −penalty, a range twice as wide."""
-    width = 2 if side == "equal" else 1
-    return AffineNumber(*(width * part[i] for part in data.penalty))
-
-
-def _matrix(data: QPData, signs: Array, rows: list[_Row]) -> Array:
-    moving = np.flatnonzero(signs)
-    soft = [r for r, row in enumerate(rows) if row.cap is not None]
-    n, s, k = len(moving), len(soft), len(moving) + len(soft) + len(rows)
-    M = data.field.array(np.zeros((k, k)))
-    M[:n, :n] = data.dense_P[np.ix_(moving, moving)] * np.outer(signs[moving], signs[moving])
-    for r, row in enumerate(rows):
-        M[n + s + r, :n], M[:n, n + s + r] = row.g, -row.g
-    for place, r in enumerate(soft):
-        M[n + s + r, n + place], M[n + place, n + s + r] = data.field.number(1), data.field.number(-1)
-    return M
-
-
-def _right_hand_side(data: QPData, signs: Array, shift: AffineArray, rows: list[_Row], part: int) -> Array:
-    """Return the constant (part 0) or the slope (part 1) of q = (c', penalty, −limit)."""
-    cost = ((data.c[part] + data.P @ shift[part]) * signs)[signs != 0]
-    for row in rows:
-        if row.pair.side == "equal" and row.cap is not None:
-            cost = cost + row.g * row.cap[part] / 2
-    caps = [row.cap[part] for row in rows if row.cap is not None]
-    return data.field.array([*cost, *caps, *(-row.limit[part] for row in rows)])
 
 
 def _sides(problem: ParametricQP, i: int) -> list[Side]:
@@ -195,11 +179,6 @@ def _variable_side(problem: ParametricQP, j: int) -> Side:
     if not is_infinite(problem.lower.constant[j]):
         return "lower"
     return "equal" if is_infinite(problem.upper.constant[j]) else "upper"
-
-
-def _is_free(problem: ParametricQP, pair: Pair) -> bool:
-    soft = pair.kind == "row" and bool(problem.is_soft[pair.index])
-    return pair.side == "equal" and pair.kind in ("variable", "row") and not soft
 
 
 def _names(problem: ParametricQP, pair: Pair) -> tuple[str, str]:
@@ -235,98 +214,82 @@ def read_segment(
 
 def read_x(compiled: CompiledQP, z: AffineArray) -> AffineArray:
     """Return x = shift + sign · z."""
-    x = [part.copy() for part in compiled.shift]
-    for place, pair in enumerate(compiled.pairs):
-        if pair.kind == "variable":
-            for part in (0, 1):
-                x[part][pair.index] += compiled.signs[pair.index] * z[part][place]
-    return AffineArray(*x)
+    places, variables = compiled.where("variable")
+    x = compiled.shift.mapped(np.copy)
+    for part, moves in zip(x, z, strict=True):
+        part[variables] += compiled.signs[variables] * moves[places]
+    return x
 
 
 def _read_y(compiled: CompiledQP, z: AffineArray) -> AffineArray:
     """Return the multiplier of every row: lower minus upper side; a soft equality's starts at −penalty."""
-    data = compiled.problem.data(compiled.field)
-    y = [compiled.field.array(np.zeros(compiled.problem.m)) for _ in (0, 1)]
-    for place, pair in enumerate(compiled.pairs):
-        if pair.kind != "row":
-            continue
-        for part in (0, 1):
-            y[part][pair.index] += -z[part][place] if pair.side == "upper" else z[part][place]
-            if pair.side == "equal" and compiled.problem.is_soft[pair.index]:
-                y[part][pair.index] -= data.penalty[part][pair.index]
-    return AffineArray(*y)
+    penalty, moved = compiled.problem.data(compiled.field).penalty, compiled.is_shifted
+    places, rows = compiled.where("row")
+    sense = np.array([-1 if compiled.pairs[place].side == "upper" else 1 for place in places], dtype=np.int64)
+    y = AffineArray(*(compiled.field.array(np.zeros(compiled.problem.m)) for _ in (0, 1)))
+    for part, moves, start in zip(y, z, penalty, strict=True):
+        np.add.at(part, rows, sense * moves[places])  # a row with two limits has two pairs
+        part[moved] -= start[moved]
+    return y
 
 
 def read_sizes(compiled: CompiledQP, z_sizes: AffineArray) -> Sizes:
     """Return the size of the terms that a float x, and y, are the sums of."""
-    problem = compiled.problem
-    x = [np.abs(part) for part in compiled.shift]
-    y = [
-        np.where(problem.is_soft & problem.is_equality, np.abs(part), 0.0)
-        for part in problem.data(FLOAT).penalty
-    ]
-    for place, pair in enumerate(compiled.pairs):
-        sizes = {"variable": x, "row": y}.get(pair.kind, [])
-        for part, size in enumerate(sizes):
-            size[pair.index] += z_sizes[part][place]
-    return Sizes(x=AffineArray(*x), y=AffineArray(*y))
+    x = compiled.shift.mapped(np.abs)
+    penalty = compiled.problem.data(FLOAT).penalty
+    y = penalty.mapped(lambda part: np.where(compiled.is_shifted, np.abs(part), 0.0))
+    kinds: tuple[tuple[Kind, AffineArray], ...] = (("variable", x), ("row", y))
+    for kind, sizes in kinds:
+        places, items = compiled.where(kind)
+        for size, terms in zip(sizes, z_sizes, strict=True):
+            np.add.at(size, items, terms[places])
+    return Sizes(x=x, y=y)
 
 
 def _read_reduced_costs(
     compiled: CompiledQP, z: AffineArray, w: AffineArray, x: AffineArray, y: AffineArray
 ) -> AffineArray:
-    """Return the multipliers of bounds: w of the variable pairs less the multiplier of a second bound.
-
-    Fixed variables have no pair; theirs is Px + c − Aᵀy.
-    """
+    """Return the multipliers of bounds: w of the variable pairs less the multiplier of a second bound."""
     data, fixed = compiled.problem.data(compiled.field), compiled.signs == 0
-    costs = [compiled.field.array(np.zeros(compiled.problem.n)) for _ in (0, 1)]
-    for part in (0, 1):
-        if fixed.any():
-            costs[part][fixed] = (data.P @ x[part] + data.c[part] - data.A.T @ y[part])[fixed]
-        for place, pair in enumerate(compiled.pairs):
-            if pair.kind == "variable":
-                costs[part][pair.index] += compiled.signs[pair.index] * w[part][place]
-            elif pair.kind == "bound":
-                costs[part][pair.index] -= z[part][place]
-    return AffineArray(*costs)
+    (places, variables), (bound_places, bounded) = compiled.where("variable"), compiled.where("bound")
+    costs = AffineArray(*(compiled.field.array(np.zeros(compiled.problem.n)) for _ in (0, 1)))
+    for part, cost in enumerate(costs):
+        if fixed.any():  # fixed variables have no pair
+            cost[fixed] = (data.P @ x[part] + data.c[part] - data.A.T @ y[part])[fixed]
+        cost[variables] += compiled.signs[variables] * w[part][places]
+        cost[bounded] -= z[part][bound_places]
+    return costs
 
 
 def read_states(compiled: CompiledQP, basis: Iterable[int]) -> Basis:
     """Return the state of every variable and row."""
     inside = {compiled.pairs[i] for i in basis}
-    problem = compiled.problem
-    variables = (_variable_state(compiled, j, inside) for j in range(problem.n))
-    return Basis(tuple(variables), tuple(_row_state(compiled, i, inside) for i in range(problem.m)))
+    variables = ["fixed"] * compiled.problem.n
+    for pair in compiled.pairs:
+        if pair.kind == "variable" and pair in inside:
+            at_upper = Pair("bound", pair.index, "upper") in inside
+            variables[pair.index] = "upper" if at_upper else "between"
+        elif pair.kind == "variable":
+            variables[pair.index] = "zero" if pair.side == "equal" else pair.side
+    rows = (_row_state(compiled.problem, i, inside) for i in range(compiled.problem.m))
+    return Basis(tuple(variables), tuple(rows))
 
 
-def _variable_state(compiled: CompiledQP, j: int, inside: set[Pair]) -> str:
-    if compiled.signs[j] == 0:
-        return "fixed"
-    pair = next(pair for pair in compiled.pairs if pair.kind == "variable" and pair.index == j)
-    if pair not in inside:
-        return "zero" if pair.side == "equal" else pair.side
-    return "upper" if Pair("bound", j, "upper") in inside else "between"
-
-
-def _row_state(compiled: CompiledQP, i: int, inside: set[Pair]) -> str:
-    if compiled.problem.is_equality[i]:
-        return _equality_state(bool(compiled.problem.is_soft[i]), i, inside)
-    held = {side: Pair("row", i, side) in inside for side in _BOTH}
+def _row_state(problem: ParametricQP, i: int, inside: set[Pair]) -> str:
+    if problem.is_equality[i]:
+        if Pair("violation", i, "equal") in inside:
+            return "below"
+        # a soft equality out of the basis has the multiplier −penalty: it is violated from above
+        out = "above" if problem.is_soft[i] else "off"
+        return "equal" if Pair("row", i, "equal") in inside else out
     capped = {side: Pair("violation", i, side) in inside for side in _BOTH}
     for side in _BOTH:
-        if held[side] and not capped[side]:
+        if Pair("row", i, side) in inside and not capped[side]:
             return side
+    # with both multipliers at their caps, the two cancel as if the row were absent
     if capped["lower"] == capped["upper"]:
         return "off"
     return "below" if capped["lower"] else "above"
-
-
-def _equality_state(soft: bool, i: int, inside: set[Pair]) -> str:
-    held, capped = (Pair("row", i, "equal") in inside, Pair("violation", i, "equal") in inside)
-    if capped:
-        return "below"
-    return "equal" if held else "above" if soft else "off"
 
 
 _BOTH: tuple[Side, Side] = ("lower", "upper")
@@ -351,9 +314,9 @@ def _is_inside(pair: Pair, states: Basis) -> bool:
 def read_obstruction(compiled: CompiledQP, t: Array) -> Obstruction:
     """Return what an infeasibility row t of the LCP says about the problem."""
     problem, data = compiled.problem, compiled.problem.data(RATIONAL)
-    zeros = exact_array(np.zeros(problem.n)), exact_array(np.zeros(problem.m))
-    ray, growth, upper = zeros[0].copy(), zeros[1].copy(), zeros[0].copy()
-    row_weights = {"lower": zeros[1].copy(), "upper": zeros[1].copy()}
+    ray, upper = (exact_array(np.zeros(problem.n)) for _ in range(2))
+    growth, *sides = (exact_array(np.zeros(problem.m)) for _ in range(3))
+    row_weights = dict(zip(_BOTH, sides, strict=True))
     for pair, weight in zip(compiled.pairs, t, strict=True):
         if pair.kind == "variable":
             ray[pair.index] = compiled.signs[pair.index] * weight
@@ -362,22 +325,14 @@ def read_obstruction(compiled: CompiledQP, t: Array) -> Obstruction:
         elif pair.kind == "bound":
             upper[pair.index] = weight
         else:
-            side = pair.side if pair.side != "equal" else "lower" if weight > 0 else "upper"
+            side = pair.side
+            if side == "equal":
+                side = "lower" if weight > 0 else "upper"
             row_weights[side][pair.index] = abs(weight)
-    growth = _with_equality_drift(compiled, growth, ray)
-    farkas = _balanced(compiled, row_weights["lower"], row_weights["upper"], upper)
+    # a soft equality that drifts by d is violated by |d| = 2 max(−d, 0) + d, and ξ is that maximum
+    growth = np.where(compiled.is_shifted, growth + data.A @ ray, growth)
+    # the bounds must take up what the rows leave, so that the weighted limits add up to 0 · x
+    rest = data.A.T @ (row_weights["lower"] - row_weights["upper"]) - upper
+    lower, upper = np.maximum(-rest, 0), upper + np.maximum(rest, 0)
+    farkas = Farkas(row_weights["lower"], row_weights["upper"], lower, upper)
     return Obstruction(ray, growth, farkas, descent(data, ray, growth), farkas.gap(data))
-
-
-def _with_equality_drift(compiled: CompiledQP, growth: Array, ray: Array) -> Array:
-    """Return the violation growth; a soft equality drifting upwards is violated by the drift itself."""
-    problem = compiled.problem
-    drifting = problem.is_soft & problem.is_equality
-    drift = problem.data(RATIONAL).A @ ray
-    return np.where(drifting, growth + drift, growth)
-
-
-def _balanced(compiled: CompiledQP, row_lower: Array, row_upper: Array, upper: Array) -> Farkas:
-    """Return the weights of bounds that make Aᵀ(row_lower − row_upper) + lower − upper vanish."""
-    rest = compiled.problem.data(RATIONAL).A.T @ (row_lower - row_upper) - upper
-    return Farkas(row_lower, row_upper, np.maximum(-rest, 0), upper + np.maximum(rest, 0))

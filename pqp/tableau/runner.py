@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.lcp.crisscross import Rule
 from pqp.lcp.log import Pivot
 from pqp.limits import Watch
@@ -18,7 +18,7 @@ from pqp.records.segment import Segment
 from pqp.records.states import Basis
 from pqp.records.unsolvable import UnsolvablePiece
 from pqp.tableau.compile import basis_of, compile_problem, read_segment, read_sizes
-from pqp.tableau.trace import EXACT, Event, OptimalPiece, Tracer
+from pqp.tableau.trace import Event, OptimalPiece, Tracer
 from pqp.tableau.unsolvable import unsolvable_segments
 
 
@@ -80,7 +80,6 @@ class TableauRunner:
                     f"the float tableau lost accuracy on [{segment.lo}, {segment.hi}]: it misses the "
                     f"optimality conditions by {miss:.1e}",
                     interval=ends,
-                    remedy="use {setting}",
-                    setting=EXACT,
+                    **EXACT_REMEDY,
                 )
         return segment

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
 
-from pqp.errors import InternalError, NumericalTroubleError, PQPError
+from pqp.errors import EXACT_REMEDY, InternalError, NumericalTroubleError, PQPError
 from pqp.lcp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.lcp.log import Pivot
@@ -33,8 +33,6 @@ class OptimalPiece:
     z_sizes: AffineArray
 
 
-# The setting that helps where float64 is not accurate enough.
-EXACT = ("arithmetic", "exact")
 Event = Pivot | OptimalPiece | UnsolvablePiece
 Trace = Generator[Event, None, None]
 Pivoting = Generator[Pivot, None, Solved | Infeasible]
@@ -142,7 +140,7 @@ class Tracer:
         if self.compiled.field is RATIONAL:
             return InternalError(f"the exact trace contradicts itself at mu = {shown(mu)}")
         message = f"{what}; the path before is good"
-        return NumericalTroubleError(message, (mu, mu), remedy="use {setting}", setting=EXACT)
+        return NumericalTroubleError(message, (mu, mu), **EXACT_REMEDY)
 
     def _unsolvable_piece(
         self, outcome: Infeasible, at: Number, stop: Number, direction: int

@@ -110,7 +110,7 @@ class TestMatrix:
         problem = pqp.paper_form(Q=[[1, 2], [2, 5]], c=[3, mu], A=[[1, -1], [0, 2]], b=[1 - mu, 4])
         lcp = compile_problem(problem, RATIONAL).lcp
         assert lcp.M.tolist() == [[2, 4, -1, 0], [4, 10, 1, -2], [1, -1, 0, 0], [0, 2, 0, 0]]
-        assert (lcp.q0.tolist(), lcp.q1.tolist()) == ([3, 0, -1, -4], [0, 1, 1, 0])
+        assert [part.tolist() for part in lcp.q] == [[3, 0, -1, -4], [0, 1, 1, 0]]
 
     @EVERY_ENGINE
     def test_variable_with_upper_limit_only_is_measured_downwards(self, engine):
@@ -156,7 +156,7 @@ class TestMatrix:
     def test_feasibility_problem_forgets_the_objective_only(self):
         compiled = compile_problem(pqp.paper_form(Q=[[1]], c=[mu], A=[[3]], b=[mu]), RATIONAL).feasibility()
         assert compiled.lcp.M.tolist() == [[0, -3], [3, 0]]
-        assert (compiled.lcp.q0.tolist(), compiled.lcp.q1.tolist()) == ([0, 0], [0, -1])
+        assert [part.tolist() for part in compiled.lcp.q] == [[0, 0], [0, -1]]
 
 
 def with_slacks(rows: list[list[int]], sides: str) -> pqp.ParametricQP:

@@ -1,6 +1,7 @@
 """crisscross: which pivot a rule chooses, how the method ends, and how long it takes at worst."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,9 @@ from hypothesis import strategies as st
 
 from pqp.lcp.crisscross import LEAST_INDEX, RULES, Broken, Cycled, Infeasible, Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
-from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
+from pqp.lcp.problem import PerturbedMu, unnamed_lcp
 from pqp.lcp.solve_lcp import run
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FIELDS
 
 # The same examples in every run, few enough for a slow machine.
@@ -24,9 +26,9 @@ def solve(M, q, arithmetic="exact", rule="least-index", place=PerturbedMu(0), sl
     """The pivots and the outcome of the method from the first dictionary."""
     field, k = FIELDS[arithmetic], len(M)
     q0, q1 = field.array(q), field.array([0] * k if slope is None else slope)
-    named = unnamed_lcp(field.array(M), q0, q1, field)
+    lcp = unnamed_lcp(field.array(M), AffineArray(q0, q1), field)
     marks = np.array([False] * k if free is None else free, dtype=bool)
-    lcp = ParametricLCP(named.M, q0, q1, marks, named.w_names, named.z_names, field)
+    lcp = replace(lcp, free=marks)
     return run(criss_cross(with_free_pairs_in(first_dictionary(lcp)), place, RULES[rule]))
 
 
@@ -203,7 +205,7 @@ class TestMurty:
 def test_method_starts_from_any_dictionary():
     field = FIELDS["exact"]
     M, q = field.array([[2, 1], [1, 2]]), field.array([-5, -6])
-    first = first_dictionary(unnamed_lcp(M, q, 0 * q, field))
+    first = first_dictionary(unnamed_lcp(M, AffineArray(q, 0 * q), field))
     answers = [
         run(criss_cross(start, PerturbedMu(0), LEAST_INDEX))[1] for start in (first, first.pivot({0, 1}))
     ]

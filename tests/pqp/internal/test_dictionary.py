@@ -1,6 +1,7 @@
 """dictionary: after any pivots Λ = −M_B⁻¹ M_N and the values are M_B⁻¹ q, in both arithmetics."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
+from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FIELDS, exact_array
 from pqp.linalg.tolerances import REBUILD_EVERY
 
@@ -23,9 +25,9 @@ ARITHMETICS = pytest.mark.parametrize("arithmetic", ["float", "exact"])
 def lcp_of(M, q0=None, q1=None, arithmetic="exact", free=None) -> ParametricLCP:
     k, field = len(M), FIELDS[arithmetic]
     q0, q1 = (field.array([0] * k if q is None else q) for q in (q0, q1))
-    lcp = unnamed_lcp(field.array(M), q0, q1, field)
+    lcp = unnamed_lcp(field.array(M), AffineArray(q0, q1), field)
     marks = np.zeros(k, dtype=bool) if free is None else np.array(free, dtype=bool)
-    return ParametricLCP(lcp.M, q0, q1, marks, lcp.w_names, lcp.z_names, field)
+    return replace(lcp, free=marks)
 
 
 @st.composite
