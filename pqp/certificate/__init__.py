@@ -90,7 +90,8 @@ class Certificate:
             f"Proved in exact rationals. Pieces: {self.pieces}, covering {interval} without gap or overlap "
             f"({', '.join(intervals) or 'nothing'}). Breakpoints: {len(self.breakpoints)}. P is positive "
             "semidefinite, optimal pieces satisfy the optimality conditions at all their mu, others are "
-            f"proved by their vectors, and the optimal value is continuous. The stated numbers {agree}."
+            "proved by a Farkas vector or a ray, and the optimal value is continuous. The stated numbers "
+            f"{agree}."
             f"{cost}{cut}"
         )
 

@@ -1,7 +1,8 @@
-"""Every tolerance of the library: a name, a value and its reason, grouped by the part that uses it.
+"""The tolerances of both engines: a name, a value and its reason, grouped by the part that uses it.
 
 Exact arithmetic uses none of them. All are relative, to what the comment says. `pqp.certificate`, which
-shares nothing with the engines, has its own.
+shares nothing with the engines, and the models of `ranking` keep theirs as constants in the files that use
+them.
 """
 
 # ---- The tableau engine and the criss-cross method ----
