@@ -47,8 +47,8 @@ class DataError(RankingError, ValueError):
     """An argument or a file makes no sense: the message names it, what was found, and the remedy."""
 
 
-# How many findings the message of a `StudyError` shows.
-_MOST_SHOWN = 20
+# How many findings the message of a `StudyError` shows; the error carries all of them.
+MOST_SHOWN = 20
 
 
 class StudyError(DataError):
@@ -64,7 +64,7 @@ class StudyError(DataError):
     ) -> None:
         super().__init__(message)
         self.problems = problems
-        self.shown = problems[:_MOST_SHOWN] if shown is None else shown
+        self.shown = problems[:MOST_SHOWN] if shown is None else shown
 
     def render(
         self,

@@ -78,13 +78,16 @@ def survey_report_html(
         "pictures": _pictures(draft),
         "willingness": None,
         "market": None if survey.market is None else _market(draft, survey.market),
-        "holdout": None if survey.agreement is None else _holdout(draft),
+        "holdout": None,
         "contradiction": _contradiction(draft),
         "conclusions": survey.stability.words_at(survey.C),
         "most_remarks": MOST_FEW,
     }
     if survey.price is not None and "willingness_to_pay" in draft.tables:
         parts["willingness"] = willingness_to_pay(survey.bootstrap, survey.parts.train, survey.price)
+    if "holdout" in draft.tables:
+        measured = draft.tables["holdout"].set_index("measure")["value"]
+        parts["holdout"] = {str(name): f"{value:.4g}" for name, value in measured.items()}
     return render("conjoint.html", parts)
 
 
@@ -122,11 +125,6 @@ def _pictures(draft: Draft) -> dict[str, Picture | None]:
             "Shares of first choice, exact at every C.",
         )
     return pictures
-
-
-def _holdout(draft: Draft) -> dict[str, str]:
-    measured = draft.tables["holdout"].set_index("measure")["value"]
-    return {str(name): f"{value:.4g}" for name, value in measured.items()}
 
 
 def _contradiction(draft: Draft) -> Table | None:
@@ -200,6 +198,8 @@ def intervals(survey: Survey) -> str:
 
 def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     """Return the result in a few lines, by name."""
+    found = tables["importances"].set_index("attribute")["estimate"]
+    found = found.sort_values(ascending=False, kind="stable")
     gamma = f", γ = {shown(survey.shrinkage)}" if survey.shrinkage is not None else ""
     lines = {
         "study": f"{_sizes(survey)}, from {survey.source}",
@@ -207,19 +207,24 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
         "chosen": f"C = {survey.C:.4g}{gamma} ({survey.plan.pooling}), on {survey.how_chosen}",
         "folds": f"{survey.metric} {survey.search.best_score_:.3f}",
         "calibration": str(survey.calibration),
-        "importances": ", ".join(f"{k} {v:.0f} %" for k, v in _estimates(tables).items()),
+        "importances": ", ".join(f"{k} {v:.0f} %" for k, v in found.items()),
         "contradictions": f"in the choices of {len(survey.conflicts)} "
         f"of {counted(len(survey.parts.train.respondents), 'respondent')}",
     }
     if survey.agreement is not None:
-        lines["holdouts"] = _agreement_words(survey.agreement)
+        measured = survey.agreement
+        words = [
+            f"{name} {measured[name]:.3f} ({measured[f'{name} by chance']:.3f} by chance)"
+            for name in ("hit rate", "root likelihood")
+        ]
+        lines["holdouts"] = f"{', '.join(words)} in {measured['tasks']:.0f} tasks"
     if survey.market is not None:
         shares = tables["shares"].set_index("rule").loc[[survey.market.rule]]
         listed = [f"{k} {100 * v:.0f} %" for k, v in zip(shares["product"], shares["share"], strict=True)]
         lines["shares"] = f"{', '.join(listed)} ({survey.market.rule})"
     stable = survey.stability.words_at(survey.C)
     lines["stability"] = "; ".join(
-        f"{name}: {words}" for name, words in stable.items() if name != "order of importances"
+        f"{name}: {text}" for name, text in stable.items() if name != "order of importances"
     )
     return lines | {"estimated in": f"{survey.seconds:.3g} seconds"}
 
@@ -261,16 +266,13 @@ def _market_findings(draft: Draft) -> Iterator[str]:
     yield f"In the simulated market shares would be {', '.join(listed)}, by {market.rule.replace('_', ' ')}."
     if "price_curve" in draft.tables:
         curve = draft.tables["price_curve"].set_index(str(draft.survey.price))
-        where = f"{draft.survey.price} {float(curve['revenue'].idxmax()):g}{_gain(curve)}"
+        best = curve.iloc[int(curve["revenue"].argmax())]
+        where = f"{draft.survey.price} {float(curve['revenue'].idxmax()):g}"
+        # today's revenue is 100: a gain that is not clearly above it is named with its doubt
+        if not best["revenue_lo"] > 100:
+            gain = f"{best['revenue'] - 100:+.1f} %"
+            where += f" ({gain} against today's price, within the confidence interval)"
         yield f"The revenue of {market.product} would be largest at {where}."
-
-
-def _gain(curve: pd.DataFrame) -> str:
-    """Return how uncertain the largest revenue is; nothing if it is clearly above that of today, 100."""
-    best = curve.iloc[int(curve["revenue"].argmax())]
-    if best["revenue_lo"] > 100:
-        return ""
-    return f" ({best['revenue'] - 100:+.1f} % against today's price, within the confidence interval)"
 
 
 def _rivals(found: pd.DataFrame) -> str:
@@ -295,16 +297,3 @@ def _attributes(survey: Survey) -> str:
         f"{name} (linear)" if attribute.is_linear else f"{name} ({len(attribute.labels)} levels)"
         for name, attribute in coded
     )
-
-
-def _estimates(tables: Mapping[str, pd.DataFrame]) -> "pd.Series[Any]":
-    found = tables["importances"].set_index("attribute")["estimate"]
-    return found.sort_values(ascending=False, kind="stable")
-
-
-def _agreement_words(measured: "pd.Series[Any]") -> str:
-    words = [
-        f"{name} {measured[name]:.3f} ({measured[f'{name} by chance']:.3f} by chance)"
-        for name in ("hit rate", "root likelihood")
-    ]
-    return f"{', '.join(words)} in {measured['tasks']:.0f} tasks"

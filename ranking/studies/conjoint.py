@@ -291,7 +291,12 @@ def conduct_survey(
     report: Watch = (lambda text: None) if watch is None else watch
     begin = time.perf_counter()
     search = choose(parts.train, plan, watch)
-    _require_preferences(search, parts.train)
+    if not (attribute_ranges(search.individual_part_worths_, parts.train) > 0).any(axis=None):
+        raise DataError(
+            "the choices to learn from say nothing about the attributes: all levels of each have the same "
+            "part-worth",
+            remedy="are the right columns attributes, and the right column the choices?",
+        )
     report("drawing respondents")
     bootstrap = drawn(search, parts.train, plan)
     report("following the path")
@@ -303,16 +308,6 @@ def conduct_survey(
     conflicts = find_conflicts(parts.train, plan.orders or None)
     seconds = time.perf_counter() - begin
     return Survey(source, parts, plan, search, bootstrap, stability, conflicts, price, market, seconds)
-
-
-def _require_preferences(search: ConjointPathCV, train: ConjointStudy) -> None:
-    """Raise if nobody finds any level better than another: there would be nothing to report."""
-    if not (attribute_ranges(search.individual_part_worths_, train) > 0).any(axis=None):
-        raise DataError(
-            "the choices to learn from say nothing about the attributes: all levels of each have the same "
-            "part-worth",
-            remedy="are the right columns attributes, and the right column the choices?",
-        )
 
 
 def choose(train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None) -> ConjointPathCV:

@@ -62,7 +62,7 @@ def survey_tables(survey: Survey) -> dict[str, pd.DataFrame]:
         **_choice_tables(survey),
         **_worth_tables(survey),
         **_holdout_tables(survey),
-        **_market_tables(survey),
+        **({} if survey.market is None else dict(_simulated(survey, survey.market))),
         **_path_tables(survey),
         **_individual_tables(survey),
     }
@@ -104,7 +104,9 @@ def _card_tables(survey: Survey) -> dict[str, pd.DataFrame]:
     counts = card.counts.rename_axis("what").rename("count").reset_index()
     named = ("levels", "numbers", "overlap", "positions", "straight_liners", "duplicates")
     tables = {name: getattr(card, name) for name in named}
-    plain = {name: _flat(table) for name, table in tables.items() if len(table) or name != "numbers"}
+    kept = {name: table for name, table in tables.items() if len(table) or name != "numbers"}
+    # an index without a name only numbers the rows
+    plain = {name: table.reset_index(drop=table.index.names == [None]) for name, table in kept.items()}
     return {"counts": counts, **plain}
 
 
@@ -170,20 +172,14 @@ def _profiles(study: ConjointStudy) -> dict[Any, str]:
     keys = zip(*(frame[roles[role]] for role in (RESPONDENT, "task", "alternative")), strict=True)
     cells = frame[list(study.attributes)].astype(object)
     named = [dict(zip(study.attributes, row, strict=True)) for row in cells.to_numpy().tolist()]
+    # a number needs the name of its attribute
     words = [
-        "none" if is_none else ", ".join(_level_words(*item) for item in row.items())
-        for is_none, row in zip(cells.isna().all(axis=1), named, strict=True)
+        [level if isinstance(level, str) else f"{name} {level}" for name, level in row.items()]
+        for row in named
     ]
-    return dict(zip(keys, words, strict=True))
-
-
-def _level_words(attribute: str, level: Any) -> str:
-    """Return a level in words: a number needs the name of its attribute."""
-    return level if isinstance(level, str) else f"{attribute} {level}"
-
-
-def _market_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    return {} if survey.market is None else dict(_simulated(survey, survey.market))
+    is_none = cells.isna().all(axis=1)
+    shown = ["none" if none else ", ".join(row) for none, row in zip(is_none, words, strict=True)]
+    return dict(zip(keys, shown, strict=True))
 
 
 def _simulated(survey: Survey, market: Market) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -221,15 +217,5 @@ def _individual_tables(survey: Survey) -> dict[str, pd.DataFrame]:
         "individual_diffs": zero_centred_diffs(worths, train).set_axis(names, axis=1).add_prefix("diff of "),
         "individual_importances": importances(worths, train),
     }
-    return {name: _with_weights(table, train) for name, table in tables.items()}
-
-
-def _with_weights(table: pd.DataFrame, study: ConjointStudy) -> pd.DataFrame:
-    """Return a table of respondents with their names and weights in front."""
-    front = {RESPONDENT: study.respondents, WEIGHT: study.weights.to_numpy()}
-    return pd.concat([pd.DataFrame(front), table.reset_index(drop=True)], axis=1)
-
-
-def _flat(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose index, if it names anything, is columns."""
-    return table.reset_index(drop=table.index.names == [None])
+    front = pd.DataFrame({RESPONDENT: train.respondents, WEIGHT: train.weights.to_numpy()})
+    return {name: pd.concat([front, table.reset_index(drop=True)], axis=1) for name, table in tables.items()}

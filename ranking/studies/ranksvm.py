@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ranking.core.validation import require_choice
+from ranking.core.validation import counted, require_choice
 from ranking.errors import DataError
 from ranking.io.tables import Items, same_features
 from ranking.measures import tables as metrics
@@ -131,7 +131,7 @@ def _by_validation(
 ) -> tuple[Any, SelectionCurve]:
     model.fit(*kind.takes(train), progress=None if watch is None else _piece_progress(watch))
     if watch is not None:
-        watch(f"{len(model.path_.segments)} pieces traced, choosing C")
+        watch(f"{counted(len(model.path_.segments), 'piece')} traced, choosing C")
     curve = model.select(*kind.takes(validation), plan.metric)
     model.C_ = curve.C_best if plan.choice == "best" else curve.C_one_standard_error
     return model, curve
@@ -148,7 +148,7 @@ def _by_folds(
 
 
 def _piece_progress(watch: Watch) -> Callable[[Any], None]:
-    return lambda progress: watch(f"C = {float(progress.mu):.4g}: {progress.pieces} pieces")
+    return lambda progress: watch(f"C = {float(progress.mu):.4g}: {counted(progress.pieces, 'piece')}")
 
 
 def _require_measurable(items: Items, metric: str) -> None:

@@ -12,7 +12,6 @@ like that on its levels: its part-worths are then not identified, whatever is ch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -239,14 +238,9 @@ def _about_attributes(table: ChoiceTable, overlap: pd.DataFrame) -> Iterator[str
             f"{names} are confounded in this design; their part-worths are not identified: do not "
             "rely on their importances, nor on the willingness to pay for them"
         )
-    if not table.has_none and _has_zeros(table):
-        yield "one alternative of every task has 0 in all attributes: if it is the none option, set none to 0"
-
-
-def _has_zeros(table: ChoiceTable) -> bool:
-    """Return whether every task has one alternative whose attributes are all 0."""
     is_zero = (table.profiles.astype(str).isin(["0", "0.0"])).all(axis=1).to_numpy()
-    return bool((np.bincount(table.choices.task_of_row, is_zero) == 1).all())
+    if not table.has_none and (np.bincount(table.choices.task_of_row, is_zero) == 1).all():
+        yield "one alternative of every task has 0 in all attributes: if it is the none option, set none to 0"
 
 
 def _about_numbers(table: ChoiceTable, numbers: pd.DataFrame) -> Iterator[str]:
@@ -271,16 +265,13 @@ def _about_levels(table: ChoiceTable, levels: pd.DataFrame) -> Iterator[str]:
             found = f"{len(rare)} of {len(mine)} levels"
             yield f"{name}: {found} were hardly shown or never chosen; is it an attribute?"
         else:
-            yield from (_about_level(name, label[1], row) for label, row in rare.iterrows())
-
-
-def _about_level(name: str, level: Any, row: "pd.Series[Any]") -> str:
-    times = counted(int(row["shown"]), "time")
-    if not row["shown"]:
-        return f"{name}: level {quoted(level)} was never shown, so its part-worth says nothing"
-    if not row["chosen"]:
-        return f"{name}: level {quoted(level)} was shown {times} and never chosen"
-    return f"{name}: level {quoted(level)} was shown only {times}; is it meant?"
+            for (_, level), row in rare.iterrows():
+                times = f"was shown {counted(int(row['shown']), 'time')} and never chosen"
+                if row["chosen"]:
+                    times = f"was shown only {counted(int(row['shown']), 'time')}; is it meant?"
+                elif not row["shown"]:
+                    times = "was never shown, so its part-worth says nothing"
+                yield f"{name}: level {quoted(level)} {times}"
 
 
 def _about_choices(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:

@@ -106,8 +106,14 @@ class ChoiceTable:
         return self.roles.has_none
 
     def with_tasks(self, tasks: Integers) -> "ChoiceTable":
-        """Return the table of some tasks; respondents keep their codes, even those left without tasks."""
-        rows = np.flatnonzero(np.isin(self.choices.task_of_row, tasks))
+        """Return the table of some tasks in the order given, each as often as it is given.
+
+        Respondents keep their codes, even those left without tasks.
+        """
+        size = self.choices.size[tasks]
+        # how far the rows of each task move from their old place to the one behind the rows before them
+        moved = self.choices.first[tasks] - (np.cumsum(size) - size)
+        rows = np.arange(size.sum()) + np.repeat(moved, size)
         return replace(
             self,
             profiles=self.profiles.iloc[rows].reset_index(drop=True),
@@ -123,12 +129,8 @@ class ChoiceTable:
         tasks = np.flatnonzero(np.isin(self.choices.respondent, codes))
         part = self.with_tasks(tasks)
         renumbered = replace(part.choices, respondent=np.searchsorted(codes, part.choices.respondent))
-        return replace(
-            part,
-            choices=renumbered,
-            respondents=self.respondents[codes],
-            weights=self.weights[codes],
-        )
+        names = self.respondents[codes]
+        return replace(part, choices=renumbered, respondents=names, weights=self.weights[codes])
 
     def without_holdout(self) -> "ChoiceTable":
         """Return the table in which no task is held out."""

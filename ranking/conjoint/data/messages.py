@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ranking.core.validation import counted
-from ranking.errors import DataError, StudyError
+from ranking.errors import MOST_SHOWN, DataError, StudyError
 
 DIGITS = re.compile(r"(\d+)")
 NUMBER = re.compile(r"[-+]?[\d.,]+")
@@ -137,8 +137,6 @@ def unknown(message: str, wrong: Any, known: Iterable[Any], plural: str, **parts
 
 # More rows than this with the same problem make one finding.
 FEW = 3
-# How many findings the message of an error shows; the error carries all of them.
-MOST_SHOWN = 20
 # Returns the respondent, task, alternative and number of a row, as parts of an error.
 Place: TypeAlias = Callable[[int], dict[str, Any]]
 

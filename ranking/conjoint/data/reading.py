@@ -1,7 +1,4 @@
-"""Weights: how much every respondent counts.
-
-Reading: long data, one row per alternative, checked as a whole and sorted into a table.
-"""
+"""Reading long data, one row per alternative, of a table or a file: checked as a whole, sorted, weighed."""
 
 import zlib
 from collections.abc import Mapping
@@ -61,16 +58,22 @@ def read_long(
     respondents = in_order(name for name in ids.respondent if name is not None)
     weights = _read_weights(frame, roles, ids, respondents, found)
     found.raise_any()
-    order = _sorted_rows(ids)
+    # rows without the name of an alternative stay in their order
+    named = [ids.respondent, ids.task, *([] if ids.alternative is None else [ids.alternative])]
+    order = np.lexsort([_ranks(column) for column in reversed(named)])
     choices = _choices(ids, chosen, respondents, order)
     used = {*roles.columns.values(), *wanted}
     extras = frame[[name for name in frame.columns if name not in used]]
+    task = choices.task_of_row
+    alternative = np.arange(len(task)) - choices.first[task] + 1
+    if ids.alternative is not None:
+        alternative = as_labels(ids.alternative[order])
     return ChoiceTable(
         known,
         _roles_written(roles, extras),
         profiles.iloc[order].reset_index(drop=True),
         extras.iloc[order].reset_index(drop=True),
-        _alternatives(ids, choices, order),
+        alternative,
         is_none[order],
         choices,
         is_holdout[order][choices.first],
@@ -190,12 +193,6 @@ def _profiles(
     return known, pd.DataFrame(columns)
 
 
-def _sorted_rows(ids: RowIds) -> Integers:
-    """Return the rows by respondent, task and alternative; rows without a name stay in their order."""
-    columns = [ids.respondent, ids.task, *([] if ids.alternative is None else [ids.alternative])]
-    return np.lexsort([_ranks(column) for column in reversed(columns)])
-
-
 def _ranks(column: Array) -> Integers:
     ranks = {label: rank for rank, label in enumerate(in_order(column))}
     return np.array([ranks[label] for label in column], dtype=np.int64)
@@ -208,13 +205,6 @@ def _choices(ids: RowIds, chosen: Booleans, respondents: list[Any], order: Integ
     codes = pd.Index(respondents).get_indexer(pd.Index(ids.respondent[order][first].tolist()))
     task = as_labels(ids.task[order][first])
     return Choices(codes.astype(np.int64), task, size, np.flatnonzero(chosen[order]) - first)
-
-
-def _alternatives(ids: RowIds, choices: Choices, order: Integers) -> Array:
-    if ids.alternative is not None:
-        return as_labels(ids.alternative[order])
-    task = choices.task_of_row
-    return np.arange(len(task)) - choices.first[task] + 1
 
 
 def as_labels(values: Array) -> Array:

@@ -95,14 +95,7 @@ def _last_tasks(table: ChoiceTable, last: int) -> Booleans:
 
 
 def _named_tasks(table: ChoiceTable, tasks: Iterable[Hashable]) -> Booleans:
-    if isinstance(tasks, str):
-        raise DataError(
-            argument="tasks",
-            expected="a list of task names",
-            found=repr(tasks),
-            remedy="write {setting}",
-            setting=("tasks", [tasks]),
-        )
+    _require_list(tasks, "tasks", "a list of task names")
     known = list(dict.fromkeys(table.choices.task.tolist()))
     wanted = [plain(task) for task in tasks]
     for task in wanted:
@@ -110,6 +103,13 @@ def _named_tasks(table: ChoiceTable, tasks: Iterable[Hashable]) -> Booleans:
             message = "{argument} names {found}, which is not a task of the study"
             raise unknown(message, task, known, "tasks", argument="tasks")
     return np.isin(table.choices.task.astype(object), np.array([*wanted, None], dtype=object)[:-1])
+
+
+def _require_list(given: object, argument: str, wanted: str) -> None:
+    """Raise if a single name stands where a list of names is meant."""
+    if isinstance(given, str):
+        advice = {"remedy": "write {setting}", "setting": (argument, [given])}
+        raise DataError(argument=argument, expected=wanted, found=repr(given), **advice)
 
 
 def _marked_tasks(table: ChoiceTable, column: str) -> Booleans:
@@ -131,14 +131,7 @@ def _marked_tasks(table: ChoiceTable, column: str) -> Booleans:
 
 def respondent_codes(table: ChoiceTable, respondents: Iterable[Hashable]) -> Integers:
     """Return the ascending codes of respondents given by name."""
-    if isinstance(respondents, str):
-        raise DataError(
-            argument="respondents",
-            expected="a list of names",
-            found=repr(respondents),
-            remedy="write {setting}",
-            setting=("respondents", [respondents]),
-        )
+    _require_list(respondents, "respondents", "a list of names")
     wanted = list(dict.fromkeys(plain(name) for name in respondents))
     codes = table.respondents.get_indexer(pd.Index(wanted))
     for place in np.flatnonzero(codes < 0)[:1]:

@@ -132,13 +132,8 @@ class ConjointStudy:
         option in columns like alt3_none; `none_choice` is what the choice holds where none was taken, if the
         none option has no columns. The rest is as in `from_frame`.
         """
-        require_table(frame)
-        wanted, found = read_attributes(attributes), Problems()
         roles = ColumnRoles(respondent, task, choice, None, none, weight, holdout)
-        marks = (none,) if isinstance(none, str) else ()
-        layout = find_layout(frame, pattern, (*wanted, *marks))
-        long, roles = long_from_wide(frame, layout, roles, none_choice, found)
-        return cls(read_long(long, roles, wanted, found))
+        return cls(_read_wide(frame, roles, attributes, pattern, none_choice))
 
     @classmethod
     def read_wide_csv(
@@ -157,18 +152,8 @@ class ConjointStudy:
         **options: object,
     ) -> "ConjointStudy":
         """Return the study of a CSV file of wide data; see `from_wide`, and `read_csv` for other options."""
-        return cls.from_wide(
-            read_table(path, **options),
-            respondent=respondent,
-            task=task,
-            choice=choice,
-            attributes=attributes,
-            pattern=pattern,
-            none=none,
-            none_choice=none_choice,
-            weight=weight,
-            holdout=holdout,
-        )
+        roles = ColumnRoles(respondent, task, choice, None, none, weight, holdout)
+        return cls(_read_wide(read_table(path, **options), roles, attributes, pattern, none_choice))
 
     def __repr__(self) -> str:
         return f"ConjointStudy({self.table.summary})"
@@ -287,6 +272,17 @@ class ConjointStudy:
     def _cut(self, held: Integers) -> tuple["ConjointStudy", "ConjointStudy"]:
         """Return the study without some tasks, and the study of these."""
         rest = np.setdiff1d(np.arange(len(self.choices)), held)
-        return ConjointStudy(self.table.with_tasks(rest).without_holdout()), ConjointStudy(
-            self.table.with_tasks(held).without_holdout()
-        )
+        kept, cut = (ConjointStudy(self.table.with_tasks(part).without_holdout()) for part in (rest, held))
+        return kept, cut
+
+
+def _read_wide(
+    frame: pd.DataFrame, roles: ColumnRoles, attributes: Attributes, pattern: str, none_choice: Any
+) -> ChoiceTable:
+    """Return the table of choices of wide data."""
+    require_table(frame)
+    wanted, found = read_attributes(attributes), Problems()
+    marks = (roles.none,) if isinstance(roles.none, str) else ()
+    layout = find_layout(frame, pattern, (*wanted, *marks))
+    long, roles = long_from_wide(frame, layout, roles, none_choice, found)
+    return read_long(long, roles, wanted, found)

@@ -101,7 +101,8 @@ def long_from_wide(
     _require_rows(base, roles, (*layout.names, ALTERNATIVE))
     parts = [_part(frame, base, layout, label) for label in layout.alternatives]
     if roles.none is not True:
-        parts = [part[~_is_absent(part, layout)] for part in parts]
+        absent = [np.logical_and.reduce([is_empty(part[name]) for name in layout.names]) for part in parts]
+        parts = [part[~is_absent] for part, is_absent in zip(parts, absent, strict=True)]
     if none_choice is not None:
         roles = _with_none_column(roles, base)
         empty = dict.fromkeys(layout.names)
@@ -183,10 +184,6 @@ def _part(frame: pd.DataFrame, base: pd.DataFrame, layout: Layout, label: Any) -
     return pd.concat(
         [base, pd.Series(label, index=base.index, name=ALTERNATIVE, dtype=object), cells], axis=1
     )
-
-
-def _is_absent(part: pd.DataFrame, layout: Layout) -> Any:
-    return np.logical_and.reduce([is_empty(part[name]) for name in layout.names])
 
 
 def _with_none_column(roles: ColumnRoles, base: pd.DataFrame) -> ColumnRoles:

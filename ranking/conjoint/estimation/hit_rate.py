@@ -111,11 +111,7 @@ def hit_rate_curve(steps: Sequence[HitSteps]) -> SelectionCurve:
     first = np.append(True, is_last[:-1])
     starts, sums = starts[first], sums[is_last]
     inside = starts < end
-    edges = np.append(starts[inside], end)
-    return _curve(edges, sums[inside], steps)
-
-
-def _curve(edges: Array, sums: Array, steps: Sequence[HitSteps]) -> SelectionCurve:
+    starts, sums = starts[inside], sums[inside]
     weight, squares, tasks = (
         sum(getattr(part, name) for part in steps) for name in ("weight", "squares", "tasks")
     )
@@ -125,10 +121,6 @@ def _curve(edges: Array, sums: Array, steps: Sequence[HitSteps]) -> SelectionCur
         errors = np.sqrt(spread * tasks / (tasks - 1)) / weight
     else:
         errors = np.full(len(rate), np.nan)
-    return SelectionCurve(*_without_idle_edges(edges, rate, errors))
-
-
-def _without_idle_edges(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, Array]:
-    """Return a step function without edges at which the value does not change."""
-    new = np.append(True, np.abs(np.diff(values)) > ONE_POINT)
-    return np.append(edges[:-1][new], edges[-1]), values[new], errors[new]
+    # edges at which the rate does not change are left out: one task hit less and another one more
+    new = np.append(True, np.abs(np.diff(rate)) > ONE_POINT)
+    return SelectionCurve(np.append(starts[new], end), rate[new], errors[new])

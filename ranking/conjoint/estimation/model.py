@@ -6,7 +6,7 @@ What can be computed from a table of part-worths alone is in `ranking.conjoint.r
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import ContradictionError, DataError
 
 Pooling = Literal["aggregate", "individual", "shrinkage"]
-POOLINGS = ("aggregate", "individual", "shrinkage")
+POOLINGS = get_args(Pooling)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,22 +107,17 @@ class ConjointModel(BaseEstimator):
         if not study.columns.equals(self.space_.columns):
             wanted = "the attributes and levels of the study that was fitted"
             raise DataError("{argument} must have {expected}", argument="study", expected=wanted)
-        return study_codes(study, self.respondents_, allow_new=self.pooling != "individual")
-
-
-def study_codes(study: ConjointStudy, known: "pd.Index[Any]", allow_new: bool) -> Integers:
-    """Return the place of every respondent of a study among those known; new ones come after the last."""
-    codes = known.get_indexer(study.respondents)
-    for place in np.flatnonzero(codes < 0)[: 0 if allow_new else 1]:
-        raise DataError(
-            "respondent {respondent} is not in the training data; pooling 'individual' cannot predict new "
-            "respondents",
-            argument="pooling",
-            respondent=study.respondents[place],
-            remedy="fit with {setting}",
-            setting=("pooling", "shrinkage"),
-        )
-    return np.where(codes < 0, len(known), codes).astype(np.int64)
+        codes = self.respondents_.get_indexer(study.respondents)
+        for place in np.flatnonzero(codes < 0)[: self.pooling == "individual"]:
+            raise DataError(
+                "respondent {respondent} is not in the training data; pooling 'individual' cannot predict "
+                "new respondents",
+                argument="pooling",
+                respondent=study.respondents[place],
+                remedy="fit with {setting}",
+                setting=("pooling", "shrinkage"),
+            )
+        return np.where(codes < 0, len(self.respondents_), codes).astype(np.int64)
 
 
 def require_study(study: object) -> None:
@@ -242,7 +237,7 @@ def solution_of(program: Program, C: float) -> Array:
     """Return z at one C, which is infinite if choices are hard."""
     if np.isinf(C):
         return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float)
-    return z_at(program, trace(program, C), C)
+    return z_at(program, trace(program, C)[0], C)
 
 
 def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:

@@ -13,12 +13,7 @@ import pqp
 from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.estimation.hit_rate import HitCounter, HitSteps, hit_rate_curve
-from ranking.conjoint.estimation.model import (
-    ConjointModel,
-    ConjointSVM,
-    programs_of,
-    require_pooling,
-)
+from ranking.conjoint.estimation.model import ConjointModel, ConjointSVM, programs_of, require_pooling
 from ranking.conjoint.estimation.programs import Program, readout, trace, worth_lines, z_at
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
@@ -49,6 +44,7 @@ class ConjointPath(ConjointModel):
     Attributes
     ----------
     paths_ : the `pqp.Path` of everyone, or the only one; `certify()` proves them.
+    solved_by_ : for each of them "dual", or "primal" where float64 failed on the dual program.
     breakpoints_ : where any of them bends.
     C_, C_end_ : the C in use, and the last one all paths know.
     part_worths_, individual_part_worths_, common_part_worths_, importances_ : at C_.
@@ -77,11 +73,10 @@ class ConjointPath(ConjointModel):
         require_pooling(self.pooling, self.shrinkage)
         self.programs_ = programs_of(study, self.pooling, self.shrinkage, self.orders)
         self._learn_names(study)
-        self.paths_ = list(
-            Parallel(n_jobs=self.n_jobs)(
-                delayed(trace)(program, C_max, self.time_limit) for program in self.programs_
-            )
-        )
+        tasks = (delayed(trace)(program, C_max, self.time_limit) for program in self.programs_)
+        traced = list(Parallel(n_jobs=self.n_jobs)(tasks))
+        self.paths_ = [path for path, _ in traced]
+        self.solved_by_ = tuple(form for _, form in traced)
         if not all(len(path.segments) for path in self.paths_):
             message = "a path has no piece after {found} seconds"
             raise DataError(message, argument="time_limit", found=self.time_limit, remedy="raise {argument}")
@@ -111,7 +106,7 @@ class ConjointPath(ConjointModel):
     def certify(self) -> list[pqp.Certificate]:
         """Prove all paths in exact arithmetic, or raise `pqp.CertificateError`; returns the certificates."""
         check_is_fitted(self)
-        return list(Parallel(n_jobs=self.n_jobs)(delayed(_certified)(path) for path in self.paths_))
+        return list(Parallel(n_jobs=self.n_jobs)(delayed(pqp.Path.certify)(path) for path in self.paths_))
 
     def individual_part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the part-worths at one C, one row per respondent."""
@@ -119,9 +114,8 @@ class ConjointPath(ConjointModel):
 
     def part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the mean part-worths at one C: attribute, level, part_worth."""
-        return weighted_mean(self.individual_part_worths_at(C), self.weights_.to_numpy()).to_frame(
-            "part_worth"
-        )
+        mean = weighted_mean(self.individual_part_worths_at(C), self.weights_.to_numpy())
+        return mean.to_frame("part_worth")
 
     def at(self, C: float) -> ConjointSVM:
         """Return the estimator at one C, fitted."""
@@ -155,9 +149,8 @@ class ConjointPath(ConjointModel):
     def hit_steps(self, study: ConjointStudy) -> list[HitSteps]:
         """Return how often the tasks of a study are hit along every path that has some of them."""
         owner, choices = self._codes(study), study.choices
-        code = (
-            owner[choices.respondent] if self.pooling == "individual" else np.zeros(len(choices), dtype=int)
-        )
+        has_own = self.pooling == "individual"
+        code = owner[choices.respondent] if has_own else np.zeros(len(choices), dtype=int)
         found = []
         for number in np.unique(code).tolist():
             tasks = np.flatnonzero(code == number)
@@ -183,12 +176,8 @@ class ConjointPath(ConjointModel):
         B = readout(program, path)
         for begin in range(0, len(path.segments), BLOCK):
             images = path.images(B, slice(begin, begin + BLOCK))
-            yield PiecewiseLinear(
-                images.lo,
-                images.hi,
-                _utilities(program, images.constant, design, code),
-                _utilities(program, images.slope, design, code),
-            )
+            constant, slope = (_utilities(program, z, design, code) for z in (images.constant, images.slope))
+            yield PiecewiseLinear(images.lo, images.hi, constant, slope)
 
     def _individual_at(self, C: float) -> Array:
         """Return the part-worths at one C, one row per respondent."""
@@ -220,10 +209,6 @@ class ConjointPath(ConjointModel):
             wanted = f"at most {end:g}, where the paths end"
             raise DataError(argument="C", expected=wanted, found=C, remedy="raise C_max or time_limit")
         return value
-
-
-def _certified(path: pqp.Path) -> pqp.Certificate:
-    return path.certify()
 
 
 def _utilities(program: Program, z: Array, design: Array, code: Integers) -> Array:

@@ -33,7 +33,7 @@ it has the same z.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, vstack
@@ -49,19 +49,15 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ChoiceRows:
-    """Rows n with weights ω; `owner` is the code of the respondent, 0 where all are taken together.
-
-    `place` is, for every difference, the row it became.
-    """
+    """Rows n with weights ω; `owner` is the code of the respondent, 0 where all are taken together."""
 
     rows: Array
     weight: Array
     owner: Integers
     n_owners: int
-    place: Integers
 
     def __post_init__(self) -> None:
-        for name in ("rows", "weight", "owner", "place"):
+        for name in ("rows", "weight", "owner"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __len__(self) -> int:
@@ -70,11 +66,7 @@ class ChoiceRows:
     def of(self, owner: int) -> "ChoiceRows":
         """Return the rows of one respondent, alone."""
         mine = np.flatnonzero(self.owner == owner)
-        rank = np.full(len(self), -1)
-        rank[mine] = np.arange(len(mine))
-        place = rank[self.place]
-        alone = np.zeros(len(mine), dtype=np.int64)
-        return ChoiceRows(self.rows[mine], self.weight[mine], alone, 1, place[place >= 0])
+        return ChoiceRows(self.rows[mine], self.weight[mine], np.zeros(len(mine), dtype=np.int64), 1)
 
 
 def choice_rows(
@@ -92,25 +84,16 @@ def choice_rows(
     together = n_respondents is None
     owner = np.zeros(len(differences), dtype=np.int64) if together else differences.respondent
     weight = differences.weight if is_weighted else np.ones(len(differences))
-    keys = np.column_stack([owner, _comparable(differences.rows)])
+    rows = compared = differences.rows
+    if rows.dtype.kind != "i":
+        # 0.3 - 0.2 and 0.2 - 0.1 are equal, though float64 says otherwise
+        grain = ROUNDING * np.abs(rows).max(axis=0, initial=0.0)
+        compared = np.rint(rows / np.where(grain > 0, grain, 1.0))
+    keys = np.column_stack([owner, compared])
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    place = place.reshape(-1)
-    total = np.bincount(place, weight, len(first))
-    return ChoiceRows(
-        differences.rows[first],
-        whole_if_possible(total),
-        owner[first],
-        1 if n_respondents is None else n_respondents,
-        place,
-    )
-
-
-def _comparable(rows: Array) -> Array:
-    """Return rows to compare by: 0.3 - 0.2 and 0.2 - 0.1 are equal, though float64 says otherwise."""
-    if rows.dtype.kind == "i":
-        return rows
-    grain = ROUNDING * np.abs(rows).max(axis=0, initial=0.0)
-    return np.asarray(np.rint(rows / np.where(grain > 0, grain, 1.0)))
+    total = np.bincount(place.reshape(-1), weight, len(first))
+    n_owners = 1 if n_respondents is None else n_respondents
+    return ChoiceRows(rows[first], whole_if_possible(total), owner[first], n_owners)
 
 
 def whole_if_possible(values: Array) -> Any:
@@ -217,12 +200,14 @@ def pooled_rows(rows: Array, owner: Array, n: int) -> Any:
     return csr_array((entries, (np.concatenate([row, row[has_owner]]), places)), shape=(s, d + n * d))
 
 
-def trace(program: Program, C_max: float, time_limit: float | None = None) -> pqp.Path:
-    """Return the path of a program from C = 0 on, through its dual if possible."""
+def trace(
+    program: Program, C_max: float, time_limit: float | None = None
+) -> tuple[pqp.Path, Literal["dual", "primal"]]:
+    """Return the path of a program from C = 0 on, and the form that was traced: the dual if possible."""
     try:
-        return pqp.solve_path(program.dual(), (0.0, C_max), time_limit=time_limit)
+        return pqp.solve_path(program.dual(), (0.0, C_max), time_limit=time_limit), "dual"
     except pqp.NumericalTroubleError:
-        return pqp.solve_path(program.soft(), (0.0, C_max), time_limit=time_limit)
+        return pqp.solve_path(program.soft(), (0.0, C_max), time_limit=time_limit), "primal"
 
 
 def readout(program: Program, path: pqp.Path) -> Any:

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.splits import Seed
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.part_worths import (
@@ -198,23 +197,11 @@ def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
     """Return the study of respondents given by code, who may occur several times, named 0, 1, ...."""
     table, choices = study.table, study.choices
     mine = [np.flatnonzero(choices.respondent == code) for code in range(len(study.respondents))]
-    tasks = np.concatenate([mine[code] for code in codes])
-    rows = np.concatenate([np.asarray(choices.rows(t)) for t in tasks])
+    part = table.with_tasks(np.concatenate([mine[code] for code in codes]))
     who = np.repeat(np.arange(len(codes)), [len(mine[code]) for code in codes])
-    drawn = Choices(who, choices.task[tasks], choices.size[tasks], choices.chosen[tasks])
-    return ConjointStudy(
-        replace(
-            table,
-            profiles=table.profiles.iloc[rows].reset_index(drop=True),
-            extras=table.extras.iloc[rows].reset_index(drop=True),
-            alternative=table.alternative[rows],
-            is_none=table.is_none[rows],
-            choices=drawn,
-            is_holdout=table.is_holdout[tasks],
-            respondents=pd.RangeIndex(len(codes), name=study.respondents.name),
-            weights=table.weights[codes],
-        )
-    )
+    names = pd.RangeIndex(len(codes), name=study.respondents.name)
+    drawn = replace(part.choices, respondent=who)
+    return ConjointStudy(replace(part, choices=drawn, respondents=names, weights=table.weights[codes]))
 
 
 def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:

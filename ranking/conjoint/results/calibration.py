@@ -105,9 +105,10 @@ def gaps_of(part_worths: PartWorths, study: ConjointStudy) -> Gaps:
 def joined(parts: Sequence[Gaps]) -> Gaps:
     """Return the tasks of all parts as one; tasks with fewer alternatives are filled up with −inf."""
     width = max(part.D.shape[1] for part in parts)
-    D = np.concatenate([_padded(part.D, width) for part in parts])
+    padding = [((0, 0), (0, width - part.D.shape[1])) for part in parts]
+    padded = [np.pad(part.D, pad, constant_values=-np.inf) for part, pad in zip(parts, padding, strict=True)]
     weights, sizes = (np.concatenate([part[place] for part in parts]) for place in (1, 2))
-    return Gaps(D, weights, sizes)
+    return Gaps(np.concatenate(padded), weights, sizes)
 
 
 def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
@@ -154,7 +155,3 @@ def _root_likelihood(D: Array, weights: Array, sizes: Array, scale: float) -> fl
 
 def _left_out(fit: Fit, rest: ConjointStudy, held: ConjointStudy) -> Gaps:
     return gaps_of(fit(rest), held)
-
-
-def _padded(D: Array, width: int) -> Array:
-    return np.pad(D, ((0, 0), (0, width - D.shape[1])), constant_values=-np.inf)

@@ -123,7 +123,9 @@ def read_scenario(
     space = space_of(study)
     given: Any = products
     if isinstance(products, pd.DataFrame):
-        _require_unique(products)
+        for name in products.index[products.index.duplicated()][:1]:
+            message = 'product "{row}" occurs twice'
+            raise DataError(message, argument="products", row=name, remedy="give every product its own name")
         given = products.to_dict("index")
     if not isinstance(given, Mapping) or not given:
         message = "{argument} must map names of products to their levels, for example {expected}, got {found}"
@@ -138,12 +140,6 @@ def read_scenario(
     if has_none:
         rows.append(np.eye(len(space.columns))[-1])
     return Scenario(named, read_only(np.array(rows)), has_none, space, extrapolate)
-
-
-def _require_unique(products: pd.DataFrame) -> None:
-    for name in products.index[products.index.duplicated()][:1]:
-        message = 'product "{row}" occurs twice'
-        raise DataError(message, argument="products", row=name, remedy="give every product its own name")
 
 
 def _profile(name: str, profile: Any, space: AttributeSpace) -> dict[str, Any]:
@@ -216,11 +212,8 @@ def _mixture(attribute: Attribute, value: Any, place: dict[str, str]) -> Array:
         error.remedy = f"{error.remedy}{between}"
         raise error
     order = np.argsort(np.array(labels, dtype=float))
-    mixed = [
-        np.interp(float(value), np.array(labels, dtype=float)[order], unit[order])
-        for unit in np.eye(len(labels))
-    ]
-    return np.array(mixed)
+    numbers = np.array(labels, dtype=float)[order]
+    return np.array([np.interp(float(value), numbers, unit[order]) for unit in np.eye(len(labels))])
 
 
 # The variance of the noise of the logit rule.
@@ -346,11 +339,8 @@ class Simulator:
 
     def shares(self, products: Products, none: bool | None = None) -> pd.DataFrame:
         """Return the share of every product with its standard error and interval; see `read_scenario`."""
-        return (
-            self.means(read_scenario(products, self.space, none))
-            .intervals(self.level)
-            .rename(columns={"estimate": "share"})
-        )
+        means = self.means(read_scenario(products, self.space, none))
+        return means.intervals(self.level).rename(columns={"estimate": "share"})
 
     def individual_shares(self, products: Products, none: bool | None = None) -> pd.DataFrame:
         """Return the probability with which every respondent chooses every product."""
@@ -393,14 +383,10 @@ def simulate(
 
     Parameters
     ----------
-    part_worths, study, rule
+    part_worths, study, rule, scale, weights, noise, level
         As for `Simulator`.
-    products
-        A mapping of names to {attribute: level or number}, or a table with one row per product.
-    none
-        Whether the none option takes part; by default if the study has one.
-    scale, weights, noise, level
-        As for `Simulator`.
+    products, none
+        As for `read_scenario`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 9}
@@ -436,12 +422,10 @@ def sensitivity(
     ----------
     simulator
         The part-worths and the rule.
-    products
-        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    products, none
+        As for `read_scenario`.
     product
         The one that is changed. Linear attributes are tried at the ends and the middle of what was shown.
-    none
-        Whether the none option takes part; by default if the study has one.
 
     Returns
     -------
@@ -460,11 +444,10 @@ def sensitivity(
     """
     scenario = read_scenario(products, simulator.space, none)
     scenario.require(product)
-    tried = [
-        (name, value)
-        for name, attribute in simulator.space.attributes.items()
-        for value in _tried_values(simulator.space, attribute)
-    ]
+    space = simulator.space
+    values = {name: attribute.labels for name, attribute in space.attributes.items()}
+    values |= {name: np.linspace(*ends, LINEAR_POINTS).tolist() for name, ends in space.ranges.items()}
+    tried = [(name, value) for name in values for value in values[name]]
     scenarios = [scenario, *(scenario.with_value(product, name, value) for name, value in tried)]
     means = own_shares(simulator, scenarios, product)
     table = summary_of(means.estimate, means.draws, simulator.level).rename(columns={"estimate": "share"})
@@ -485,10 +468,8 @@ def price_curve(
 
     Parameters
     ----------
-    simulator
-        The part-worths and the rule.
-    products
-        A mapping of names to {attribute: level or number}, or a table with one row per product.
+    simulator, products, none
+        As for `sensitivity`.
     product
         The one whose price is changed.
     price
@@ -496,8 +477,6 @@ def price_curve(
     prices
         Prices between two levels are mixtures of them, see `read_scenario`; by default they are spread evenly
         over what was shown.
-    none
-        Whether the none option takes part; by default if the study has one.
 
     Returns
     -------
@@ -518,7 +497,10 @@ def price_curve(
     scenario = read_scenario(products, simulator.space, none)
     scenario.require(product)
     price_row(simulator.space, price)
-    wanted = _prices(simulator, price) if prices is None else as_vector(list(prices), "prices")
+    labels = simulator.space.attributes[price].labels
+    lo, hi = simulator.space.ranges.get(price) or (float(min(labels)), float(max(labels)))
+    evenly = np.linspace(lo, hi, CURVE_POINTS)
+    wanted = evenly if prices is None else as_vector(list(prices), "prices")
     own = float(scenario.products[product][price])
     if own <= 0 or (wanted < 0).any():
         message = '{argument} must be {expected}, that of product "{row}" positive'
@@ -540,23 +522,9 @@ def price_curve(
 
 def own_shares(simulator: Simulator, scenarios: list[Scenario], product: str) -> Means:
     """Return the share of one product in many scenarios, drawn together."""
-    return simulator.bootstrap.means(
-        lambda v: pd.concat(
-            [simulator.respondent_shares(v, s)[product] for s in scenarios],
-            axis=1,
-            keys=range(len(scenarios)),
-        )
-    )
 
+    def together(v: pd.DataFrame) -> pd.DataFrame:
+        shares = [simulator.respondent_shares(v, scenario)[product] for scenario in scenarios]
+        return pd.concat(shares, axis=1, keys=range(len(scenarios)))
 
-def _tried_values(space: AttributeSpace, attribute: Attribute) -> Iterable[Any]:
-    """Return the levels of an attribute, or numbers from the least to the greatest shown."""
-    if not attribute.is_linear:
-        return attribute.labels
-    return np.linspace(*space.ranges[attribute.name], LINEAR_POINTS).tolist()
-
-
-def _prices(simulator: Simulator, price: str) -> Array:
-    labels = simulator.space.attributes[price].labels
-    lo, hi = simulator.space.ranges.get(price) or (float(min(labels)), float(max(labels)))
-    return np.linspace(lo, hi, CURVE_POINTS)
+    return simulator.bootstrap.means(together)

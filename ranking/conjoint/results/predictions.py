@@ -133,10 +133,8 @@ def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float 
 
     Parameters
     ----------
-    part_worths, study
-        As for `utilities`.
-    scale
-        What utilities are multiplied by, see `calibrate`.
+    part_worths, study, scale
+        As for `log_likelihood`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> round(root_likelihood(example_part_worths()["price-minded"], example_study(), scale=0), 12)
@@ -151,10 +149,8 @@ def agreement(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0)
 
     Parameters
     ----------
-    part_worths, study
-        As for `utilities`.
-    scale
-        What utilities are multiplied by, see `calibrate`.
+    part_worths, study, scale
+        As for `log_likelihood`.
     """
     nothing = 0 * read_part_worths(part_worths, study)
     return pd.Series(
@@ -235,10 +231,8 @@ def share_error(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.
 
     Parameters
     ----------
-    part_worths, study
-        As for `utilities`.
-    scale
-        What utilities are multiplied by, see `calibrate`.
+    part_worths, study, scale
+        As for `log_likelihood`.
     """
     shares = common_shares(part_worths, study, scale)
     return float((shares["predicted"] - shares["observed"]).abs().mean())

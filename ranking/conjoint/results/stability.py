@@ -240,10 +240,8 @@ def first_choice_steps(
     ----------
     part_worths
         At every C, from `ConjointPath.part_worth_lines` or `part_worth_lines`.
-    products
-        A mapping of names to {attribute: level or number}, or a table with one row per product.
-    none
-        Whether the none option takes part; by default if the study has one.
+    products, none
+        As for `read_scenario`.
 
     >>> from ranking.conjoint import example_part_worths, example_study, part_worth_lines
     >>> pack = {"brand": "Alba", "roast": "dark", "size": "large", "price": 15}
@@ -338,8 +336,18 @@ def _choices_of(lines: PiecewiseLinear, scenario: Scenario) -> tuple[Array, Arra
 
 def _range_lines(lines: PiecewiseLinear, space: AttributeSpace) -> PiecewiseLinear:
     """Return the ranges of attributes as lines, on pieces that end where the best or worst level changes."""
-    columns, blocks = _ends(space)
-    finer = lines.times(columns).split_at_crossings([pair for block in blocks for pair in all_pairs(block)])
+    # the matrix from part-worths to levels, of a linear attribute its two ends, and the places of each
+    columns: list[Array] = []
+    blocks: list[list[int]] = []
+    units = np.eye(len(space.columns))
+    for name, attribute in space.attributes.items():
+        part = units[space.block(name)]
+        if attribute.is_linear:
+            part = np.outer(space.ranges[name], part[0]) / attribute.unit
+        blocks.append(list(range(len(columns), len(columns) + len(part))))
+        columns.extend(part)
+    levels = lines.times(np.array(columns).T)
+    finer = levels.split_at_crossings([pair for block in blocks for pair in all_pairs(block)])
     inside = finer.at(finer.inside)
     rows = np.arange(len(inside))
     constants, slopes = [], []
@@ -348,20 +356,6 @@ def _range_lines(lines: PiecewiseLinear, space: AttributeSpace) -> PiecewiseLine
         constants.append(finer.constant[rows, best] - finer.constant[rows, worst])
         slopes.append(finer.slope[rows, best] - finer.slope[rows, worst])
     return PiecewiseLinear(finer.lo, finer.hi, np.array(constants).T, np.array(slopes).T)
-
-
-def _ends(space: AttributeSpace) -> tuple[Array, list[list[int]]]:
-    """Return the matrix from worths to levels, of a linear attribute its two ends, and the places of each."""
-    columns: list[Array] = []
-    blocks: list[list[int]] = []
-    units = np.eye(len(space.columns))
-    for name, attribute in space.attributes.items():
-        block = units[space.block(name)]
-        if attribute.is_linear:
-            block = np.outer(space.ranges[name], block[0]) / attribute.unit
-        blocks.append(list(range(len(columns), len(columns) + len(block))))
-        columns.extend(block)
-    return np.array(columns).T, blocks
 
 
 def _merged(edges: Array, values: Array) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.messages import listing, text, unknown
-from ranking.conjoint.results.bootstrap import LEVEL, Bootstrap, PartWorthsOrBootstrap, bootstrap_of
+from ranking.conjoint.results.bootstrap import LEVEL, PartWorthsOrBootstrap, bootstrap_of
 from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, Weights, space_of
 from ranking.core.validation import Array
 from ranking.errors import DataError
@@ -59,19 +59,12 @@ def willingness_to_pay(
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, a fitted model; or a bootstrap, `respondent_bootstrap(...)` or
-        `refit_bootstrap(...)`, which then gives the intervals. A table is drawn from 1000 times.
-    study
-        The study, or its space.
+    part_worths, study, weights, level
+        As for `part_worth_summary`.
     price
         The attribute that is money: linear, or with numbers as levels.
     against
         By attribute, the level that the others are compared with; by default the first.
-    weights
-        Of the rows; by default those of the study.
-    level
-        The probability of the intervals.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> worth = willingness_to_pay(example_part_worths()["price-minded"], example_study())
@@ -95,9 +88,9 @@ def willingness_to_pay(
     lo, hi = (np.full(len(gains), np.nan),) * 2 if remark else _percentiles(draws, level)
     index = pd.MultiIndex.from_tuples([label[:2] for label in labels], names=["attribute", "level"])
     columns = {"against": [label[2] for label in labels], "estimate": estimate, "lo": lo, "hi": hi}
-    return WillingnessToPay(
-        pd.DataFrame(columns, index=index), slope, _wrong_share(boot, slope_row), wrong, remark
-    )
+    is_wrong = boot.part_worths.to_numpy() @ slope_row >= 0
+    wrong_share = float(np.average(is_wrong, weights=boot.weights))
+    return WillingnessToPay(pd.DataFrame(columns, index=index), slope, wrong_share, wrong, remark)
 
 
 def price_row(space: AttributeSpace, price: str) -> Array:
@@ -182,8 +175,3 @@ def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
     # no interpolation between draws, as some may be infinite
     ends = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
     return ends[0], ends[1]
-
-
-def _wrong_share(boot: Bootstrap, slope_row: Array) -> float:
-    is_wrong = boot.part_worths.to_numpy() @ slope_row >= 0
-    return float(np.average(is_wrong, weights=boot.weights))

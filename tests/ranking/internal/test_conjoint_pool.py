@@ -22,7 +22,7 @@ def large_numbers(n=30, d=6, a_respondent=20, seed=0):
     owner = np.repeat(np.arange(n), a_respondent)
     owner[owner >= 7] += 1
     weight = random.integers(1, 4, size=len(rows))
-    return ChoiceRows(rows, weight, owner, n + 1, np.arange(len(rows)))
+    return ChoiceRows(rows, weight, owner, n + 1)
 
 
 def objective(rows, solution, shrinkage, C):
