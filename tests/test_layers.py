@@ -51,8 +51,9 @@ ALLOWED = {
     "ranking.conjoint_plots": "ranking.plots",
     "ranking.report": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
     "ranking.conjoint ranking.studies ranking.plots ranking.plot",
-    "ranking.cli": "ranking.errors ranking.core ranking.io ranking.measures ranking.ranksvm ranking.ordinal "
-    "ranking.conjoint ranking.studies ranking.plots ranking.plot ranking.report pqp pqp.cli",
+    "ranking.cli": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
+    "ranking.ranksvm ranking.ordinal ranking.conjoint ranking.studies ranking.plots ranking.plot "
+    "ranking.report pqp pqp.cli",
 }
 # Inside `ranking.conjoint`: models report in the terms of part-worths, so results stand below estimation.
 CONJOINT = {

@@ -1,39 +1,48 @@
 """The options of the commands: their types and what --help says about them."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 from typer import Option
 
+from pqp.cli.kit import CommandError
 from ranking.conjoint.data.wide import PATTERN
 from ranking.conjoint.estimation.cv import Metric as ChoiceMetric
 from ranking.conjoint.estimation.model import Pooling as PoolingName
 from ranking.conjoint.results.market import Rule as RuleName
 from ranking.core.graph import Reduction as ReductionName
+from ranking.core.kernels import PARAMETERS
+from ranking.measures.levels import LEVEL_METRICS
 from ranking.ordinal.base import Scope as ScopeName
+from ranking.selection.curve import NAMES
 from ranking.studies.ranksvm import Choice as ChoiceName
 
-KernelName = Literal["linear", "rbf", "poly", "tanimoto", "minmax"]
-MetricName = Literal[
-    "pairwise_accuracy", "ndcg", "mean_ndcg", "kendall_tau", "spearman", "mean_average_precision"
-]
-LevelMetricName = Literal[
-    "mean_absolute_error",
-    "macro_mean_absolute_error",
-    "accuracy",
-    "off_by_one_accuracy",
-    "quadratic_weighted_kappa",
-    "level_kendall_tau",
-]
+# A Gram matrix does not fit into a file of items.
+KERNELS = [name for name in PARAMETERS if name != "precomputed"]
 
 
 def _argument(metavar: str, sentence: str) -> Any:
     return typer.Argument(metavar=metavar, help=sentence, show_default=False)
+
+
+def _choice(option: str, names: Iterable[str], sentence: str) -> Any:
+    """Return an option whose value is one of some names; to a wrong one it answers with the nearest."""
+    known = list(names)
+
+    def read(word: str) -> str:
+        if word in known:
+            return word
+        near = difflib.get_close_matches(word, known, n=1)
+        guess = f"; did you mean {near[0]!r}?" if near else ""
+        raise CommandError(f"{option} must be one of {', '.join(known)}, got {word!r}{guess}")
+
+    return Option(option, parser=read, metavar=f"<{'|'.join(known)}>", help=sentence)
 
 
 # Files
@@ -97,21 +106,38 @@ Features = Annotated[
 
 # Models and the choice of C
 
-Kernel = Annotated[KernelName, Option(help="Kernel that compares two items.")]
+Kernel = Annotated[str, _choice("--kernel", KERNELS, "Kernel that compares two items.")]
 Gamma = Annotated[str, Option(help="Width of the rbf and poly kernels: a number, scale or auto.")]
 Degree = Annotated[float, Option(help="Degree of the polynomial kernel.")]
 Coef0 = Annotated[float, Option(help="Constant term of the polynomial kernel.")]
-Reduction = Annotated[ReductionName, Option(help="Which pairs are used; see `ranking graph --help`.")]
-DrawnReduction = Annotated[ReductionName, Option(help="Which reduction --plot draws.")]
+Reduction = Annotated[
+    ReductionName,
+    _choice("--reduction", get_args(ReductionName), "Which pairs are used; see `ranking graph --help`."),
+]
+DrawnReduction = Annotated[
+    ReductionName, _choice("--reduction", get_args(ReductionName), "Which reduction --plot draws.")
+]
 Scope = Annotated[
-    ScopeName, Option(help="Thresholds that an item is compared with: those next to its level, or all.")
+    ScopeName,
+    _choice(
+        "--scope",
+        get_args(ScopeName),
+        "Thresholds that an item is compared with: those next to its level, or all.",
+    ),
 ]
 Ordered = Annotated[bool, Option(help="Whether the thresholds must be in ascending order.")]
 CMax = Annotated[float, Option(help="Largest C of the path; inf for the whole path.")]
-Metric = Annotated[MetricName, Option(help="Metric that C is chosen by; it is maximised.")]
-LevelMetric = Annotated[LevelMetricName, Option(help="Metric that C is chosen by; errors are minimised.")]
+Metric = Annotated[str, _choice("--metric", NAMES, "Metric that C is chosen by; it is maximised.")]
+LevelMetric = Annotated[
+    str, _choice("--metric", LEVEL_METRICS, "Metric that C is chosen by; errors are minimised.")
+]
 Choice = Annotated[
-    ChoiceName, Option(help="The best C, or the most regularised one within a standard error of the best.")
+    ChoiceName,
+    _choice(
+        "--choice",
+        get_args(ChoiceName),
+        "The best C, or the most regularised one within a standard error of the best.",
+    ),
 ]
 Folds = Annotated[int, Option(min=2, help="Number of folds of the cross-validation without --validate.")]
 Seed = Annotated[int, Option(min=0, help="Seed of the folds and of all random draws.")]
@@ -179,7 +205,12 @@ Encoding = Annotated[str, Option(help="Encoding of CSV files, for example latin-
 # Conjoint studies: estimation and simulation
 
 Pooling = Annotated[
-    PoolingName, Option(help="One set of part-worths for all, one per respondent alone, or in between.")
+    PoolingName,
+    _choice(
+        "--pooling",
+        get_args(PoolingName),
+        "One set of part-worths for all, one per respondent alone, or in between.",
+    ),
 ]
 Shrinkage = Annotated[
     str,
@@ -194,7 +225,12 @@ Order = Annotated[
 ]
 StudyCMax = Annotated[float, Option(help="Largest C of the paths.")]
 StudyMetric = Annotated[
-    ChoiceMetric, Option(help="Metric that C and γ are chosen by: hits, or how probable the choices are.")
+    ChoiceMetric,
+    _choice(
+        "--metric",
+        get_args(ChoiceMetric),
+        "Metric that C and γ are chosen by: hits, or how probable the choices are.",
+    ),
 ]
 StudyFolds = Annotated[int, Option(min=2, help="Number of folds of tasks to choose C, γ and the scale by.")]
 GroupSize = Annotated[
@@ -219,7 +255,9 @@ Scenario = Annotated[
     Option(help="Products to simulate, .csv or .xlsx: a column of names, then one column per attribute."),
 ]
 Product = Annotated[str | None, Option(help="The product to vary; by default the first one.")]
-Rule = Annotated[RuleName, Option(help="How simulated respondents choose among the products.")]
+Rule = Annotated[
+    RuleName, _choice("--rule", get_args(RuleName), "How simulated respondents choose among the products.")
+]
 Example = Annotated[
     bool, Option("--example", help="Write a small study to try, coffee.csv and packs.csv, and exit.")
 ]

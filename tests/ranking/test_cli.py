@@ -19,7 +19,10 @@ from pqp.cli.kit import progress_bar
 from ranking import ConvergenceError, RankSVMPath, preference_pairs, read_letor, write_letor
 from ranking.cli import app as cli
 from ranking.cli.demo import mixture_items
+from ranking.core.kernels import PARAMETERS
+from ranking.measures.levels import LEVEL_METRICS
 from ranking.metrics import metric_table
+from ranking.selection.curve import NAMES
 from tests.data_folder import DATA, needs
 from tests.ranking.studies import items
 
@@ -261,7 +264,10 @@ WRONG = {
         "--test word.csv: there is no column 'label'",
     ),
     "labels all equal": ("ranksvm equal.csv", "equal.csv cannot be measured by pairwise_accuracy"),
-    "kernel unknown": ("ranksvm train.svm --kernel rfb", "'--kernel'.*rfb"),
+    "kernel unknown": (
+        "ranksvm train.svm --kernel rfb",
+        "^ranking: --kernel must be one of linear, rbf, .*, got 'rfb'; did you mean 'rbf'\\?$",
+    ),
     "gamma is a word": (
         "ranksvm train.svm --gamma big",
         "--gamma must be a number, scale or auto, got 'big'",
@@ -270,9 +276,9 @@ WRONG = {
         "ranksvm train.svm --validate vali.svm --gamma -1",
         "--gamma must be a positive number",
     ),
-    "reduction unknown": ("ranksvm train.svm --reduction forest", "'--reduction'"),
-    "metric unknown": ("ranksvm train.svm --metric auc", "'--metric'"),
-    "choice unknown": ("ranksvm train.svm --choice worst", "'--choice'"),
+    "reduction unknown": ("ranksvm train.svm --reduction forest", "--reduction must be one of .*, got '"),
+    "metric unknown": ("ranksvm train.svm --metric auc", "^ranking: --metric must be one of .*, got 'auc'$"),
+    "choice unknown": ("ranksvm train.svm --choice worst", "--choice must be one of .*, got '"),
     "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "--c-max must be a positive"),
     "one fold": ("ranksvm train.svm --folds 1", "'--folds'"),
     "more folds than queries": ("ranksvm train.svm --folds 4", "only 3 queries"),
@@ -335,6 +341,20 @@ def test_help_teaches_by_example(words, run):
     assert (code, err) == (0, "")
     assert "Example" in out
     assert "ranking " in out
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "names"),
+    [
+        ("ranksvm", "--kernel", set(PARAMETERS) - {"precomputed"}),
+        ("ranksvm", "--metric", NAMES),
+        ("ordinal", "--kernel", set(PARAMETERS) - {"precomputed"}),
+        ("ordinal", "--metric", LEVEL_METRICS),
+    ],
+)
+def test_help_lists_every_kernel_and_metric_of_the_library(run, command, option, names):
+    _, out, _ = run(f"{command} --help")
+    assert set(re.search(rf"{option} <(.*)>", out)[1].split("|")) == set(names)
 
 
 def test_version_is_told(run):

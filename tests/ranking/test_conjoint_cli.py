@@ -385,7 +385,7 @@ WRONG = {
         "--scenario dear.csv: .*'price' is 99, but 9 to 15 was shown$",
     ),
     "refits of everyone alone": (f"{COMMAND} --pooling individual --refits 5", "--refits is for pooled"),
-    "pooling unknown": (f"{COMMAND} --pooling some", "'--pooling'"),
+    "pooling unknown": (f"{COMMAND} --pooling some", "--pooling must be one of .*, got '"),
     "C_max negative": (f"{COMMAND} --c-max -1", "--c-max must be a positive number, or inf, got -1"),
     "C_max zero": (f"{COMMAND} --c-max 0", "--c-max must be a positive number, or inf, got 0"),
     "C_max infinite for likelihoods": (
