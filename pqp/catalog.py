@@ -7,7 +7,7 @@ weight or the appetite for return. Integers and Fractions stay exact.
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from pqp.linalg.matrices import (
     is_sparse,
 )
 from pqp.model.affine import AffineLike, as_affine, mu
-from pqp.model.hessian import Gram, Hessian, HessianLike, Matrix, PairGram
+from pqp.model.hessian import Gram, Hessian, HessianLike, Matrix
 from pqp.model.problem import ParametricQP
 
 KERNELS = ("linear", "rbf", "precomputed")
@@ -56,8 +56,8 @@ def lasso(X: MatrixLike, y: object) -> ParametricQP:
         row_lower=0,
         row_upper=0,
         penalty=mu,
-        names=_column_names(X),
-        row_names=_column_names(X),
+        names=_own_names(X, "columns"),
+        row_names=_own_names(X, "columns"),
         constant=_half(_product(target, target)),
     )
 
@@ -123,7 +123,8 @@ def markowitz(
     >>> [str(share) for share in path(0).x], [str(end) for end in path.breakpoints]
     (['3/4', '1/4'], ['3'])
     """
-    S, m = _covariance(covariance), _vector(mean, "mean")
+    S = covariance if isinstance(covariance, Hessian) else Matrix(covariance, name="covariance")
+    m = _vector(mean, "mean")
     _require_length(m, S.size, "mean", "covariance")
     return ParametricQP(
         P=S,
@@ -133,7 +134,7 @@ def markowitz(
         row_upper=budget,
         lower=lower,
         upper=upper,
-        names=_index_names(mean) or _column_names(covariance),
+        names=_own_names(mean, "index") or _own_names(covariance, "columns"),
         row_names=["budget"],
     )
 
@@ -173,7 +174,7 @@ def choice(
         row_lower=1,
         lower=lower,
         penalty=price,
-        names=_column_names(differences),
+        names=_own_names(differences, "columns"),
     )
 
 
@@ -232,12 +233,6 @@ def _signs(y: object) -> Array:
     return np.where(places == 1, 1, -1)
 
 
-def _covariance(covariance: object) -> Hessian:
-    if isinstance(covariance, Matrix | Gram | PairGram):
-        return covariance
-    return Matrix(covariance, name="covariance")
-
-
 def _weights(weights: object, rows: int) -> Array:
     values = _vector(weights, "weights")
     _require_length(values, rows, "weights", "differences")
@@ -275,15 +270,10 @@ def _half(number: Any) -> Number:
     return value / 2 if isinstance(value, float) else Fraction(value) / 2
 
 
-def _column_names(data: Any) -> list[Any] | None:
-    """Return the column names of a data frame, None if they are only numbers in order."""
-    return _own_names(data.columns) if hasattr(data, "columns") else None
-
-
-def _index_names(data: Any) -> list[Any] | None:
-    return _own_names(data.index) if hasattr(data, "to_frame") and hasattr(data, "index") else None
-
-
-def _own_names(index: Any) -> list[Any] | None:
-    names = list(index)
+def _own_names(data: Any, axis: Literal["columns", "index"]) -> list[Any] | None:
+    """Return the names along an axis of pandas data, None if they are only numbers in order."""
+    # a list has a method `index`, but no `to_frame`
+    if not hasattr(data, "columns" if axis == "columns" else "to_frame"):
+        return None
+    names = list(getattr(data, axis))
     return None if names == list(range(len(names))) else names

@@ -12,6 +12,7 @@ from pqp.linalg.field import Number, shown
 
 # A pivot, or anything with the mu at which it ends.
 E = TypeVar("E")
+NO_LIMIT = "leave it out for no limit"
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class StopLimits:
             if value is None:
                 continue
             if not isinstance(value, kind) or isinstance(value, bool):
-                expected = f"a {'whole ' if kind is int else ''}number or None"
-                raise ProblemError(argument=name, found=repr(value), expected=expected)
-            if not value > 0:
-                raise ProblemError(argument=name, found=repr(value), expected="positive or None")
+                expected = "a whole number" if kind is int else "a number"
+                raise ProblemError(argument=name, found=repr(value), expected=expected, remedy=NO_LIMIT)
+            if not value > 0:  # so that nan is refused too
+                raise ProblemError(argument=name, found=repr(value), expected="positive", remedy=NO_LIMIT)
 
 
 @dataclass(frozen=True)

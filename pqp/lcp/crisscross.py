@@ -83,6 +83,7 @@ def criss_cross(
     trail: list[frozenset[int]] = []
     seen: set[frozenset[int]] = set()
     while True:
+        # no rule cycles on a sufficient matrix, but M may not be sufficient, and rounding may reverse a sign
         if dictionary.basis in seen:
             return Cycled(dictionary, tuple(trail[trail.index(dictionary.basis) :]))
         outcome = _outcome_or_pivot(dictionary, place, rule, ranks)
@@ -117,6 +118,7 @@ def _outcome_or_pivot(
     row = dictionary.row_signs(r)
     if all(sign <= 0 for sign in row):
         return Infeasible(dictionary, r, -1)
+    # its own partner first: a diagonal pivot on Λ_rr > 0 makes the value positive at once
     s = r if row[r] > 0 else _choose([j for j, sign in enumerate(row) if sign > 0], ranks)
     return _pivot_pairs(dictionary, rule, r, s, row[r])
 
@@ -129,6 +131,7 @@ def _pivot_pairs(dictionary: Dictionary, rule: Rule, r: int, s: int, diagonal: i
         return r, s, (r,)
     if rule.paper and s > r and (own := dictionary.diagonal_sign(s)):
         return (r, s, (s,)) if own > 0 else Broken(dictionary, s, s)
+    # with Λ_rr = 0 a sufficient matrix has Λ_rs and Λ_sr of opposite signs
     if dictionary.row_signs(s)[r] >= 0:
         return Broken(dictionary, r, s)
     return r, s, (r, s)
@@ -142,7 +145,7 @@ def _record(
     dictionary: Dictionary,
     place: PerturbedMu,
     rule: Rule,
-    choice: tuple[int, int, tuple[int, ...]],
+    choice: Choice,
     number: int,
 ) -> Pivot:
     r, s, moved = choice

@@ -138,20 +138,15 @@ class Dictionary:
             order[r], order[s] = s, r
             # each exchange puts a variable into the row of the other pair: swapping them restores the order
             table = self.table.exchange(r, s).exchange(s, r).permuted(order)
-        return self._refreshed(
-            Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1)
-        )
+        pivoted = Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1)
+        # rounding errors grow with every pivot, and an LU factorisation removes them all
+        return pivoted.fresh() if pivoted.age >= REBUILD_EVERY else pivoted
 
     def fresh(self) -> "Dictionary":
         """Return the same dictionary computed from the data; exact tables are always fresh."""
         if self.lcp.field is RATIONAL or self.age == 0:
             return self
         return rebuilt(self.lcp, self.scaling, self.basis)
-
-    @staticmethod
-    def _refreshed(dictionary: "Dictionary") -> "Dictionary":
-        # rounding errors grow with every pivot, and an LU factorisation removes them all
-        return dictionary.fresh() if dictionary.age >= REBUILD_EVERY else dictionary
 
     def _unit(self, i: int, basic: bool) -> Number:
         scale: Number = (self.scaling.z if (i in self.basis) == basic else self.scaling.w)[i]
@@ -183,6 +178,7 @@ def rebuilt(lcp: ParametricLCP, scaling: Scaling, basis: frozenset[int]) -> Dict
     identity = np.eye(k)
     basic = np.where(inside[None, :], -rows[:, :k], identity)
     nonbasic = np.where(inside[None, :], identity, -rows[:, :k])
+    # one factorisation serves all columns: Λ = −M_B⁻¹ M_N and the values M_B⁻¹ q
     table = _solve(basic, np.column_stack([-nonbasic, rows[:, k:]])) if k else rows
     return Dictionary(lcp, scaling, basis, float_table(table, lcp.field))
 
@@ -230,10 +226,12 @@ def with_free_pairs_in(dictionary: Dictionary) -> Dictionary:
 def _entering(dictionary: Dictionary, waiting: list[int]) -> set[int] | None:
     """Return a pivot that brings in a waiting pair: alone, with another waiting one, or with any other."""
     rows = {i: dictionary.table.row_signs(i, dictionary.size) for i in waiting}
+    # a diagonal pivot costs half of an exchange, and leaves the other pairs where they are
     for i in waiting:
         if rows[i][i] != 0:
             return {i}
     for i in waiting:
+        # two free pairs at once first: a partner with sign conditions would have to be pivoted again
         partners = [j for j in waiting if rows[i][j] != 0]
         partners += [j for j in range(dictionary.size) if dictionary.signed[j] and rows[i][j] != 0]
         if partners:

@@ -7,7 +7,7 @@ from typing import Literal, overload
 from pqp.lcp.dictionary import Dictionary, dictionary_of
 from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.linalg.affine import AffineNumber
-from pqp.linalg.field import Number, shown
+from pqp.linalg.field import Number, is_infinite, shown
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Pivot:
     def _shown_value(self) -> str:
         constant, slope = self.r_value
         mu = self.place.mu
-        if isinstance(mu, float) and abs(mu) == float("inf"):
+        if is_infinite(mu):
             return _sum(constant, slope, "mu")
         return _sum(constant + mu * slope, self.place.side * slope, "ε")
 
@@ -74,11 +74,8 @@ class Pivot:
             f"{', '.join(self.leaving)} out, {', '.join(self.entering)} in\n"
             f"      r: {self.r_reason}\n"
             f"      s: {self.s_reason}\n"
-            f"      basic z: {self._basic_names() or 'none'}"
+            f"      basic z: {', '.join(self.lcp.z_names[i] for i in sorted(self.after)) or 'none'}"
         )
-
-    def _basic_names(self) -> str:
-        return ", ".join(self.lcp.z_names[i] for i in sorted(self.after))
 
 
 @dataclass(frozen=True)
@@ -146,14 +143,12 @@ class PivotLog(Sequence[Entry]):
     def __str__(self) -> str:
         if not self.pivots:
             return "no pivots"
-        first = self.pivots[0]
-        brought_in = ", ".join(_brought_in(first))
-        start = [f"      before the first pivot: {brought_in} basic"] if brought_in else []
-        return "\n".join([*start, *map(str, self.pivots)])
-
-
-def _brought_in(first: Entry) -> list[str]:
-    return [] if isinstance(first, Crossing) else [first.lcp.z_names[i] for i in sorted(first.before)]
+        first, lines = self.pivots[0], [str(pivot) for pivot in self.pivots]
+        # free pairs are brought in before the method starts, by pivots that no rule chooses
+        if isinstance(first, Pivot) and first.before:
+            brought_in = ", ".join(first.lcp.z_names[i] for i in sorted(first.before))
+            lines.insert(0, f"      before the first pivot: {brought_in} basic")
+        return "\n".join(lines)
 
 
 def numbered(pivots: Sequence[Entry]) -> PivotLog:

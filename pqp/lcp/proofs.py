@@ -80,6 +80,7 @@ def disprove_sufficiency(
     patterns that no sufficient dictionary has, and differences of basic solutions in the cycle.
     """
     visited = list(bases)
+    # the patterns leave a factor open in some cases: every candidate is tested by the definition
     return next((proof for proof in _candidates(lcp, visited, q) if proof.holds_for(lcp.M)), None)
 
 
@@ -149,6 +150,7 @@ def _solve(matrix: Array, right: Array) -> Array:
 def unconfirmed(lcp: ParametricLCP, basis: frozenset[int], ends: tuple[Number, Number]) -> Number | None:
     """Return an end at which a basic variable is negative by more than rounding error, or None."""
     constants, slopes = basic_values(lcp, basis)
+    # a value affine in mu that is nonnegative at both ends is so between them
     for mu in ends:
         for i in range(lcp.size):
             value = AffineNumber(constants[i], slopes[i])
@@ -172,6 +174,7 @@ def _is_rounding(value: AffineNumber, row: Array, lcp: ParametricLCP, mu: Number
     mu that is itself rounded.
     """
     constant, slope = value
+    # at an infinite mu the slope alone decides
     a, b = (0, 1) if is_infinite(mu) else (1, RATIONAL.number(mu))
     constants, slopes = lcp.q.mapped(lambda part: abs(row) @ abs(part))
     terms = a * constants + abs(b) * slopes

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from pqp.errors import EXACT_SETTING, InternalError, NumericalTroubleError, ProblemError
-from pqp.lcp.crisscross import RULES, Broken, Cycled, Infeasible, Outcome, Solved, criss_cross
+from pqp.lcp.crisscross import RULES, Cycled, Infeasible, Outcome, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, first_dictionary
 from pqp.lcp.log import Pivot, PivotLog
-from pqp.lcp.problem import ParametricLCP, PerturbedMu, spread, unnamed_lcp
+from pqp.lcp.problem import PerturbedMu, spread, unnamed_lcp
 from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import (
@@ -67,12 +67,24 @@ def solve_lcp(M: object, q: object, arithmetic: Arithmetic = "exact", rule: str 
     pivots, outcome = run(
         criss_cross(first_dictionary(lcp), PerturbedMu(0), replace(RULES[rule], paper=False))
     )
-    log = PivotLog(tuple(pivots))
+    log, dictionary = PivotLog(tuple(pivots)), outcome.dictionary
     if isinstance(outcome, Solved):
-        return _solved(outcome.dictionary, exact, log)
+        # over a wide range of sizes the signs of small floats are rounding error, and no proof
+        is_doubtful = lcp.field is FLOAT and spread(lcp) > WIDE_RANGE
+        if is_doubtful and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
+            raise _trouble(dictionary, "the solution is not confirmed in exact arithmetic")
+        return LCPAnswer("solved", log, z=dictionary.z().constant, w=dictionary.w().constant)
+    # proofs are computed from the basis in exact arithmetic: a rounded one would prove nothing
     if isinstance(outcome, Infeasible):
-        return _infeasible(exact, outcome, log)
-    return _not_sufficient(exact, outcome, log)
+        t = row_vector(exact, dictionary.basis, outcome.row)
+        if is_obstruction(exact, t) and t @ exact.q.constant < 0:
+            return LCPAnswer("infeasible", log, farkas=t)
+        raise _trouble(dictionary, "an infeasible row is not confirmed in exact arithmetic")
+    bases = outcome.bases if isinstance(outcome, Cycled) else (dictionary.basis,)
+    witness = disprove_sufficiency(exact, bases, exact.q.constant)
+    if witness is None:
+        raise _trouble(dictionary, "the method broke down, but M was not shown to lack sufficiency")
+    return LCPAnswer("not sufficient", log, witness=witness)
 
 
 def run(steps: Generator[Pivot, None, Outcome]) -> tuple[list[Pivot], Outcome]:
@@ -95,29 +107,6 @@ def _checked(M: object, q: object) -> tuple[Array, Array]:
             found = str(values[tuple(index)])
             raise ProblemError(argument=entry_name(name, index), found=found, expected="finite")
     return matrix, vector
-
-
-def _solved(dictionary: Dictionary, exact: ParametricLCP, log: PivotLog) -> LCPAnswer:
-    # over a wide range of sizes the signs of small floats are rounding error, so the basis is checked exactly
-    is_doubtful = dictionary.lcp.field is FLOAT and spread(dictionary.lcp) > WIDE_RANGE
-    if is_doubtful and unconfirmed(exact, dictionary.basis, (0, 0)) is not None:
-        raise _trouble(dictionary, "the solution is not confirmed in exact arithmetic")
-    return LCPAnswer("solved", log, z=dictionary.z().constant, w=dictionary.w().constant)
-
-
-def _infeasible(exact: ParametricLCP, outcome: Infeasible, log: PivotLog) -> LCPAnswer:
-    t = row_vector(exact, outcome.dictionary.basis, outcome.row)
-    if is_obstruction(exact, t) and t @ exact.q.constant < 0:
-        return LCPAnswer("infeasible", log, farkas=t)
-    raise _trouble(outcome.dictionary, "an infeasible row is not confirmed in exact arithmetic")
-
-
-def _not_sufficient(exact: ParametricLCP, outcome: Broken | Cycled, log: PivotLog) -> LCPAnswer:
-    bases = outcome.bases if isinstance(outcome, Cycled) else (outcome.dictionary.basis,)
-    witness = disprove_sufficiency(exact, bases, exact.q.constant)
-    if witness is not None:
-        return LCPAnswer("not sufficient", log, witness=witness)
-    raise _trouble(outcome.dictionary, "the method broke down, but M was not shown to lack sufficiency")
 
 
 def _trouble(dictionary: Dictionary, what: str) -> Exception:

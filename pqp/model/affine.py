@@ -60,7 +60,9 @@ class Affine:
     def __post_init__(self) -> None:
         constant, slope = np.broadcast_arrays(self.constant, self.slope)
         for field, values in (("constant", constant), ("slope", slope)):
-            frozen = _without_overflow(values.copy())
+            # integers up to 2⁵³ can be added a thousand times before int64 overflows, which it does silently
+            is_long = values.dtype.kind == "i" and _largest(values) > EXACT_INTEGERS
+            frozen = exact_array(values) if is_long else values.copy()
             frozen.flags.writeable = False
             object.__setattr__(self, field, frozen)
 
@@ -234,13 +236,6 @@ def _not_affine(found: str) -> ProblemError:
 
 def _has_symbols(value: Any) -> bool:
     return is_formula(value) and bool(value.free_symbols)
-
-
-def _without_overflow(numbers: Array) -> Array:
-    """Return the array, in Fractions if its integers are too large to be added in int64."""
-    if numbers.dtype.kind == "i" and _largest(numbers) > EXACT_INTEGERS:
-        return exact_array(numbers)
-    return numbers
 
 
 def _largest(numbers: Array) -> float:

@@ -60,7 +60,9 @@ def require_convex(values: MatrixData, name: str, exactly: bool) -> None:
     >>> require_convex(np.array([[1, 1], [1, 1]]), "P", exactly=True)
     """
     if is_diagonal(values):
-        _require_nonnegative_diagonal(values.diagonal(), name)
+        diagonal = values.diagonal()
+        for i in np.flatnonzero(diagonal < 0)[:1]:
+            raise _not_convex(name, np.eye(1, len(diagonal), i)[0], diagonal[i])
     elif _is_dominant(values):
         return
     elif _is_large(values):
@@ -89,8 +91,14 @@ def negative_direction(matrix: MatrixData) -> tuple[Array, Any] | None:
             break
         table = table.exchange(pivot, pivot)
         rest.remove(pivot)
-    d = _direction_in(table, rest, len(P))
-    return None if d is None else (d, d @ P @ d)
+    partial = _negative_in_complement(table, rest)
+    if partial is None:
+        return None
+    d = np.array([Fraction(partial.get(i, 0)) for i in range(len(P))], dtype=object)
+    # the variables pivoted on follow the others so that the curvature is that of the Schur complement
+    for i in set(range(len(P))) - set(rest):
+        d[i] = sum((table.entry(i, j) * weight for j, weight in partial.items()), Fraction(0))
+    return d, d @ P @ d
 
 
 def is_diagonal(values: MatrixData) -> bool:
@@ -102,22 +110,16 @@ def _is_large(values: MatrixData) -> bool:
     return is_sparse(values) and bool(values.shape[0] > LARGEST_DENSE)
 
 
-def _direction_in(table: ExactTable, rest: Sequence[int], size: int) -> Array | None:
-    """Return a direction of negative curvature of the Schur complement, extended to all variables."""
+def _negative_in_complement(table: ExactTable, rest: Sequence[int]) -> dict[int, int] | None:
+    """Return the entries of a direction of negative curvature of the Schur complement, None if it is zero."""
     for i in rest:
         if table.entry(i, i) < 0:
-            return _extended(table, rest, {i: 1}, size)
+            return {i: 1}
         for j in rest:
+            # between two zeros on the diagonal any entry a gives the curvatures 2a and -2a
             if table.entry(i, i) == table.entry(j, j) == 0 != table.entry(i, j):
-                return _extended(table, rest, {i: 1, j: -1 if table.entry(i, j) > 0 else 1}, size)
+                return {i: 1, j: -1 if table.entry(i, j) > 0 else 1}
     return None
-
-
-def _extended(table: ExactTable, rest: Sequence[int], partial: dict[int, int], size: int) -> Array:
-    direction = np.array([Fraction(partial.get(i, 0)) for i in range(size)], dtype=object)
-    for i in set(range(size)) - set(rest):
-        direction[i] = sum((table.entry(i, j) * weight for j, weight in partial.items()), Fraction(0))
-    return direction
 
 
 def _require_symmetric(values: MatrixData, name: str) -> None:
@@ -142,13 +144,6 @@ def _require_symmetric(values: MatrixData, name: str) -> None:
     )
 
 
-def _require_nonnegative_diagonal(diagonal: Array, name: str) -> None:
-    for i in np.flatnonzero(diagonal < 0)[:1]:
-        d = np.zeros(len(diagonal))
-        d[i] = 1.0
-        raise _not_convex(name, d, diagonal[i])
-
-
 def _is_dominant(values: MatrixData) -> bool:
     """Return whether every diagonal entry exceeds the rest of its row, for integers: convex by Gershgorin."""
     if values.dtype.kind != "i" or 0 in values.shape:
@@ -160,7 +155,11 @@ def _is_dominant(values: MatrixData) -> bool:
 def _require_convex_dense(values: Array, name: str, exactly: bool) -> None:
     if _is_clearly_convex(values, exactly):
         return
-    eigenvalues, vectors = _eigen(values)
+    try:
+        matrix = float_array(values)
+    except ProblemError:
+        matrix = np.zeros(values.shape)  # eigenvalues of 0 leave the decision to exact pivots
+    eigenvalues, vectors = np.linalg.eigh(matrix) if values.size else (np.zeros(1), np.zeros((0, 1)))
     slack = CONVEX_SLACK * float(np.max(np.abs(eigenvalues)))
     if eigenvalues[0] > slack:
         return
@@ -188,33 +187,28 @@ def _is_clearly_convex(values: Array, exactly: bool) -> bool:
             room = -np.max(np.abs(matrix).sum(axis=1)) if exactly else np.max(np.diag(matrix))
             matrix[np.diag_indices_from(matrix)] += CONVEX_SLACK * room
             return bool(np.isfinite(np.diag(np.linalg.cholesky(matrix))).all())
-    except (
-        ProblemError,
-        ValueError,
-        np.linalg.LinAlgError,
-    ):  # beyond float64, without rows, or not definite
+    # beyond float64, without rows, or not definite
+    except (ProblemError, ValueError, np.linalg.LinAlgError):
         return False
-
-
-def _eigen(values: Array) -> tuple[Array, Array]:
-    """Return eigenvalues and vectors in float64; all zero, hence unclear, where float64 cannot hold P."""
-    try:
-        matrix = float_array(values)
-    except ProblemError:
-        matrix = np.zeros(values.shape)
-    return np.linalg.eigh(matrix) if values.size else (np.zeros(1), np.zeros((0, 1)))
 
 
 def _require_convex_sparse(values: MatrixData, name: str, exactly: bool) -> None:
     """Raise unless P + slack is definite; exactly: unless P - slack is, or exact pivots find nothing."""
     matrix = float_matrix(values)
+    # the largest row sum stands for the largest eigenvalue, which it bounds and which costs more to compute
     slack = CONVEX_SLACK * float(abs(matrix).sum(axis=1).max())
     if exactly and _is_definite(_factored(matrix, -slack)):
         return
     factor = _factored(matrix, slack)
     if not _is_definite(factor):
-        d = _worst_direction(factor, name)
-        raise _not_convex(name, d, _negative(float(d @ (matrix @ d)), name))
+        d = np.zeros(matrix.shape[0]) if factor is None else _worst_direction(factor)
+        curvature = float(d @ (matrix @ d))
+        # a factorisation without exchanges may grow without bound: only the curvature itself is a proof
+        if not curvature < 0:
+            message = "{argument} must be {expected}, which rounding errors leave open for a large matrix"
+            remedy = "pass its factor instead: pqp.Gram(F) for F Fᵀ"
+            raise ProblemError(message, argument=name, expected="positive semidefinite", remedy=remedy)
+        raise _not_convex(name, d, curvature)
     if exactly:
         _require_no_direction(values, name)
 
@@ -237,32 +231,14 @@ def _is_definite(factor: Any) -> bool:
     return factor is not None and bool((factor.U.diagonal() > 0).all())
 
 
-def _worst_direction(factor: Any, name: str) -> Array:
+def _worst_direction(factor: Any) -> Array:
     """Return the d with Lᵀd = e at the smallest pivot of L D Lᵀ, which is its curvature."""
-    if factor is None:
-        raise _undecided(name)
     from scipy.sparse.linalg import spsolve_triangular
 
     unit = np.zeros(factor.shape[0])
     unit[int(np.argmin(factor.U.diagonal()))] = 1.0
     d = spsolve_triangular(factor.L.T.tocsr(), unit, lower=False, unit_diagonal=True)
     return np.asarray(d[factor.perm_c] / np.linalg.norm(d))
-
-
-def _negative(curvature: float, name: str) -> float:
-    if not curvature < 0:
-        raise _undecided(name)
-    return curvature
-
-
-def _undecided(name: str) -> ProblemError:
-    return ProblemError(
-        "{argument} must be {expected}, which {found} leave open for this large sparse matrix",
-        argument=name,
-        found="rounding errors",
-        expected="positive semidefinite",
-        remedy="pass its factor instead: pqp.Gram(F) for F Fᵀ",
-    )
 
 
 def _not_convex(name: str, direction: Array, curvature: Any) -> NotConvexError:

@@ -324,7 +324,7 @@ HessianLike: TypeAlias = object
 
 def as_hessian(P: HessianLike) -> Hessian:
     """Return P as one of the three kinds of Hessian."""
-    return P if isinstance(P, Matrix | Gram | PairGram) else Matrix(P)
+    return P if isinstance(P, Hessian) else Matrix(P)
 
 
 @dataclass(frozen=True, eq=False)

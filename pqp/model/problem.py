@@ -66,6 +66,7 @@ def as_penalty(value: AffineLike, length: int) -> Affine:
     if isinstance(value, Sequence):
         value = [np.inf if entry is None else entry for entry in value]
     data = as_limit(value, length, "penalty", np.inf)
+    # a penalty with a slope may be negative somewhere: there the problem is unbounded, which is an answer
     for i in np.flatnonzero((data.slope == 0) & (data.constant < 0))[:1]:
         raise ProblemError(
             "{argument} must be {expected}, got {found} (a negative one makes the problem unbounded)",
@@ -131,6 +132,7 @@ def as_labels(names: Iterable[object] | None, length: int, argument: str, stem: 
 def forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) -> None:
     """Raise if two limits of equal slope exclude each other at every mu."""
     finite = ~infinite(low.constant) & ~infinite(high.constant)
+    # limits of different slopes cross at one mu only: beyond it the problem is infeasible, which is an answer
     for i in np.flatnonzero(finite & (low.slope == high.slope) & (low.constant > high.constant))[:1]:
         raise ProblemError(
             "{argument} = {found} exceeds {expected} at every mu: no x can satisfy both",
@@ -168,22 +170,33 @@ def _may_have_crossed(low: Affine, high: Affine, mu: Number) -> Array:
     parts = (high.constant, -low.constant, high.slope, -low.slope)
     if is_infinite(mu):
         return np.asarray(high.slope < low.slope if mu > 0 else high.slope > low.slope, dtype=bool)
-    if any(part.dtype == object for part in parts) or not _is_ordinary(mu):
+    # outside the normal range a number is not rounded to float64 with a small relative error
+    is_ordinary = mu == 0 or SMALLEST <= mu <= LARGEST or SMALLEST <= -mu <= LARGEST
+    if any(part.dtype == object for part in parts) or not is_ordinary:
         return np.ones(low.shape, dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows compares as undecided
         terms = np.array([parts[0], parts[1], float(mu) * parts[2], float(mu) * parts[3]])
         return ~(terms.sum(axis=0) > CLEARLY_POSITIVE * np.abs(terms).sum(axis=0) + SMALLEST)
 
 
-def _is_ordinary(mu: Number) -> bool:
-    """Return whether a number is rounded to float64 with a small relative error."""
-    return mu == 0 or SMALLEST <= mu <= LARGEST or SMALLEST <= -mu <= LARGEST
-
-
 def _require_finite(values: Array, name: str, part: str = "") -> None:
     for i in np.flatnonzero(infinite(values))[:1]:
         message = f"{part}{{argument}} must be {{expected}}, got {{found}}"
         raise ProblemError(message, argument=f"{name}[{i}]", found=str(values[i]), expected="finite")
+
+
+class _Converted:
+    """Affine data of the problem in the arithmetic of its `QPData`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, data: "QPData", owner: type) -> AffineArray:
+        given: Affine = getattr(data.problem, self.name)
+        converted = AffineArray(data.field.array(given.constant), data.field.array(given.slope))
+        # found there before this descriptor is asked again: exact conversion takes long
+        data.__dict__[self.name] = converted
+        return converted
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,38 +233,12 @@ class QPData:
         """All entries of A."""
         return dense_matrix(self.A)
 
-    @cached_property
-    def c(self) -> AffineArray:
-        """The linear cost."""
-        return self._converted(self.problem.c)
-
-    @cached_property
-    def row_lower(self) -> AffineArray:
-        """The lower limits of rows."""
-        return self._converted(self.problem.row_lower)
-
-    @cached_property
-    def row_upper(self) -> AffineArray:
-        """The upper limits of rows."""
-        return self._converted(self.problem.row_upper)
-
-    @cached_property
-    def lower(self) -> AffineArray:
-        """The lower limits of variables."""
-        return self._converted(self.problem.lower)
-
-    @cached_property
-    def upper(self) -> AffineArray:
-        """The upper limits of variables."""
-        return self._converted(self.problem.upper)
-
-    @cached_property
-    def penalty(self) -> AffineArray:
-        """The penalties of rows, infinite for hard ones."""
-        return self._converted(self.problem.penalty)
-
-    def _converted(self, data: Affine) -> AffineArray:
-        return AffineArray(self.field.array(data.constant), self.field.array(data.slope))
+    c = _Converted()
+    row_lower = _Converted()
+    row_upper = _Converted()
+    lower = _Converted()
+    upper = _Converted()
+    penalty = _Converted()
 
 
 @dataclass(frozen=True, eq=False, init=False)

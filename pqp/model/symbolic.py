@@ -24,6 +24,7 @@ from pqp.model.problem import ParametricQP
 _INFINITY = float("inf")
 
 MU_SYMBOL = mu_symbol()
+SOFT_INSTEAD = "write 2 |a| as pqp.soft(sympy.Eq(a, 0), 2), and 2 max(a, 0) as pqp.soft(a <= 0, 2)"
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,13 @@ def _term(term: Any, where: str) -> Term:
     powers = dict(monomial.as_powers_dict()) if monomial != 1 else {}
     for base, exponent in powers.items():
         if not base.is_Symbol or not (exponent.is_Integer and exponent > 0):
-            raise _misfit(where, term, "which is not a polynomial", _soft_instead(term))
+            is_piecewise = term.has(sympy.Abs, sympy.Max)
+            raise _misfit(where, term, "which is not a polynomial", SOFT_INSTEAD if is_piecewise else None)
     degrees = {base: int(exponent) for base, exponent in powers.items()}
     mu_power = degrees.pop(MU_SYMBOL, 0)
     for symbol in degrees:
         require_plain(symbol)
     return Term(_number(number, f"the coefficient of {term} in {where}"), degrees, mu_power, str(term))
-
-
-def _soft_instead(term: Any) -> str | None:
-    if not term.has(sympy.Abs, sympy.Max):
-        return None
-    return "write 2 |a| as pqp.soft(sympy.Eq(a, 0), 2), and 2 max(a, 0) as pqp.soft(a <= 0, 2)"
 
 
 def _misfit(where: str, term: object, trouble: str, remedy: str | None = None) -> ProblemError:
@@ -133,7 +129,6 @@ def objective_terms(expression: sympy.Expr) -> list[Term]:
 
 Sense = Literal["<=", ">=", "=="]
 Bounds = dict[tuple[Any, Sense], Affine]
-_SENSES: dict[str, Sense] = {"<=": "<=", ">=": ">=", "==": "=="}
 _FLIPPED: dict[Sense, Sense] = {"<=": ">=", ">=": "<=", "==": "=="}
 
 
@@ -167,9 +162,10 @@ class Objective:
         used = {v for term in terms for v in term.powers}.union(*(row.coefficients for row in read))
         variables = _ordered(used, self.variables)
         bounds, rows = _bounds_and_rows(read)
+        P, c = _quadratic_and_linear(terms, variables)
         return ParametricQP(
-            P=_hessian(terms, variables),
-            c=_linear(terms, variables),
+            P=P,
+            c=c,
             A=[[row.coefficients.get(v, 0) for v in variables] for row in rows] or None,
             row_lower=_stacked([None if row.sense == "<=" else row.limit for row in rows], -_INFINITY),
             row_upper=_stacked([None if row.sense == ">=" else row.limit for row in rows], _INFINITY),
@@ -252,7 +248,7 @@ def _read_constraint(constraint: Any) -> _Constraint:
         remedy = "to restrict mu, pass its interval to pqp.solve_path"
         raise ProblemError("{argument} has no variables", argument=where, remedy=remedy)
     parts = [sum(-t.coefficient for t in terms if t.degrees == (0, power)) for power in (0, 1)]
-    return _Constraint(coefficients, _SENSES[relation.rel_op], _affine(*parts))
+    return _Constraint(coefficients, relation.rel_op, _affine(*parts))
 
 
 def _require_linear(term: Term, where: str) -> None:
@@ -315,12 +311,10 @@ def _take_bound(bounds: Bounds, constraint: _Constraint) -> bool:
     if any(bound.slope != limit.slope for bound in present.values()):
         return False
     for side in sides:
-        bounds[variable, side] = _tighter(present.get(side, limit), limit, side)
+        bound = present.get(side, limit)
+        is_tighter = (bound.constant <= limit.constant) == (side == "<=")
+        bounds[variable, side] = bound if is_tighter else limit
     return True
-
-
-def _tighter(left: Affine, right: Affine, side: Sense) -> Affine:
-    return left if (left.constant <= right.constant) == (side == "<=") else right
 
 
 def _ordered(used: set[Any], given: tuple[Any, ...] | None) -> list[Any]:
@@ -349,26 +343,21 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def _hessian(terms: Sequence[Term], variables: Sequence[Any]) -> Array:
-    """Return P, which carries the ½."""
+def _quadratic_and_linear(terms: Sequence[Term], variables: Sequence[Any]) -> tuple[Array, Affine]:
+    """Return P, which carries the ½, and c."""
     place = {v: i for i, v in enumerate(variables)}
     P = np.zeros((len(variables), len(variables)), dtype=object)
+    c = np.zeros((2, len(variables)), dtype=object)
     for term in terms:
         if term.degrees == (2, 0):
             i, j = (place[v] for v, power in term.powers.items() for _ in range(power))
             P[i, j] += term.coefficient
             P[j, i] += term.coefficient
-    # one rounded entry may cost P its exact convexity, so a P with floats is judged as float64 is
-    return P.astype(float) if any(isinstance(entry, float) for entry in P.flat) else P
-
-
-def _linear(terms: Sequence[Term], variables: Sequence[Any]) -> Affine:
-    place = {v: i for i, v in enumerate(variables)}
-    c = np.zeros((2, len(variables)), dtype=object)
-    for term in terms:
-        if term.degrees[0] == 1:
+        elif term.degrees[0] == 1:
             c[term.mu_power, place[next(iter(term.powers))]] += term.coefficient
-    return Affine(c[0], c[1])
+    # one rounded entry may cost P its exact convexity, so a P with floats is judged as float64 is
+    has_floats = any(isinstance(entry, float) for entry in P.flat)
+    return P.astype(float) if has_floats else P, Affine(c[0], c[1])
 
 
 def _stacked(entries: Sequence[Affine | None], default: float) -> Affine:

@@ -8,8 +8,7 @@ from operator import attrgetter
 from pqp.lcp.log import Entry
 from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import RATIONAL, Number
-from pqp.records.segment import Segment
-from pqp.records.unsolvable import descent
+from pqp.records.segment import Segment, proof_strength
 
 
 @dataclass
@@ -53,16 +52,9 @@ def _joined(left: Segment, right: Segment) -> Segment | None:
         return None
     for one, other, end in ((left, right, right.hi), (right, left, left.lo)):
         # a proof may vanish just at the outer end, which the other one covers
-        if _contradicts(one, other.lo, other.hi) and (one.covers(end) or not other.covers(end)):
+        if _proves(one, other.lo, other.hi) and (one.covers(end) or not other.covers(end)):
             return replace(one, lo=left.lo, hi=right.hi)
     return None
-
-
-def _contradicts(segment: Segment, lo: Number, hi: Number) -> bool:
-    """Return whether a Farkas vector contradicts feasibility inside the whole interval."""
-    assert segment.proof is not None
-    gap = segment.proof.gap(segment.problem.data(RATIONAL))
-    return all(end.sign_of(gap) > 0 for end in _just_inside(lo, hi))
 
 
 def _on_one_ray(status: str, side: list[Segment]) -> list[Segment]:
@@ -73,18 +65,15 @@ def _on_one_ray(status: str, side: list[Segment]) -> list[Segment]:
     for one in side:
         # a ray may stop descending just at an outer end, which the piece there covers with its own
         keeps_ends = all(one.covers(end) or not piece.covers(end) for piece, end in ends)
-        if keeps_ends and _descends(one, side[0].lo, side[-1].hi):
+        if keeps_ends and _proves(one, side[0].lo, side[-1].hi):
             return [replace(segment, ray=one.ray, violation=one.violation) for segment in side]
     return side
 
 
-def _descends(segment: Segment, lo: Number, hi: Number) -> bool:
-    """Return whether the objective falls along a ray inside the whole interval."""
-    assert segment.ray is not None
-    assert segment.violation is not None
-    change = descent(segment.problem.data(RATIONAL), segment.ray, segment.violation)
-    return all(end.sign_of(change) < 0 for end in _just_inside(lo, hi))
-
-
-def _just_inside(lo: Number, hi: Number) -> tuple[PerturbedMu, PerturbedMu]:
-    return PerturbedMu(RATIONAL.number(lo), 1), PerturbedMu(RATIONAL.number(hi), -1)
+def _proves(segment: Segment, lo: Number, hi: Number) -> bool:
+    """Return whether the proof of an unsolvable segment holds inside the whole interval."""
+    strength = proof_strength(segment)
+    assert strength is not None
+    # just inside: a proof may vanish at an end, which a neighbour then covers
+    ends = PerturbedMu(RATIONAL.number(lo), 1), PerturbedMu(RATIONAL.number(hi), -1)
+    return all(end.sign_of(strength) > 0 for end in ends)

@@ -7,7 +7,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 import numpy as np
 
 from pqp.errors import NoSolutionError
-from pqp.linalg.affine import AffineArray
+from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
 from pqp.model.problem import ParametricQP
 from pqp.records.residuals import Residuals, residuals
@@ -98,14 +98,8 @@ class Segment:
 
     def covers(self, mu: Number) -> bool:
         """Return whether the piece proves its status at one of its ends; if not, a neighbour does."""
-        if is_infinite(mu):
-            return True
-        if self.proof is not None:
-            return self.proof.gap(self.problem.data(RATIONAL)).at(RATIONAL.number(mu)) > 0
-        if self.ray is not None and self.violation is not None:
-            change = descent(self.problem.data(RATIONAL), self.ray, self.violation)
-            return change.at(RATIONAL.number(mu)) < 0
-        return True
+        strength = proof_strength(self)
+        return strength is None or is_infinite(mu) or strength.at(RATIONAL.number(mu)) > 0
 
     @property
     def farkas(self) -> Array | None:
@@ -253,6 +247,16 @@ class Point:
             return f"Point(mu={shown(self.mu)}, {self.status})"
         values = ", ".join(f"{name}={shown(value)}" for name, value in self.named.items())
         return f"Point(mu={shown(self.mu)}, {values})"
+
+
+def proof_strength(segment: Segment) -> AffineNumber | None:
+    """Return what is positive where the proof of an unsolvable segment holds; None if it has no proof."""
+    data = segment.problem.data(RATIONAL)
+    if segment.proof is not None:
+        return segment.proof.gap(data)
+    if segment.ray is None or segment.violation is None:
+        return None
+    return AffineNumber(*(-part for part in descent(data, segment.ray, segment.violation)))
 
 
 def _entry(pair: AffineArray | None, part: int) -> Array | None:

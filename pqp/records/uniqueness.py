@@ -25,24 +25,23 @@ from pqp.model.problem import ParametricQP, QPData
 def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Array, z: Array) -> bool:
     """Return whether x is the only optimal point at mu, given multipliers y of rows and z of bounds."""
     data = problem.data(field)
-    fixed, rising = _variable_directions(data, mu, x, z)
+    bounds = zip(data.lower.at(mu), data.upper.at(mu), z, strict=True)
+    fixed, rising = _directions(field, x, [_hard_interval(field, *bound) for bound in bounds])
     kept = np.flatnonzero(~fixed)
     row_fixed, row_rising = _row_directions(data, mu, data.A @ x, y)
     H = np.vstack([data.dense_P, data.dense_A[row_fixed]])[:, kept]
-    identity = field.array(np.eye(len(x)))
-    ends = rising != 0
-    G = np.vstack([identity[ends] * rising[ends, None], data.dense_A[row_rising != 0] * _column(row_rising)])[
-        :, kept
-    ]
-    if _rank(np.vstack([H, G]), field) < len(kept):
+    everything = np.vstack([field.array(np.eye(len(x))), data.dense_A])
+    senses = np.concatenate([rising, row_rising])
+    at_end = senses != 0
+    G = (everything[at_end] * senses[at_end, None])[:, kept]
+    both = np.vstack([H, G])
+    if 0 in both.shape:
+        rank = 0
+    else:
+        rank = np.linalg.matrix_rank(both) if field is FLOAT else to_flint_matrix(both).rank()
+    if rank < len(kept):
         return False
     return len(G) == 0 or _has_positive_combination(G, H, field)
-
-
-def _variable_directions(data: QPData, mu: Number, x: Array, z: Array) -> tuple[Array, Array]:
-    low, high = data.lower.at(mu), data.upper.at(mu)
-    allowed = [_hard_interval(data.field, low[j], high[j], z[j]) for j in range(len(x))]
-    return _directions(data.field, x, allowed)
 
 
 def _row_directions(data: QPData, mu: Number, activity: Array, y: Array) -> tuple[Array, Array]:
@@ -79,30 +78,12 @@ def _soft_interval(
 
 def _directions(field: Field, values: Array, allowed: list[tuple[Number, Number]]) -> tuple[Array, Array]:
     """Return which values cannot move, and for the others +1, -1 or 0: only up, only down, both."""
-    at_low = [
-        field.sign(value - low, _scale(value)) == 0 for value, (low, _) in zip(values, allowed, strict=True)
-    ]
-    at_high = [
-        field.sign(high - value, _scale(value)) == 0 for value, (_, high) in zip(values, allowed, strict=True)
-    ]
-    low, high = np.array(at_low, dtype=bool), np.array(at_high, dtype=bool)
-    return low & high, np.where(low & high, 0, low.astype(int) - high.astype(int))
-
-
-def _scale(value: Number) -> float:
-    return max(1.0, abs(float(value)))
-
-
-def _column(signs: Array) -> Array:
-    return signs[signs != 0][:, None]
-
-
-def _rank(matrix: Array, field: Field) -> int:
-    if 0 in matrix.shape:
-        return 0
-    if field is FLOAT:
-        return int(np.linalg.matrix_rank(matrix))
-    return int(to_flint_matrix(matrix).rank())
+    at_low, at_high = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=bool)
+    for i, (value, (low, high)) in enumerate(zip(values, allowed, strict=True)):
+        scale = max(1.0, abs(float(value)))
+        at_low[i] = field.sign(value - low, scale) == 0
+        at_high[i] = field.sign(high - value, scale) == 0
+    return at_low & at_high, np.where(at_low & at_high, 0, at_low.astype(int) - at_high.astype(int))
 
 
 def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:

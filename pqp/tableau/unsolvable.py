@@ -6,7 +6,6 @@ unbounded. The mu with a feasible x form a closed interval, found by tracing the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from pqp.errors import InternalError
@@ -20,14 +19,8 @@ from pqp.records.unsolvable import Obstruction, UnsolvablePiece
 from pqp.tableau.compile import CompiledQP, compile_problem, read_x
 from pqp.tableau.trace import OptimalPiece, Tracer
 
-
-@dataclass(frozen=True)
-class _Feasible:
-    """A feasible x for every mu from lo to hi."""
-
-    lo: Number
-    hi: Number
-    x: AffineArray
+# A feasible x for every mu from lo to hi.
+_Feasible = tuple[Number, Number, AffineArray]
 
 
 def unsolvable_segments(
@@ -98,34 +91,35 @@ def _unbounded(
         raise InternalError("an unsolvable piece is feasible, but the objective does not fall along its ray")
     return [
         Segment(
-            field.number(part.lo),
-            field.number(part.hi),
+            field.number(start),
+            field.number(end),
             "unbounded",
             exact.problem,
             field,
-            x=part.x,
+            x=x,
             ray=obstruction.ray,
             violation=obstruction.violation,
         )
-        for part in _chords(pieces, exact)
+        for start, end, x in _chords(pieces, exact)
     ]
 
 
 def _chords(pieces: Sequence[OptimalPiece], exact: CompiledQP) -> list[_Feasible]:
     """Return a feasible affine x over all pieces: one chord, or two half-lines if both ends are infinite."""
+    # the feasible (mu, x) form a convex set: a chord between two of its points stays in it
     first, last = (read_x(exact, piece.z) for piece in (pieces[0], pieces[-1]))
     lo, hi = pieces[0].start, pieces[-1].end
     if len(pieces) == 1:
-        return [_Feasible(lo, hi, first)]
+        return [(lo, hi, first)]
     if is_infinite(lo) and is_infinite(hi):
         middle = pieces[0].end
-        return [_Feasible(lo, middle, first), _Feasible(middle, hi, _through(middle, first, last.slope))]
+        return [(lo, middle, first), (middle, hi, _through(middle, first, last.slope))]
     if is_infinite(hi):
-        return [_Feasible(lo, hi, _through(lo, first, last.slope))]
+        return [(lo, hi, _through(lo, first, last.slope))]
     if is_infinite(lo):
-        return [_Feasible(lo, hi, _through(hi, last, first.slope))]
+        return [(lo, hi, _through(hi, last, first.slope))]
     rise = (last.at(hi) - first.at(lo)) / (hi - lo)
-    return [_Feasible(lo, hi, _through(lo, first, rise))]
+    return [(lo, hi, _through(lo, first, rise))]
 
 
 def _through(mu: Number, x: AffineArray, slope: Array) -> AffineArray:

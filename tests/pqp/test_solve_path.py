@@ -239,9 +239,9 @@ MISTAKES = [
     ({"arithmetic": "double"}, "arithmetic must be 'float' or 'exact', got 'double'"),
     ({"rule": "bland"}, "rule must be .*least-index.*got 'bland'"),
     ({"direction": "down"}, "direction must be 'left-to-right' or 'right-to-left', got 'down'"),
-    ({"max_pieces": 0}, "max_pieces must be positive or None, got 0"),
-    ({"max_pivots": -1}, "max_pivots must be positive or None, got -1"),
-    ({"time_limit": math.nan}, "time_limit must be positive or None, got nan"),
+    ({"max_pieces": 0}, "max_pieces must be positive, got 0; leave it out for no limit"),
+    ({"max_pivots": -1}, "max_pivots must be positive, got -1"),
+    ({"time_limit": math.nan}, "time_limit must be positive, got nan"),
     ({"max_pieces": "3"}, "max_pieces must be .*got '3'"),
 ]
 
