@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pqp.errors import FileFormatError, ProblemError
-from pqp.io.document import KINDS, MOVING, VERSION, Document, problem_document, unpack, write_document
+from pqp.io.document import KINDS, MOVING, VERSION, Document, problem_file, unpack, write_document
 from pqp.io.reading import (
     Schema,
     as_file_error,
@@ -67,9 +67,7 @@ def load_problem(file: File) -> ParametricQP:
     FileFormatError
         If the file is not such a file, with `file` and, as `argument`, the key at fault.
     """
-    with _naming(file):
-        document = _read(file)
-        _require_format(document, "pqp-problem")
+    with _document(file, "pqp-problem") as document:
         return _read_problem({key: document[key] for key in document if key not in ("format", "version")}, "")
 
 
@@ -83,14 +81,7 @@ def save_problem(problem: ParametricQP, file: File) -> None:
     file
         A name that ends in .json; an existing file is replaced.
     """
-    if FilePath(file).suffix != ".json":
-        raise ProblemError(
-            "{argument} must end in {expected}, got {found}",
-            argument="file",
-            expected=".json",
-            found=repr(FilePath(file).name),
-        )
-    write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
+    write_document(problem_file(problem), file)
 
 
 def load_path(file: File) -> Path:
@@ -109,9 +100,7 @@ def load_path(file: File) -> Path:
     FileFormatError
         If the file is not such a file, with `file` and, as `argument`, the key at fault.
     """
-    with _naming(file):
-        document = _read(file)
-        _require_format(document, "pqp-path")
+    with _document(file, "pqp-path") as document:
         return _read_path(document)
 
 
@@ -128,29 +117,26 @@ def load_document(file: File) -> Document:
     FileFormatError
         If the file is not a path file.
     """
-    with _naming(file):
-        document = _read(file)
-        _require_format(document, "pqp-path")
+    with _document(file, "pqp-path") as document:
         return {key: _plain(value) for key, value in document.items()}
 
 
 @contextmanager
-def _naming(file: File) -> Iterator[None]:
-    """Let every error about the format name the file."""
+def _document(file: File, wanted: str) -> Iterator[Document]:
+    """Yield the object in a JSON or npz file of the wanted format; errors about its content name the file."""
+    content = FilePath(file).read_bytes()
     try:
-        yield
+        # the first bytes decide, not the name: files are renamed
+        document = _unpack(content) if content.startswith(ZIP_MAGIC) else _parse(content)
+        if not isinstance(document, dict):
+            expected = "one JSON object {...}"
+            found = shown(document)
+            raise FileFormatError(argument="the content", expected=expected, found=found)
+        _require_format(document, wanted)
+        yield document
     except FileFormatError as error:
         error.file = fspath(file)
         raise
-
-
-def _read(file: File) -> Document:
-    """Return the object in a JSON or npz file; the first bytes say which it is."""
-    content = FilePath(file).read_bytes()
-    document = _unpack(content) if content.startswith(ZIP_MAGIC) else _parse(content)
-    if not isinstance(document, dict):
-        raise FileFormatError(argument="the content", expected="one JSON object {...}", found=shown(document))
-    return document
 
 
 def _parse(content: bytes) -> Any:
@@ -260,21 +246,17 @@ def _read_hessian(value: Any, place: str) -> Any:
     if not isinstance(value, dict) or "sparse" in value:
         return read_matrix(value, place)
     if ("gram" in value) == ("pair_gram" in value):
-        raise FileFormatError(
-            "{argument} must have one of the keys {expected}, got {found}",
-            argument=place,
-            expected='"sparse", "gram" and "pair_gram"',
-            found=", ".join(map(shown, value)) or "none",
-        )
+        message = "{argument} must have one of the keys {expected}, got {found}"
+        expected = '"sparse", "gram" and "pair_gram"'
+        found = ", ".join(map(shown, value)) or "none"
+        raise FileFormatError(message, argument=place, expected=expected, found=found)
     if "gram" in value:
         vectors = {"diagonal": read_vector, "weights": read_vector}
         parts = read_object(value, place, {"gram": read_matrix}, vectors)
         return Gram(parts.pop("gram"), **parts)
-    return read_object(value, place, {"pair_gram": _read_pair_gram})["pair_gram"]
-
-
-def _read_pair_gram(value: Any, place: str) -> PairGram:
-    return PairGram(**read_object(value, place, {"K": read_matrix, "pairs": partial(read_matrix, columns=2)}))
+    schema: Schema = {"K": read_matrix, "pairs": partial(read_matrix, columns=2)}
+    parts = read_object(value, place, {"pair_gram": lambda pair, at: read_object(pair, at, schema)})
+    return PairGram(**parts["pair_gram"])
 
 
 def _read_path(document: Document) -> Path:
@@ -320,12 +302,11 @@ def _ends(ends: Sequence[Number], field: Field, place: str) -> tuple[Number, Num
 def _require_chain(path: Path, interval: tuple[Number, Number]) -> None:
     for i, (left, right) in enumerate(pairwise(path.segments)):
         if left.hi != right.lo:
-            raise FileFormatError(
-                "{argument} must begin where the segment before ends, at {expected}, not at {found}",
-                argument=f"segments[{i + 1}]",
-                expected=shown(left.hi),
-                found=shown(right.lo),
-            )
+            message = "{argument} must begin where the segment before ends, at {expected}, not at {found}"
+            place = f"segments[{i + 1}]"
+            end = shown(left.hi)
+            begin = shown(right.lo)
+            raise FileFormatError(message, argument=place, expected=end, found=begin)
     if interval != (path.lo, path.hi):
         found, wanted = (f"[{shown(lo)}, {shown(hi)}]" for lo, hi in (interval, (path.lo, path.hi)))
         message = "{argument} is {found} but the segments cover {expected}"
@@ -400,12 +381,9 @@ class _SegmentReader:
         for label in value:
             item = int(label) if label.isascii() and label.isdecimal() and len(label) < 20 else -1
             if not 0 <= item < self.count[kind]:
-                raise FileFormatError(
-                    "{argument}: {found} must be {expected}",
-                    argument=place,
-                    found=shown(label),
-                    expected=f"an index below {self.count[kind]}",
-                )
+                message = "{argument}: {found} must be {expected}"
+                expected = f"an index below {self.count[kind]}"
+                raise FileFormatError(message, argument=place, found=shown(label), expected=expected)
             items.append(self.first[kind] + item)
         read = one_of(WORDS_OF[kind])
         return items, [State[read(word, f"{place}.{label}").upper()] for label, word in value.items()]
@@ -413,18 +391,14 @@ class _SegmentReader:
     def _read_moving(self, value: Any, place: str) -> tuple[Array, Array]:
         """Return the items solved for, and their (constant, slope)."""
         keys: Schema = {kind: partial(self._read_items, kind) for kind in KINDS}
-        parts = read_object(
-            value, place, {**keys, **{key: unread for pair in MOVING.values() for key in pair}}
-        )
-        values = [
-            np.column_stack(
-                [
-                    read_vector(parts[key], f"{place}.{key}", len(parts[kind])).astype(float)
-                    for key in MOVING[kind]
-                ]
-            )
-            for kind in KINDS
-        ]
+        # read after the items, whose number is the length of these
+        later: Schema = {key: unread for pair in MOVING.values() for key in pair}
+        parts = read_object(value, place, {**keys, **later})
+        values = []
+        for kind in KINDS:
+            size = len(parts[kind])
+            columns = [read_vector(parts[key], f"{place}.{key}", size).astype(float) for key in MOVING[kind]]
+            values.append(np.column_stack(columns))
         return np.concatenate([parts[kind] for kind in KINDS]), np.concatenate(values)
 
     def _read_items(self, kind: Kind, value: Any, place: str) -> Array:

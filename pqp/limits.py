@@ -99,4 +99,4 @@ class Watch:
         return f"time_limit = {limits.time_limit}" if time.monotonic() > self._deadline else None
 
     def _where(self) -> str:
-        return f"at mu = {shown(self._done.mu)}; call path.extend(mu) to continue"
+        return f"at mu = {shown(self._done.mu)}"

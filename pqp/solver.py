@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
-from pqp.io.document import VERSION, problem_document, write_document
+from pqp.io.document import problem_file, write_document
 from pqp.lcp.crisscross import RULES, Rule
 from pqp.lcp.log import numbered
 from pqp.limits import Progress, StopLimits, Watch
@@ -94,12 +94,10 @@ def solve_path(
     ['0', '1', '5']
     """
     if not isinstance(problem, ParametricQP):
-        raise ProblemError(
-            argument="problem",
-            expected="a pqp.ParametricQP",
-            found=type(problem).__name__,
-            remedy="call .subject_to() on it" if hasattr(problem, "subject_to") else None,
-        )
+        remedy = "call .subject_to() on it" if hasattr(problem, "subject_to") else None
+        found = type(problem).__name__
+        expected = "a pqp.ParametricQP"
+        raise ProblemError(argument="problem", expected=expected, found=found, remedy=remedy)
     field = FIELDS[_choice(arithmetic, tuple(FIELDS), "arithmetic")]
     _choice(method, METHODS, "method")
     method = "tableau" if field is RATIONAL else method
@@ -168,14 +166,20 @@ class _Engine:
         """Trace from one end to the other, starting with a basis if there is one."""
         result, watch = TraceResult(), Watch(limits, begin, progress)
         try:
-            self._runner().run(begin, stop, start, watch, result)
+            if self.method == "tableau":
+                tableau = TableauRunner(self.problem, self.field, self.rule, self.log)
+                tableau.run(begin, stop, start, watch, result)
+            else:
+                self._revised().run(begin, stop, start, watch, result)
         except KeyboardInterrupt:
             watch.interrupt()
         except NumericalTroubleError as trouble:
             trouble.segments = tuple(in_order(result.segments))
             raise
         except InternalError as bug:
-            file = _save_reproducer(self.problem)
+            handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
+            os.close(handle)
+            write_document(problem_file(self.problem), file)
             message = f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {begin} to {stop})"
             raise InternalError(message, file) from bug
         result.segments = in_order(result.segments)
@@ -188,12 +192,10 @@ class _Engine:
         if basis is None:
             return None
         if (len(basis.variables), len(basis.rows)) != (self.problem.n, self.problem.m):
-            raise ProblemError(
-                "{argument} must have {expected}, got {found}",
-                argument="start",
-                expected=f"{self.problem.n} variables and {self.problem.m} rows",
-                found=f"{len(basis.variables)} and {len(basis.rows)}",
-            )
+            expected = f"{self.problem.n} variables and {self.problem.m} rows"
+            message = "{argument} must have {expected}, got {found}"
+            found = f"{len(basis.variables)} and {len(basis.rows)}"
+            raise ProblemError(message, argument="start", expected=expected, found=found)
         if self.method == "revised":
             self._revised().require_optimal(basis, begin)
         return basis
@@ -202,19 +204,11 @@ class _Engine:
         """Trace the parts of an interval in parallel."""
         result = TraceResult()
         if self.method != "revised":
-            raise ProblemError(
-                "{argument} needs {expected}",
-                argument="n_jobs",
-                expected="the revised engine and float arithmetic",
-                remedy="leave it out",
-            )
+            message = "{argument} needs {expected}"
+            expected = "the revised engine and float arithmetic"
+            raise ProblemError(message, argument="n_jobs", expected=expected, remedy="leave it out")
         self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
         return result
-
-    def _runner(self) -> "TableauRunner | RevisedRunner":
-        if self.method == "tableau":
-            return TableauRunner(self.problem, self.field, self.rule, self.log)
-        return self._revised()
 
     def _revised(self) -> "RevisedRunner":
         # imported here alone: compiled code brings numba, and `import pqp` should take no longer than numpy
@@ -256,12 +250,9 @@ def extend(
         return engine.path(result, result.segments, ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
-        raise ProblemError(
-            "{argument} must lie outside {expected}, which is traced already, got {found}",
-            argument="mu",
-            expected=f"[{shown(path.lo)}, {shown(path.hi)}]",
-            found=str(mu),
-        )
+        message = "{argument} must lie outside {expected}, which is traced already, got {found}"
+        traced = f"[{shown(path.lo)}, {shown(path.hi)}]"
+        raise ProblemError(message, argument="mu", expected=traced, found=str(mu))
     if rightwards:
         last, kept, neighbour = path.segments[-1], path.segments[:-1], path.segments[-2:-1]
         begin, asked, is_cut = last.lo, (path.asked[0], target), path.lo != path.asked[0]
@@ -275,23 +266,13 @@ def extend(
     result = engine.run(begin, target, last.basis, limits)
     if not result.segments:
         kept = path.segments
-    new = [segment for segment in result.segments if not (meets_neighbour and _is_point(segment, begin))]
+    new = result.segments
+    if meets_neighbour:
+        new = [s for s in new if not (s.status == "optimal" and s.lo == s.hi == begin)]
     result.pivots = [*(path.log or ()), *result.pivots]
     # the other end may have been cut short as well, and still is
     result.stopped = result.stopped or (path.stopped if is_cut else None)
     return engine.path(result, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)
-
-
-def _is_point(segment: Segment, mu: Number) -> bool:
-    return segment.status == "optimal" and segment.lo == segment.hi == mu
-
-
-def _save_reproducer(problem: ParametricQP) -> str:
-    """Return the name of a new file with the problem that shows a bug."""
-    handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
-    os.close(handle)
-    write_document({"format": "pqp-problem", "version": VERSION, **problem_document(problem)}, file)
-    return file
 
 
 def _jobs(n_jobs: Any, is_plain: bool) -> int:
@@ -304,11 +285,8 @@ def _jobs(n_jobs: Any, is_plain: bool) -> int:
 
     jobs = effective_n_jobs(n_jobs)
     if jobs > 1 and not is_plain:
-        raise ProblemError(
-            "{argument} cannot be combined with limits, start, log or progress",
-            argument="n_jobs",
-            remedy="leave it or them out",
-        )
+        message = "{argument} cannot be combined with limits, start, log or progress"
+        raise ProblemError(message, argument="n_jobs", remedy="leave it or them out")
     return jobs if jobs > 1 else 0
 
 
@@ -345,15 +323,11 @@ def _interval(interval: object, field: Field) -> tuple[Number, Number]:
         raise ProblemError(argument="interval", expected="(lo, hi)", found=f"shape {ends.shape}")
     lo, hi = field.number(ends[0]), field.number(ends[1])
     if lo > hi:
-        raise ProblemError(
-            "{argument} must have {expected}, got {found}",
-            argument="interval",
-            expected="lo ≤ hi",
-            found=f"({shown(lo)}, {shown(hi)})",
-            remedy="give the smaller end first",
-        )
+        message = "{argument} must have {expected}, got {found}"
+        remedy = "give the smaller end first"
+        found = f"({shown(lo)}, {shown(hi)})"
+        raise ProblemError(message, argument="interval", expected="lo ≤ hi", found=found, remedy=remedy)
     if lo == hi and is_infinite(lo):
-        raise ProblemError(
-            "{argument} {found} contains no number", argument="interval", found=f"({lo}, {hi})"
-        )
+        message = "{argument} {found} contains no number"
+        raise ProblemError(message, argument="interval", found=f"({lo}, {hi})")
     return lo, hi

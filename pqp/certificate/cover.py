@@ -129,7 +129,8 @@ def _prove_optimal(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy
 
 def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
     """Raise unless the numbers that a compact segment states are near the exact ones."""
-    moving, place = entry(segment, "moving", place), f"{place}: moving"
+    moving = entry(segment, "moving", place)
+    place = f"{place}: moving"
     for kind, name, size, solved, exact_of in (
         ("variables", "x", solution.problem.n, solution.solved_x, solution.x_of),
         ("rows", "y", solution.problem.m, solution.solved_y, solution.y_of),
@@ -138,7 +139,8 @@ def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place:
         found = solved.positions(listed)
         if found is None:
             stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
-            solved, found = AffineBlock.of(stated, map(exact_of, stated)), list(range(len(stated)))
+            solved = AffineBlock.of(stated, map(exact_of, stated))
+            found = list(range(len(stated)))
         _compare(moving, name, BlockRows(solved, found), accuracy, place)
 
 
@@ -209,7 +211,8 @@ def _prove_unbounded(active: ActiveSet, segment: Any, piece: ProvedPiece, accura
     growth = [line.constant for line in _activities(problem, along)]
     _require_recession(growth, violation, problem.row_lower, problem.row_upper, f"{place}: ray of row ")
     change = combine(ray, problem.c) + combine(violation, problem.penalty)
-    span, hard = Span().where(-change, "the objective falls along the ray", strict=True), problem.hard_limits
+    span = Span().where(-change, "the objective falls along the ray", strict=True)
+    hard = problem.hard_limits
     # a ray makes the problem unbounded only where there is a feasible point to start from
     x = [Affine(*pair) for pair in zip(x0, x1, strict=True)]
     for j, value in enumerate(x):
@@ -243,7 +246,8 @@ def prove_piece(active: ActiveSet, segment: Any, place: str, accuracy: Accuracy)
         error.argument = _title(place, lo, hi) + (error.argument or place).removeprefix(place)
         raise
     if piece.span.is_empty:
-        message, found = "{argument} is {expected} for no mu: {found}", str(piece.span)
+        message = "{argument} is {expected} for no mu: {found}"
+        found = str(piece.span)
         raise CertificateError(message, argument=piece.title, expected=status, found=found)
     return piece
 
@@ -266,7 +270,8 @@ def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End], is_s
         message = "{argument} may be empty only if `stopped` is set and `interval` is one point"
         raise CertificateError(message, argument="segments")
     if pieces and (pieces[0].lo, pieces[-1].hi) != interval:
-        wanted, found = _range(*interval), _range(pieces[0].lo, pieces[-1].hi)
+        wanted = _range(*interval)
+        found = _range(pieces[0].lo, pieces[-1].hi)
         message = "{argument} must cover `interval`, {expected}, but they go {found}"
         raise CertificateError(message, argument="segments", expected=wanted, found=found)
     for left, right in pairwise(pieces):

@@ -339,7 +339,8 @@ class Problem:
     @cached_property
     def consistent_span(self) -> Span:
         """The set of mu where no hard limits cross and no penalty is negative; no other mu has an optimum."""
-        span, hard = Span(), self.hard_limits
+        span = Span()
+        hard = self.hard_limits
         for low, high, name in (("lower", "upper", "x[{}]"), ("row_lower", "row_upper", "row {}")):
             for i, (lower, upper) in enumerate(zip(hard[low], hard[high], strict=True)):
                 if lower is not None and upper is not None and lower != upper:

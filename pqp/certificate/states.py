@@ -65,7 +65,8 @@ class ActiveSet:
                 raise CertificateError(argument=place, expected="objects by kind", found=found)
             for label, state in part.items():
                 if not (isinstance(label, str) and LABEL.fullmatch(label) and int(label) < len(known)):
-                    expected, message = f"indices below {len(known)}", "{argument} must name {expected}"
+                    expected = f"indices below {len(known)}"
+                    message = "{argument} must name {expected}"
                     raise CertificateError(message, argument=f"{place}.{kind}", expected=expected)
                 setter(int(label), state, f"{place}.{kind}.{label}")
 

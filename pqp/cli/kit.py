@@ -134,8 +134,11 @@ class Command(TyperCommand):
 
     def rendered(self, error: ExplainedError, words: Words, file: Mapping[str, str] | None = None) -> str:
         """Return an error with this command's names for arguments and settings."""
-        spelled = {str(param.name): _spelled(param) for param in self.params}
-        options = {**spelled, **words.arguments, **(file or {})}
+        options = {**words.arguments, **(file or {})}
+        for param in self.params:
+            # as a user writes it: the long form of an option, or the name of an argument
+            long = [option for option in param.opts if option.startswith("--")]
+            options.setdefault(str(param.name), long[0] if long else str(param.metavar or param.name))
 
         def name(argument: str) -> str:
             base, bracket, index = argument.partition("[")
@@ -185,11 +188,14 @@ def main(app: typer.Typer, program: str, arguments: Sequence[str] | None = None)
     except SystemExit:  # how typer leaves when nobody reads its help
         return PIPE_CLOSED
     except (KeyboardInterrupt, typer.Abort):
-        return _complain(program, CommandError("interrupted", INTERRUPTED))
-    except CommandError as error:
-        return _complain(program, error)
-    except Exception as error:
-        return _complain(program, _unexpected(program, error))
+        error = CommandError("interrupted", INTERRUPTED)
+    except Exception as raised:
+        error = raised if isinstance(raised, CommandError) else _unexpected(program, raised)
+    # one line on stderr, and one more for each detail
+    lines = [f"{program}: {error.message}", *(f"- {detail}" for detail in error.details)]
+    if error.message:
+        print("\n".join(" ".join(line.split()) for line in lines), file=sys.stderr)
+    return error.code
 
 
 def _unexpected(program: str, error: Exception) -> CommandError:
@@ -201,20 +207,6 @@ def _unexpected(program: str, error: Exception) -> CommandError:
     if isinstance(error, OSError):
         return CommandError(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     return CommandError(f"a bug in {program}, please report it: {type(error).__name__}: {error}", FAILED)
-
-
-def _complain(program: str, error: CommandError) -> int:
-    """Return the exit code after saying on stderr what is wrong: one line, and one more for each detail."""
-    lines = [f"{program}: {error.message}", *(f"- {detail}" for detail in error.details)]
-    if error.message:
-        print("\n".join(" ".join(line.split()) for line in lines), file=sys.stderr)
-    return error.code
-
-
-def _spelled(param: Any) -> str:
-    """Return how a user writes a parameter: the long form of an option, or the name of an argument."""
-    long = [option for option in param.opts if option.startswith("--")]
-    return long[0] if long else str(param.metavar or param.name)
 
 
 def close_pipe() -> int:
@@ -243,9 +235,8 @@ Version = Annotated[
 def leave_if_stopped(stopped: str | None) -> None:
     """End the command with a code of its own if a limit or Ctrl-C cut the path."""
     if stopped:
-        reason = stopped.partition(";")[0]  # what follows is how to continue in Python
-        code = INTERRUPTED if reason.startswith("interrupted") else STOPPED
-        raise CommandError(f"{reason}; the rest is missing", code)
+        code = INTERRUPTED if stopped.startswith("interrupted") else STOPPED
+        raise CommandError(f"{stopped}; the rest is missing", code)
 
 
 def require_output(

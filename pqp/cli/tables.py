@@ -34,10 +34,14 @@ def path_table(path: "Path", console: Console) -> Table:
 
     If the columns do not fit on the console, only the variables that move most are named.
     """
+
+    def row(piece: Segment, cells: Sequence[str]) -> list[str]:
+        return [shown_range(path, piece), piece.status, *cells]
+
     heads = ("mu", "status")
-    table = _table(path, heads, path.problem.names, lambda piece: [*_place(path, piece), *_movements(piece)])
+    table = _table(path, heads, path.problem.names, lambda piece: row(piece, _movements(piece)))
     if not _fits(table, console):
-        table = _table(path, heads, ("moves most",), lambda piece: [*_place(path, piece), *_summary(piece)])
+        table = _table(path, heads, ("moves most",), lambda piece: row(piece, _summary(piece)))
         table.columns[-1].justify = "left"
     return table
 
@@ -48,10 +52,20 @@ def worth_table(path: "Path", parameter: str, console: Console) -> Table:
     The path must be optimal throughout, and constant on a piece without end. Numbers are rounded to two
     decimals if exact ones do not fit on the console.
     """
+
+    def exact(piece: Segment) -> list[str]:
+        is_endless = piece.status != "optimal" or is_infinite(piece.hi)
+        cells = _movements(piece) if is_endless else _shown_values(piece, piece.hi)
+        return [shown_range(path, piece), *cells]
+
+    def rounded(piece: Segment) -> list[str]:
+        values = piece.at(piece.lo if is_infinite(piece.hi) else piece.hi).x
+        return [f"{float(piece.hi):.3g}", *(f"{round(float(value), 2) + 0.0:.2f}" for value in values)]
+
     columns = [name.replace(" ", "\n") for name in path.problem.names]
-    table = _table(path, (parameter,), columns, lambda piece: [shown_range(path, piece), *_right_ends(piece)])
+    table = _table(path, (parameter,), columns, exact)
     if not _fits(table, console):
-        table = _table(path, (f"{parameter}\nup to",), columns, _rounded_right_ends)
+        table = _table(path, (f"{parameter}\nup to",), columns, rounded)
         table.padding = (0, 1, 0, 0)
         table.caption = "Rounded; a wider terminal shows fractions."
         table.caption_justify = "left"
@@ -67,7 +81,13 @@ def shown_number(value: Number) -> str:
     if isinstance(value, float):
         return f"{value + 0.0:.6g}"
     text = str(to_flint(value))
-    return text if len(text) <= LONGEST_RATIONAL else f"≈{_rounded(Fraction(value))}"
+    if len(text) <= LONGEST_RATIONAL:
+        return text
+    try:
+        return f"≈{float(value):.4g}"
+    except OverflowError:
+        above, below = Fraction(value).as_integer_ratio()
+        return f"≈1e{len(str(to_flint(above))) - len(str(to_flint(below)))}"
 
 
 def shown_range(path: "Path", piece: Segment) -> str:
@@ -84,11 +104,11 @@ def _table(path: "Path", heads: Sequence[str], columns: Sequence[str], cells: Ce
         table.add_column(name, no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", overflow="fold")
-    for piece in path.segments[: SHOWN_FIRST if len(path.segments) > MOST_ROWS else None]:
-        table.add_row(*cells(piece))
-    if len(path.segments) > MOST_ROWS:
-        table.add_row("...", f"{len(path.segments) - SHOWN_FIRST - SHOWN_LAST} more")
-        for piece in path.segments[-SHOWN_LAST:]:
+    left_out = len(path.segments) - SHOWN_FIRST - SHOWN_LAST if len(path.segments) > MOST_ROWS else 0
+    for number, piece in enumerate(path.segments):
+        if left_out and number == SHOWN_FIRST:
+            table.add_row("...", f"{left_out} more")
+        if not SHOWN_FIRST <= number < SHOWN_FIRST + left_out:
             table.add_row(*cells(piece))
     return table
 
@@ -96,10 +116,6 @@ def _table(path: "Path", heads: Sequence[str], columns: Sequence[str], cells: Ce
 def _fits(table: Table, console: Console) -> bool:
     room = console.options.update(width=UNLIMITED)
     return Measurement.get(console, room, table).maximum <= console.width
-
-
-def _place(path: "Path", piece: Segment) -> list[str]:
-    return [shown_range(path, piece), piece.status]
 
 
 def _movements(piece: Segment) -> list[str]:
@@ -111,18 +127,6 @@ def _movements(piece: Segment) -> list[str]:
         return [_formula(constant, slope) for constant, slope in zip(piece.x[0], slopes, strict=True)]
     left, right = (_shown_values(piece, mu) for mu in (piece.lo, piece.hi))
     return [a if a == b else f"{a} → {b}" for a, b in zip(left, right, strict=True)]
-
-
-def _right_ends(piece: Segment) -> list[str]:
-    if piece.status != "optimal" or is_infinite(piece.hi):
-        return _movements(piece)
-    return _shown_values(piece, piece.hi)
-
-
-def _rounded_right_ends(piece: Segment) -> list[str]:
-    """Return the right end and x there, in decimals."""
-    values = piece.at(piece.lo if is_infinite(piece.hi) else piece.hi).x
-    return [f"{float(piece.hi):.3g}", *(f"{round(float(value), 2) + 0.0:.2f}" for value in values)]
 
 
 def _summary(piece: Segment) -> list[str]:
@@ -156,10 +160,3 @@ def _formula(constant: Number, slope: Number) -> str:
     if not constant:
         return f"{'-' if slope < 0 else ''}{size}mu"
     return f"{shown_number(constant)} {'-' if slope < 0 else '+'} {size}mu"
-
-
-def _rounded(value: Fraction) -> str:
-    try:
-        return f"{float(value):.4g}"
-    except OverflowError:
-        return f"1e{len(str(to_flint(value.numerator))) - len(str(to_flint(value.denominator)))}"

@@ -41,36 +41,25 @@ def pack(document: Document) -> tuple[Document, Document]:
     dense = [s for s in segments if s["status"] == "optimal" and "moving" not in s]
     blocks: Document = {name: np.array([s[name] for s in dense], dtype=float) for name in ARRAYS}
     compact = [segment for segment in segments if "moving" in segment]
-    if compact:
-        for kind in KINDS:
-            blocks |= _packed_changes(compact, kind) | _packed_moving(compact, kind)
-    return {**document, "segments": [_header(segment) for segment in segments]}, blocks
-
-
-def _header(segment: Document) -> Document:
-    if segment["status"] != "optimal":
-        return segment
-    packed = (*ARRAYS, "moving")
-    kept = {key: value for key, value in segment.items() if key not in packed}
-    return kept | ({"changes": {}} if "changes" in segment else {})
-
-
-def _packed_changes(segments: list[Document], kind: Kind) -> Document:
-    parts = [segment["changes"].get(kind, {}) for segment in segments]
-    return {
-        f"changes_{kind}": np.array([int(item) for part in parts for item in part], dtype=np.int32),
-        f"changes_{kind}_states": codes_of(state for part in parts for state in part.values()),
-        f"changes_{kind}_lengths": np.array([len(part) for part in parts], dtype=np.int32),
-    }
-
-
-def _packed_moving(segments: list[Document], kind: Kind) -> Document:
-    blocks: Document = {}
-    for name, dtype in ((kind, np.int32), *((name, np.float64) for name in MOVING[kind])):
-        parts = [np.asarray(segment["moving"][name], dtype=dtype) for segment in segments]
-        blocks[f"moving_{name}"] = np.concatenate(parts)
-    lengths = [len(segment["moving"][kind]) for segment in segments]
-    return blocks | {f"moving_{kind}_lengths": np.array(lengths, dtype=np.int32)}
+    for kind in KINDS if compact else ():
+        changes = [segment["changes"].get(kind, {}) for segment in compact]
+        moving = [segment["moving"] for segment in compact]
+        blocks |= {
+            f"changes_{kind}": np.array([int(item) for part in changes for item in part], dtype=np.int32),
+            f"changes_{kind}_states": codes_of(state for part in changes for state in part.values()),
+            f"changes_{kind}_lengths": np.array([len(part) for part in changes], dtype=np.int32),
+            f"moving_{kind}": np.concatenate([np.asarray(part[kind], dtype=np.int32) for part in moving]),
+            f"moving_{kind}_lengths": np.array([len(part[kind]) for part in moving], dtype=np.int32),
+        }
+        for name in MOVING[kind]:
+            blocks[f"moving_{name}"] = np.concatenate([np.asarray(part[name], float) for part in moving])
+    headers = []
+    for segment in segments:
+        # vectors of unsolvable segments are exact proofs, which float64 blocks would round
+        packed = (*ARRAYS, "moving") if segment["status"] == "optimal" else ()
+        header = {key: value for key, value in segment.items() if key not in packed}
+        headers.append(header | ({"changes": {}} if "changes" in segment else {}))
+    return {**document, "segments": headers}, blocks
 
 
 def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
@@ -80,39 +69,29 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
     dense = [segment for segment in optimal if "changes" not in segment]
     for name in ARRAYS:
         if len(blocks[name]) != len(dense):
-            raise FileFormatError(
-                "the block {argument} has {found} rows for {expected} optimal segments",
-                argument=name,
-                found=len(blocks[name]),
-                expected=str(len(dense)),
-            )
+            message = "the block {argument} has {found} rows for {expected} optimal segments"
+            found = len(blocks[name])
+            expected = str(len(dense))
+            raise FileFormatError(message, argument=name, found=found, expected=expected)
         for segment, row in zip(dense, blocks[name], strict=True):
             segment[name] = row
     compact = [segment for segment in optimal if "changes" in segment]
     for segment in compact:
         segment |= {"changes": {}, "moving": {}}
     for kind in KINDS if compact else ():
-        _unpack_changes(compact, blocks, kind)
-        _unpack_moving(compact, blocks, kind)
-
-
-def _unpack_changes(segments: list[Document], blocks: Mapping[str, Array], kind: Kind) -> None:
-    codes = blocks[f"changes_{kind}_states"]
-    if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(WORDS))).all():
-        message = "the block {argument} must hold codes of states"
-        raise FileFormatError(message, argument=f"changes_{kind}_states")
-    items = _parts(blocks, f"changes_{kind}", f"changes_{kind}_lengths", len(segments))
-    states = _parts(blocks, f"changes_{kind}_states", f"changes_{kind}_lengths", len(segments))
-    for segment, part, new in zip(segments, items, states, strict=True):
-        pairs = zip(part.tolist(), new.tolist(), strict=True)
-        segment["changes"][kind] = {str(item): WORDS[code] for item, code in pairs}
-
-
-def _unpack_moving(segments: list[Document], blocks: Mapping[str, Array], kind: Kind) -> None:
-    for name in (kind, *MOVING[kind]):
-        parts = _parts(blocks, f"moving_{name}", f"moving_{kind}_lengths", len(segments))
-        for segment, part in zip(segments, parts, strict=True):
-            segment["moving"][name] = part
+        codes = blocks[f"changes_{kind}_states"]
+        if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(WORDS))).all():
+            message = "the block {argument} must hold codes of states"
+            raise FileFormatError(message, argument=f"changes_{kind}_states")
+        items = _parts(blocks, f"changes_{kind}", f"changes_{kind}_lengths", len(compact))
+        states = _parts(blocks, f"changes_{kind}_states", f"changes_{kind}_lengths", len(compact))
+        for segment, part, new in zip(compact, items, states, strict=True):
+            pairs = zip(part.tolist(), new.tolist(), strict=True)
+            segment["changes"][kind] = {str(item): WORDS[code] for item, code in pairs}
+        for name in (kind, *MOVING[kind]):
+            parts = _parts(blocks, f"moving_{name}", f"moving_{kind}_lengths", len(compact))
+            for segment, part in zip(compact, parts, strict=True):
+                segment["moving"][name] = part
 
 
 def _parts(blocks: Mapping[str, Array], name: str, lengths: str, count: int) -> list[Array]:
@@ -161,19 +140,36 @@ def encode_array(values: Array) -> Any:
 
 def problem_document(problem: ParametricQP) -> Document:
     """Return a problem as plain data."""
-    affine = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
+    names = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
+    affine: dict[str, Affine] = {name: getattr(problem, name) for name in names}
     return {
         "P": _encode_hessian(problem.P),
         "A": _encode_matrix(problem.A),
-        **{name: _encode_affine(getattr(problem, name)) for name in affine},
+        **{
+            name: {"constant": encode_array(data.constant), "slope": encode_array(data.slope)}
+            for name, data in affine.items()
+        },
         "constant": [encode(k) for k in problem.constant],
         "names": list(problem.names),
         "row_names": list(problem.row_names),
     }
 
 
+def problem_file(problem: ParametricQP) -> Document:
+    """Return a problem as the content of a file of its own."""
+    return {"format": "pqp-problem", "version": VERSION, **problem_document(problem)}
+
+
 def path_document(path: "Path") -> Document:
     """Return a path as plain data; the segments of a compact path are written out only when looked at."""
+    states: Document = {}
+    segments: Sequence[Document] = [_encode_segment(s) for s in path.segments if s.trail is None]
+    if len(segments) < len(path.segments):
+        # the states that the changes of the first compact segment refer to
+        first = next(segment for segment in path.segments if segment.status == "optimal")
+        words, n = words_of(_codes(first).tolist()), path.problem.n
+        states = {"states": {"variables": list(words[:n]), "rows": list(words[n:])}}
+        segments = CompactSegments(path.segments)
     return {
         "format": "pqp-path",
         "version": VERSION,
@@ -184,40 +180,37 @@ def path_document(path: "Path") -> Document:
         "rule": path.rule,
         "arithmetic": path.arithmetic.name,
         "stopped": path.stopped,
-        **_first_states(path),
-        "segments": _encode_segments(path.segments),
+        **states,
+        "segments": segments,
     }
 
 
 def write_document(document: Document, file: str | os.PathLike[str]) -> None:
     """Write a document to a .json or .npz file; an existing file is replaced only by a complete one."""
-    target = FilePath(file)
-    if target.suffix not in (".json", ".npz"):
+    target, is_problem = FilePath(file), document["format"] == "pqp-problem"
+    if target.suffix not in ((".json",) if is_problem else (".json", ".npz")):
         message = "{argument} must end in {expected}, got {found}"
         found = repr(target.name)
-        raise ProblemError(message, argument="file", expected=".json or .npz", found=found)
+        expected = ".json" if is_problem else ".json or .npz"
+        raise ProblemError(message, argument="file", expected=expected, found=found)
     if target.suffix == ".npz" and document.get("arithmetic") != "float":
         message = "{found}: npz holds float64 numbers and this path is exact"
         raise ProblemError(message, argument="file", found=target.name, remedy="use .json")
     partial = target.with_name(f".{target.name}.partial")
     try:
         with partial.open("wb") as stream:
-            _write_npz(document, stream) if target.suffix == ".npz" else _write_json(document, stream)
+            if target.suffix == ".npz":
+                header, blocks = pack(document)
+                text = np.array(json.dumps(header, allow_nan=False))
+                np.savez_compressed(stream, document=text, **blocks)
+            else:
+                options: Any = {"indent": 1, "allow_nan": False, "ensure_ascii": False}
+                stream.write(json.dumps(document, default=list, **options).encode())
         partial.replace(target)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(target)) from None
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _write_json(document: Document, stream: Any) -> None:
-    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False, default=list)
-    stream.write(text.encode())
-
-
-def _write_npz(document: Document, stream: Any) -> None:
-    header, blocks = pack(document)
-    np.savez_compressed(stream, document=np.array(json.dumps(header, allow_nan=False)), **blocks)
 
 
 def _encode_hessian(P: Hessian) -> Any:
@@ -237,25 +230,6 @@ def _encode_matrix(matrix: Any) -> Any:
     entries = matrix.tocoo()
     parts = {"row": entries.row, "column": entries.col, "value": entries.data}
     return {"sparse": {"shape": list(matrix.shape), **{key: encode_array(v) for key, v in parts.items()}}}
-
-
-def _encode_affine(data: Affine) -> Document:
-    return {"constant": encode_array(data.constant), "slope": encode_array(data.slope)}
-
-
-def _first_states(path: "Path") -> Document:
-    """Return the states that the changes of the first compact segment refer to, if there is one."""
-    if all(segment.trail is None for segment in path.segments):
-        return {}
-    first = next(segment for segment in path.segments if segment.status == "optimal")
-    words, n = words_of(_codes(first).tolist()), path.problem.n
-    return {"states": {"variables": list(words[:n]), "rows": list(words[n:])}}
-
-
-def _encode_segments(segments: Sequence[Segment]) -> Sequence[Document]:
-    if all(segment.trail is None for segment in segments):
-        return [_encode_segment(segment) for segment in segments]
-    return CompactSegments(segments)
 
 
 class CompactSegments(Sequence[Document]):
@@ -304,13 +278,8 @@ def _encode_compact(segment: Segment, before: Segment | None) -> Document:
     x, y = values[~is_row].T.tolist(), values[is_row].T.tolist()
     moving = {"variables": items[~is_row].tolist(), "x0": x[0], "x1": x[1]}
     moving |= {"rows": (items[is_row] - n).tolist(), "y0": y[0], "y1": y[1]}
-    return {
-        "lo": encode(segment.lo),
-        "hi": encode(segment.hi),
-        "status": segment.status,
-        "changes": changes,
-        "moving": moving,
-    }
+    ends = {"lo": encode(segment.lo), "hi": encode(segment.hi)}
+    return {**ends, "status": segment.status, "changes": changes, "moving": moving}
 
 
 def _changes(segment: Segment, before: Segment | None) -> tuple[list[int], list[int]]:

@@ -61,12 +61,9 @@ def read_object(value: Any, place: str, required: Schema, optional: Schema | Non
     for key in value:
         if key not in readers:
             near = difflib.get_close_matches(key, readers, n=1)
-            raise FileFormatError(
-                prefix + "the key {found} is not known",
-                argument=place,
-                found=shown(key),
-                remedy=f"did you mean {shown(near[0])}?" if near else f"known keys are {', '.join(readers)}",
-            )
+            remedy = f"did you mean {shown(near[0])}?" if near else f"known keys are {', '.join(readers)}"
+            message = prefix + "the key {found} is not known"
+            raise FileFormatError(message, argument=place, found=shown(key), remedy=remedy)
     for key in required:
         if key not in value:
             message = prefix + "the key {expected} is missing"
@@ -136,9 +133,8 @@ def read_scalar(value: Any, place: str) -> Number:
         except ProblemError as error:
             raise as_file_error(error, place) from None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise FileFormatError(
-            argument=place, expected="a finite float64 number", found=shown(value), remedy=NUMBER_REMEDY
-        )
+        expected = "a finite float64 number"
+        raise FileFormatError(argument=place, expected=expected, found=shown(value), remedy=NUMBER_REMEDY)
     return value
 
 
@@ -173,25 +169,16 @@ def read_matrix(value: Any, place: str, columns: int = 0) -> Any:
     width = len(rows[0]) if rows else columns
     for i, row in enumerate(rows):
         if len(row) != width:
-            raise FileFormatError(
-                f"{{argument}} is ragged: row 0 has {{expected}} entries, row {i} has {{found}}",
-                argument=place,
-                expected=str(width),
-                found=len(row),
-                row=i,
-            )
+            message = "{argument} is ragged: row 0 has {expected} entries, row {row} has {found}"
+            raise FileFormatError(message, argument=place, expected=str(width), found=len(row), row=i)
     entries = [read_scalar(e, f"{place}[{i}][{j}]") for i, row in enumerate(rows) for j, e in enumerate(row)]
     return packed(entries).reshape(len(rows), width)
 
 
 def _read_sparse(value: Any, place: str) -> Any:
     """Return the matrix given by its nonzero entries: sparse, or dense if only Fractions hold the entries."""
-    parts = read_object(
-        value,
-        place,
-        {"shape": read_vector, "row": read_indices, "column": read_indices, "value": read_vector},
-    )
-    shape, rows, columns, values = parts.values()
+    schema = {"shape": read_vector, "row": read_indices, "column": read_indices, "value": read_vector}
+    shape, rows, columns, values = read_object(value, place, schema).values()
     if shape.shape != (2,) or shape.dtype.kind != "i" or (shape < 0).any() or shape.max() > LARGEST_SIZE:
         raise FileFormatError(argument=f"{place}.shape", expected="two sizes", found=str(shape.tolist()))
     for key, indices, size in (("row", rows, shape[0]), ("column", columns, shape[1])):

@@ -83,7 +83,13 @@ def images_of(segments: Sequence[Segment], B: Any, part: Part = "x") -> Images:
     """Return B x, or B y, on the optimal ones among ascending segments, in float64."""
     optimal = [segment for segment in segments if segment.status == "optimal"]
     matrix = as_matrix(B, "B")
-    _require_fit(matrix, segments, part)
+    if segments:
+        problem = segments[0].problem
+        count, what = (problem.n, "variable") if part == "x" else (problem.m, "row of the problem")
+        if matrix.shape[1] != count:
+            message = "{argument} must have {expected}, got {found}"
+            expected = f"{count} columns, one per {what}"
+            raise ProblemError(message, argument="B", expected=expected, found=f"shape {matrix.shape}")
     lo, hi = (float_array([getattr(segment, end) for segment in optimal]).reshape(-1) for end in ("lo", "hi"))
     lines = np.empty((2, len(optimal), matrix.shape[0]))
     for first, last in _runs(optimal):
@@ -91,35 +97,18 @@ def images_of(segments: Sequence[Segment], B: Any, part: Part = "x") -> Images:
     return Images(lo, hi, *lines)
 
 
-def _require_fit(B: MatrixData, segments: Sequence[Segment], part: Part) -> None:
-    if not segments:
-        return
-    problem = segments[0].problem
-    count, what = (problem.n, "variable") if part == "x" else (problem.m, "row of the problem")
-    if B.shape[1] != count:
-        raise ProblemError(
-            "{argument} must have {expected}, got {found}",
-            argument="B",
-            expected=f"{count} columns, one per {what}",
-            found=f"shape {B.shape}",
-        )
-
-
 def _runs(segments: Sequence[Segment]) -> list[tuple[int, int]]:
     """Return where neighbouring pieces of one trail, or single pieces, begin and end."""
-    starts = [
-        k
-        for k, segment in enumerate(segments)
-        if k == 0
-        or segment.trail is None
-        or segment.trail is not segments[k - 1].trail
-        or segment.number != segments[k - 1].number + 1
-    ]
+    starts = [0] if segments else []
+    for k, (before, segment) in enumerate(pairwise(segments), start=1):
+        is_next = segment.trail is before.trail and segment.number == before.number + 1
+        if segment.trail is None or not is_next:
+            starts.append(k)
     return list(pairwise([*starts, len(segments)]))
 
 
 def _fill(segments: Sequence[Segment], B: MatrixData, part: Part, lines: Array) -> None:
-    """Write the lines of some pieces, from the trail alone where that is enough."""
+    """Write constants and slopes of some pieces, from the trail alone where that is enough."""
     trail, is_done = segments[0].trail, np.zeros(len(segments), dtype=bool)
     if trail is not None:
         is_done = _fill_run(trail, segments[0].number, csr_array(B), _items(trail, part), lines)
@@ -142,7 +131,7 @@ def _items(trail: Trail, part: Part) -> Items:
 
 
 def _fill_run(trail: Trail, first: int, B: Any, items: Items, lines: Array) -> Array:
-    """Write the lines of consecutive pieces of a trail; return for which of them the trail was enough."""
+    """Write constants and slopes of consecutive pieces; return for which of them the trail was enough."""
     columns, is_done = B.T.tocsr(), np.zeros(lines.shape[1], dtype=bool)
     changes = (trail.change_ends, trail.changed_items, trail.changed_states)
     solved = (trail.solved_ends, trail.solved_items, trail.solved_values)
@@ -167,7 +156,7 @@ def _replay(
     lines: Array,
     is_done: Array,
 ) -> None:
-    """Write the lines piece by piece: few fixed items change, the unknowns are new on every piece.
+    """Write constants and slopes piece by piece: few fixed items change, the unknowns are always new.
 
     The trail is enough for a piece if the items solved for are exactly those whose state is unknown.
     """
@@ -181,18 +170,20 @@ def _replay(
                 count += int(is_unknown[state]) - int(is_unknown[states[item]])
                 states[item] = state
         lines[:, k] = base
-        found, others = 0, 0
+        found = 0
+        others = 0
         for u in range(solved[0][first + k], solved[0][first + k + 1]):
             item = solved[1][u] - items.first
             if 0 <= item < size:
                 _add(matrix, item, solved[2][u], lines[:, k])
-                found, others = found + 1, others + int(not is_unknown[states[item]])
+                found = found + 1
+                others = others + int(not is_unknown[states[item]])
         is_done[k] = found == count and others == 0
 
 
 @compiled
 def _add(matrix: tuple[Array, Array, Array], column: int, line: Array, total: Array) -> None:
-    """Add a column of B times a line."""
+    """Add a column of B times a constant and a slope."""
     for e in range(matrix[0][column], matrix[0][column + 1]):
         total[0, matrix[1][e]] += matrix[2][e] * line[0]
         total[1, matrix[1][e]] += matrix[2][e] * line[1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from pqp.errors import NoSolutionError, ProblemError
+from pqp.errors import NoSolutionError, ProblemError, counted
 from pqp.io.document import path_document, write_document
 from pqp.lcp.log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
@@ -203,9 +203,8 @@ class Path:
         """Return dx/dmu from one side."""
         segment = self._segment_next_to(self._number(mu), side)
         if segment.status != "optimal" or segment.x1 is None:
-            raise NoSolutionError(
-                f"the problem is {segment.status} to the {side} of mu = {shown(mu)}", segment
-            )
+            message = f"the problem is {segment.status} to the {side} of mu = {shown(mu)}"
+            raise NoSolutionError(message, segment)
         return segment.x1
 
     def objective_derivative(self, mu: Number, side: Side = "right") -> Number:
@@ -328,9 +327,8 @@ class Path:
             Stop early, as in `pqp.solve_path`.
         """
         if self.continuation is None:
-            raise ProblemError(
-                "this path does not know how it was traced", remedy="call pqp.solve_path again"
-            )
+            message = "this path does not know how it was traced"
+            raise ProblemError(message, remedy="call pqp.solve_path again")
         return self.continuation(self, mu, max_pieces, max_pivots, time_limit)
 
     def to_frame(self) -> "pd.DataFrame":
@@ -361,9 +359,9 @@ class Path:
 
     def __repr__(self) -> str:
         parts = "; ".join(map(str, self.intervals)) or "nothing traced"
-        note = f"; stopped: {self.stopped}" if self.stopped else ""
-        count = f"{len(self.segments)} piece{'' if len(self.segments) == 1 else 's'}"
-        return f"Path({count}, {self.arithmetic.name}: {parts}{note})"
+        # the advice is for Python: shells and pages print `stopped` and have advice of their own
+        note = f"; stopped: {self.stopped}; call path.extend(mu) to continue" if self.stopped else ""
+        return f"Path({counted(len(self.segments), 'piece')}, {self.arithmetic.name}: {parts}{note})"
 
     def _number(self, mu: Number, name: str = "mu") -> Number:
         value = as_numbers(mu, name)
@@ -419,8 +417,9 @@ class Path:
 
     def _not_covered(self, mu: Number) -> NoSolutionError:
         covered = "; ".join(map(str, self.intervals)) or "nothing was traced"
-        advice = self.stopped or f"call path.extend({shown(mu)}) to continue"
-        return NoSolutionError(f"mu = {shown(mu)} was not traced: {{found}}", found=f"{covered}; {advice}")
+        found = f"{covered}; {self.stopped}" if self.stopped else covered
+        remedy = f"call path.extend({shown(mu)}) to continue"
+        return NoSolutionError(f"mu = {shown(mu)} was not traced: {{found}}", found=found, remedy=remedy)
 
     def _is_continuous(self, left: Segment, right: Segment) -> bool:
         """Return whether x is the same on both sides of a shared end, up to rounding of its terms."""
@@ -428,11 +427,8 @@ class Path:
         if not self.arithmetic.zero:
             return bool((before == after).all())
         # constant and mu · slope may cancel: the error of their sum is relative to the larger of the two
-        terms = [
-            np.abs(part.constant) + np.abs(right.lo * part.slope)
-            for part in (left.x, right.x)
-            if part is not None
-        ]
+        parts = [part for part in (left.x, right.x) if part is not None]
+        terms = [np.abs(part.constant) + np.abs(right.lo * part.slope) for part in parts]
         return bool(np.max(np.abs(before - after), initial=0.0) <= SAME_POINT * np.max(terms, initial=0.0))
 
 

@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, counted
 from pqp.linalg.field import Array, is_infinite
+from pqp.path.queries import some_names
 from pqp.plotting import GREY, PALE, axes_for, moving_most, place_legend, plain
 from pqp.records.segment import Segment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pqp.path.path import Jump, Path
+    from pqp.path.path import Path
 
 # A legend of more curves is longer than the picture is high.
 LONGEST_LEGEND = 12
@@ -49,9 +50,17 @@ def plot_path(path: "Path", variables: Any = None, ax: "Axes | None" = None) -> 
     chosen = asked if runs else []
     colours = _colours(runs, chosen)
     axes = axes_for(ax)
-    _draw_breakpoints(axes, path)
+    bends = [float(mu) for mu in path.breakpoints]
+    style: dict[str, Any] = {"colors": "0.82", "linewidths": 0.8, "zorder": 0.5}
+    style["alpha"] = min(1.0, MOST_STRONG / max(len(bends), 1))
+    axes.vlines(bends, 0, 1, transform=axes.get_xaxis_transform(), **style)
     _draw_curves(axes, runs, chosen, colours, path.problem.names)
-    _draw_jumps(axes, path.jumps, chosen, colours)
+    # a dashed line across each jump; its marked ends are both optimal, and so is what lies between
+    dashed = {"linewidth": 1.2, "linestyle": "--", "marker": "o", "markersize": 4}
+    for jump in path.jumps:
+        left, right = jump.left.x.astype(float), jump.right.x.astype(float)
+        for j in (j for j in chosen if left[j] != right[j]):
+            axes.plot([float(jump.mu)] * 2, [left[j], right[j]], **{**_style(colours.get(j)), **dashed})
     # after the curves, so that the legend names them first
     _draw_unsolvable(axes, path, window)
     _set_limits(axes, path, window)
@@ -68,8 +77,7 @@ def _chosen(variables: Any, names: tuple[str, ...]) -> list[int]:
     places: dict[Any, int] = {name: j for j, name in enumerate(names)} | {j: j for j in range(len(names))}
     for variable in asked:
         if not isinstance(variable, Hashable) or variable not in places:
-            known = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-            wanted = f"among {known} or indices below {len(names)}"
+            wanted = f"among {some_names(names, MOST_NAMED)} or indices below {len(names)}"
             raise ProblemError(argument="variables", found=repr(variable), expected=wanted)
     return list(dict.fromkeys(places[variable] for variable in asked))
 
@@ -128,13 +136,6 @@ def _style(colour: Any) -> dict[str, Any]:
     return {"color": colour, "linewidth": 1.8, "zorder": 3}
 
 
-def _draw_breakpoints(axes: "Axes", path: "Path") -> None:
-    bends = [float(mu) for mu in path.breakpoints]
-    strength = min(1.0, MOST_STRONG / max(len(bends), 1))
-    style: dict[str, Any] = {"colors": "0.82", "linewidths": 0.8, "alpha": strength, "zorder": 0.5}
-    axes.vlines(bends, 0, 1, transform=axes.get_xaxis_transform(), **style)
-
-
 def _draw_curves(
     axes: "Axes", runs: Sequence[Run], chosen: list[int], colours: dict[int, Any], names: Sequence[str]
 ) -> None:
@@ -145,15 +146,6 @@ def _draw_curves(
         for j in [*colours, *(j for j in chosen if j not in colours)]:
             label = plain(names[j]) if number == 0 and j in colours else "_nolegend_"
             axes.plot(run.mus, run.x[:, j], label=label, **_style(colours.get(j)), **marker)
-
-
-def _draw_jumps(axes: "Axes", jumps: "Sequence[Jump]", chosen: list[int], colours: dict[int, Any]) -> None:
-    """Draw a dashed line across each jump; its marked ends are both optimal, and so is what lies between."""
-    dashed = {"linewidth": 1.2, "linestyle": "--", "marker": "o", "markersize": 4}
-    for jump in jumps:
-        left, right = jump.left.x.astype(float), jump.right.x.astype(float)
-        for j in (j for j in chosen if left[j] != right[j]):
-            axes.plot([float(jump.mu)] * 2, [left[j], right[j]], **{**_style(colours.get(j)), **dashed})
 
 
 def _draw_unsolvable(axes: "Axes", path: "Path", window: tuple[float, float]) -> None:
@@ -176,15 +168,11 @@ def _set_limits(axes: "Axes", path: "Path", window: tuple[float, float]) -> None
     axes.set_xlim(lo if is_endless[0] else lo - side, hi if is_endless[1] else hi + side)
     axes.margins(y=0.08)
     axes.set(xlabel="mu", ylabel="x(mu)")
-    axes.set_title(_title(path), fontsize="medium")
+    pieces = counted(len(path.segments), "piece") if path.segments else "nothing was traced"
+    early = ", stopped early" if path.stopped else ""
+    axes.set_title(f"Solution path: {pieces}{early}", fontsize="medium")
     axes.spines[["top", "right"]].set_visible(False)
     ends = zip(is_endless, window, ("−∞ ←", "→ ∞"), ("left", "right"), strict=True)
     for _, mu, text, align in (end for end in ends if end[0]):
         place: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "ha": align, "va": "bottom"}
         axes.text(mu, 1.0, text, color=GREY, fontsize="small", **place)
-
-
-def _title(path: "Path") -> str:
-    count = len(path.segments)
-    pieces = f"{count} piece{'' if count == 1 else 's'}" if count else "nothing was traced"
-    return f"Solution path: {pieces}{', stopped early' if path.stopped else ''}"

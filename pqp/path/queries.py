@@ -76,21 +76,18 @@ def to_frame(path: "Path") -> "pd.DataFrame":
     """Return one row for each finite end of each segment."""
     import pandas as pd  # takes long to import: only those who want a table wait for it
 
-    rows = [
-        _frame_row(path, number, segment, mu)
-        for number, segment in enumerate(path.segments)
-        for mu in (segment.lo, segment.hi)
-        if not is_infinite(mu)
-    ]
+    rows: list[list[Any]] = []
+    for number, segment in enumerate(path.segments):
+        for mu in (segment.lo, segment.hi):
+            if is_infinite(mu):
+                continue
+            values: list[Any] = [None] * (1 + path.problem.n + path.problem.m)
+            if segment.status == "optimal":
+                point = segment.at(mu)
+                values = [point.objective, *point.x, *point.y]
+            rows.append([number, mu, segment.status, *values])
     names = [*path.problem.names, *(f"y[{name}]" for name in path.problem.row_names)]
     return pd.DataFrame(rows, columns=["piece", "mu", "status", "objective", *names])
-
-
-def _frame_row(path: "Path", number: int, segment: Segment, mu: Number) -> list[Any]:
-    if segment.status != "optimal":
-        return [number, mu, segment.status, None, *[None] * (path.problem.n + path.problem.m)]
-    point = segment.at(mu)
-    return [number, mu, segment.status, point.objective, *point.x, *point.y]
 
 
 def state_counts(segments: Sequence[Segment]) -> "pd.DataFrame":
@@ -100,19 +97,18 @@ def state_counts(segments: Sequence[Segment]) -> "pd.DataFrame":
     optimal = [segment for segment in segments if segment.status == "optimal"]
     shared = {segment.trail for segment in optimal}
     trails = {trail: _counts_of_trail(trail) for trail in shared if trail is not None}
-    table = [trails[s.trail][s.number] if s.trail is not None else _counts_of_piece(s) for s in optimal]
+    table = []
+    for segment in optimal:
+        if segment.trail is not None:
+            table.append(trails[segment.trail][segment.number])
+        elif segment.basis is not None:
+            kinds = (segment.basis.variables, segment.basis.rows)
+            table.append([items.count(word) for items in kinds for word in WORDS])
     names = [*WORDS, *(f"rows {word}" for word in WORDS)]
     frame = pd.DataFrame(np.array(table, dtype=np.int64).reshape(-1, len(names)), columns=names)
     frame.insert(0, "lo", [float_number(segment.lo) for segment in optimal])
     frame.insert(1, "hi", [float_number(segment.hi) for segment in optimal])
     return frame
-
-
-def _counts_of_piece(segment: Segment) -> list[int]:
-    """Count the states of one piece."""
-    basis = segment.basis
-    assert basis is not None
-    return [items.count(word) for items in (basis.variables, basis.rows) for word in WORDS]
 
 
 def _counts_of_trail(trail: Trail) -> Array:
@@ -123,6 +119,7 @@ def _counts_of_trail(trail: Trail) -> Array:
     result = np.empty((len(trail), kinds), dtype=np.int64)
     result[0] = counts
     for number in range(1, len(trail)):
+        # an item may change twice at one breakpoint; counted once, before and after all changes
         items, new = trail.changes(number)
         touched = np.unique(items)
         counts -= np.bincount(side[touched] + states[touched], minlength=kinds)
@@ -154,14 +151,20 @@ def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
         return names.index(name)
     if isinstance(name, int | np.integer) and 0 <= name < len(names):
         return int(name)
-    known = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
-    expected = f"one of {known} or an index below {len(names)}"
+    expected = f"one of {some_names(names, MOST_NAMED)} or an index below {len(names)}"
     raise ProblemError(argument=kind, expected=expected, found=repr(name))
+
+
+def some_names(names: Sequence[str], most: int) -> str:
+    """Return the first names, for a message."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def _solve_linear(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> list[Ends]:
     """Return where constant + slope·mu has a value within a segment."""
     constant, slope = line
+    # a slope counts as zero if the whole segment changes the value by rounding error only: a root of such
+    # a function would be anywhere
     if field.sign(slope * _width(segment), _size(line, value, segment, field)) == 0:
         is_level = field.sign(constant - value, _size(line, value, segment, field)) == 0
         return [(segment.lo, segment.hi)] if is_level else []
@@ -205,12 +208,10 @@ def _criterion(path: "Path", linear: Any, quadratic: Any) -> tuple[Array, Array]
     H = as_numbers(np.zeros((n, n)) if quadratic is None else quadratic, "quadratic")
     g = as_numbers(np.zeros(n) if linear is None else linear, "linear")
     if H.shape != (n, n) or g.shape != (n,):
-        raise ProblemError(
-            "linear must have {expected}, got {found}",
-            argument="linear, quadratic",
-            expected=f"{n} entries and quadratic be {n} x {n}",
-            found=f"{g.shape} and {H.shape}",
-        )
+        message = "linear must have {expected}, got {found}"
+        expected = f"{n} entries and quadratic be {n} x {n}"
+        found = f"{g.shape} and {H.shape}"
+        raise ProblemError(message, argument="linear, quadratic", expected=expected, found=found)
     if infinite(H).any() or infinite(g).any():
         raise ProblemError("linear and quadratic must be {expected}", argument="linear", expected="finite")
     return path.arithmetic.array(H), path.arithmetic.array(g)

@@ -115,7 +115,7 @@ class TestLimits:
         else:
             (argument,) = limit
             assert argument in path.stopped
-            assert "call path.extend(mu) to continue" in path.stopped
+            assert "call path.extend(mu) to continue" in repr(path)
 
     def test_extension_gives_what_the_direct_trace_gives(self, name, engine, direction, limit):
         path, whole = trace(name, engine, direction=direction, **limit), trace(name, engine)
