@@ -14,6 +14,7 @@ from pqp.cli.kit import CommandError, about_file
 from ranking.cli.options import Fitting, Reading
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
 from ranking.conjoint.data.columns import SEPARATORS
+from ranking.conjoint.data.messages import Problems
 from ranking.conjoint.data.reading import read_table as read_choice_table
 from ranking.conjoint.data.wide import PATTERN, wide_attributes
 from ranking.conjoint.results.orders import FALLS, RISES, order_rows
@@ -255,7 +256,15 @@ def open_study(file: Path, reading: Reading) -> Parts:
     """Return the study of a file, the part to learn from and the part held out, if any is."""
     table = _read_choices(file, "STUDY", reading)
     with about_file("STUDY", file):
-        study = _wide_study(table, reading) if reading.wide else _long_study(table, reading)
+        unclear = Problems()
+        try:
+            study = (_wide_study if reading.wide else _long_study)(table, reading, unclear)
+        except (CommandError, DataError) as error:
+            # together with what else is wrong: whoever names the roles wants to name all of them at once
+            unclear.extend(getattr(error, "problems", ()))
+            unclear.raise_any()
+            raise
+        unclear.raise_any()
     if reading.holdout is None:
         return Parts(study, study, None)
     last = None if _holdout_column(reading) is not None else int(reading.holdout)
@@ -370,7 +379,7 @@ def read_dialect(sep: str, decimal: str, encoding: str) -> dict[str, str]:
     return {"sep": sep, "decimal": decimal, "encoding": encoding}
 
 
-def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
+def _long_study(table: pd.DataFrame, reading: Reading, unclear: Problems) -> ConjointStudy:
     if reading.none_choice is not None:
         raise CommandError("--none-choice is for --wide; use --none")
     if reading.pattern != PATTERN:
@@ -392,14 +401,14 @@ def _long_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
         task=reading.task,
         alternative=alternative,
         chosen=chosen,
-        attributes=_attributes(reading, _attribute_names(known, reading, used)),
+        attributes=_attributes(reading, _attribute_names(known, reading, used, unclear)),
         none=none,
         weight=reading.weight,
         holdout=_holdout_column(reading),
     )
 
 
-def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
+def _wide_study(table: pd.DataFrame, reading: Reading, unclear: Problems) -> ConjointStudy:
     if reading.alternative is not None:
         raise CommandError(
             "--alternative is for one row per alternative; with --wide the alternatives are in columns"
@@ -415,7 +424,7 @@ def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
         respondent=reading.respondent,
         task=reading.task,
         choice=reading.chosen or "choice",
-        attributes=_attributes(reading, _attribute_names(shown, reading, (none,))),
+        attributes=_attributes(reading, _attribute_names(shown, reading, (none,), unclear)),
         pattern=reading.pattern,
         none=none,
         none_choice=None if reading.none_choice is None else read_value(reading.none_choice),
@@ -424,8 +433,8 @@ def _wide_study(table: pd.DataFrame, reading: Reading) -> ConjointStudy:
     )
 
 
-def _attribute_names(known: list[str], reading: Reading, used: Sequence[Any]) -> list[str]:
-    """Return the columns of attributes: those named, or all without a role, if it is plain what they are."""
+def _attribute_names(known: list[str], reading: Reading, used: Sequence[Any], unclear: Problems) -> list[str]:
+    """Return the columns of attributes: those named, or all without a role that are not `unclear`."""
     if reading.attributes is not None:
         named = split_words(reading.attributes)
         require_known(named, known, "--attributes", "a column")
@@ -433,13 +442,10 @@ def _attribute_names(known: list[str], reading: Reading, used: Sequence[Any]) ->
     left_out = reading.ignore or []
     require_known(left_out, known, "--ignore", "a column")
     others = [name for name in known if name not in (*used, *left_out, _holdout_column(reading))]
-    for name in others:
-        if name in SUSPECTS:
-            raise CommandError(
-                f"column {name!r} has no role: use --{name} {name}, --ignore {name}, or list the attributes "
-                "with --attributes"
-            )
-    return others
+    for name in [name for name in others if name in SUSPECTS]:
+        choices = f"use --{name} {name}, --ignore {name}, or list the attributes with --attributes"
+        unclear.add("column {column} has no role", column=name, remedy=choices)
+    return [name for name in others if name not in SUSPECTS]
 
 
 def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
@@ -465,8 +471,14 @@ def _none(text: str | None, known: list[str]) -> Any:
         return True
     value = read_value(text)
     if isinstance(value, str):
-        raise CommandError(
-            f"--none must be `empty`, a column, or the number that its attributes hold, got {text!r}"
+        raise DataError(
+            "there is no column {column} ({argument}); the columns are {found}",
+            argument="none",
+            column=text,
+            found=values_shown(known, most=10),
+            remedy="if the none option has empty attributes, use {setting}; if they all hold one number, "
+            "give that number",
+            setting=("none", True),
         )
     return value
 

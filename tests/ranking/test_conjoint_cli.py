@@ -275,7 +275,11 @@ WRONG = {
     ),
     "unclear column": (
         "conjoint coffee.csv --none empty --holdout holdout",
-        "column 'weight' has no role.*--weight weight.*--ignore weight.*--attributes",
+        "STUDY coffee.csv: column 'weight' has no role; use --weight weight.*--ignore weight.*--attributes",
+    ),
+    "unclear column of an option": (
+        "conjoint coffee.csv --none empty --holdout holdout --linear weight",
+        "STUDY coffee.csv: column 'weight' has no role; use --weight weight",
     ),
     "no such attribute": (
         f"conjoint coffee.csv {ROLES} --attributes brand,cost",
@@ -290,7 +294,8 @@ WRONG = {
     ),
     "none is a word": (
         "conjoint coffee.csv --none nothing",
-        "--none must be `empty`, a column, or the number",
+        "STUDY coffee.csv: there is no column 'nothing' .--none.; the columns are 'respondent', .*; if the "
+        "none option has empty attributes, use --none empty; if they all hold one number, give that number$",
     ),
     "none choice of long data": (f"{COMMAND} --none-choice 0", "--none-choice is for --wide"),
     "alternatives of wide data": (f"{COMMAND} --wide --alternative a", "--alternative is for one row"),
@@ -513,6 +518,18 @@ def test_wrong_usage_is_code_2_and_one_line_that_says_why(case, run, here, table
     assert err.count("\n") == 1
     assert re.search(reason, err), err
     assert {file.name: file.read_bytes() for file in here.iterdir()} == before
+
+
+def test_all_missing_roles_are_asked_for_at_once(run):
+    code, out, err = run("conjoint coffee.csv")
+    assert (code, out) == (2, "")
+    first, *problems = err.splitlines()
+    assert first == "ranking: STUDY coffee.csv: the data have 3 problems:"
+    advice = "--ignore {0}, or list the attributes with --attributes"
+    for line, name in zip(problems, ("weight", "holdout"), strict=False):
+        assert line == f"- column '{name}' has no role; use --{name} {name}, {advice.format(name)}"
+    assert problems[2].endswith("; if this is the none option, pass --none empty")
+    assert len(problems) == 3
 
 
 def test_all_problems_of_a_study_are_told_each_in_a_line(run):

@@ -155,8 +155,12 @@ class Problems:
 
     def add(self, message: str, **parts: Any) -> None:
         """Add a finding; see `ranking.errors.RankingError` for its parts."""
-        finding = DataError(message, **parts)
-        self.by_kind.setdefault((message, finding.column), []).append(finding)
+        self.extend([DataError(message, **parts)])
+
+    def extend(self, findings: Iterable[DataError]) -> None:
+        """Add findings of another check."""
+        for finding in findings:
+            self.by_kind.setdefault((finding.message, finding.column), []).append(finding)
 
     def add_rows(
         self, rows: Sequence[int], place: Place, single: str, together: str, cells: Any = None, **parts: Any
