@@ -129,7 +129,7 @@ class TestText:
         remarks = (
             study(attributes={"colour": ["red", "blue", "green", "black"], "price": "levels"}).card().remarks
         )
-        assert 'colour: level "black" was never shown, so its part-worth says nothing' in remarks
+        assert "colour: level 'black' was never shown, so its part-worth says nothing" in remarks
         assert "price: level 20 was shown 4 times and never chosen" in remarks
 
     def test_an_attribute_that_never_varies_is_remarked(self):

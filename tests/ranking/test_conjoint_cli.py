@@ -266,7 +266,7 @@ WRONG = {
     "not a table": ("conjoint empty.csv", "STUDY empty.csv is not a CSV file"),
     "no column": (
         f"conjoint coffee.csv {ROLES} --respondent id",
-        "STUDY coffee.csv: there is no column 'id' .--respondent.; the columns are \"respondent\", ",
+        "STUDY coffee.csv: there is no column 'id' .--respondent.; the columns are 'respondent', ",
     ),
     "no column of choices": (f"conjoint coffee.csv {ROLES} --chosen took", "no column 'took' .--chosen."),
     "other separator": (
@@ -328,7 +328,7 @@ WRONG = {
     "order of nothing": (f"{COMMAND} --order cost=falls", "--order names 'cost', which is not an attribute"),
     "order of unknown levels": (
         f"{COMMAND} --order size=tiny,large",
-        '--order size names "tiny", which is not',
+        "--order size names 'tiny', which is not",
     ),
     "order of another word": (
         f"{COMMAND} --order price=up",
@@ -369,7 +369,7 @@ WRONG = {
     ),
     "price that no level is near": (
         f"{COMMAND} --scenario far.csv",
-        'product "ours": attribute .price. has no level 19; .* 9, 12, 15; give one .* number from 9 to 15$',
+        "product 'ours': attribute .price. has no level 19; .* 9, 12, 15; give one .* number from 9 to 15$",
     ),
     "workbook of another kind": (
         "conjoint old.xls",
@@ -429,7 +429,7 @@ WRONG = {
     ),
     "level unknown": (
         f"{COMMAND} --scenario level.csv",
-        '--scenario level.csv: product "ours": attribute .brand. has no level',
+        "--scenario level.csv: product 'ours': attribute .brand. has no level",
     ),
     "example with a study": ("conjoint coffee.csv --example", "leave out STUDY"),
     "example would overwrite": ("conjoint --example", "would overwrite coffee.csv"),

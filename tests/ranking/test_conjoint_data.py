@@ -105,4 +105,4 @@ def test_a_broken_file_is_told_by_respondent_and_task():
         ConjointStudy.from_frame(rows, attributes=ATTRIBUTES["minivan"], **ROLES)
     no_choice, level = caught.value.problems
     assert (no_choice.respondent, no_choice.task, no_choice.column) == (7, 100, "choice")
-    assert (level.column, '"gas " (1 row)' in level.found) == ("eng", True)
+    assert (level.column, "'gas ' (1 row)" in level.found) == ("eng", True)

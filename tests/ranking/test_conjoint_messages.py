@@ -45,9 +45,9 @@ class TestChoices:
 
     def test_a_mark_that_is_neither_yes_nor_no_is_shown(self):
         found = only(with_cell(3, "taken", "maybe"))
-        assert parts(found) == {**CHOSEN, **ALTERNATIVE, "found": '"maybe"', "expected": "1 or 0"}
+        assert parts(found) == {**CHOSEN, **ALTERNATIVE, "found": "'maybe'", "expected": "1 or 0"}
         assert str(found) == (
-            "respondent 7, task 12, alternative 1: column 'taken' (chosen) is \"maybe\", not 1 or 0"
+            "respondent 7, task 12, alternative 1: column 'taken' (chosen) is 'maybe', not 1 or 0"
         )
 
     def test_an_empty_mark_among_zeros_is_a_problem(self):
@@ -112,18 +112,18 @@ class TestCells:
     def test_text_among_numbers_is_shown(self):
         comma, word = problems(with_cell(4, "price", "cheap", with_cell(3, "price", "12,5")))
         place = {"column": "price", "expected": "a number"}
-        assert parts(comma) == {**place, **ALTERNATIVE, "found": '"12,5"', "setting": ("decimal", ",")}
-        assert parts(word) == {**place, **ALTERNATIVE, "alternative": 2, "row": 5, "found": '"cheap"'}
+        assert parts(comma) == {**place, **ALTERNATIVE, "found": "'12,5'", "setting": ("decimal", ",")}
+        assert parts(word) == {**place, **ALTERNATIVE, "alternative": 2, "row": 5, "found": "'cheap'"}
         assert str(comma) == (
-            "respondent 7, task 12, alternative 1: attribute 'price' is \"12,5\", which is not a number; "
+            "respondent 7, task 12, alternative 1: attribute 'price' is '12,5', which is not a number; "
             "write a decimal point instead of the comma, or pass decimal=','"
         )
 
     def test_many_rows_with_the_same_problem_are_told_in_one_sentence(self):
         found = only(table(price=["$15.99"] * 12))
-        assert (found.row, found.found) == (1, '"$15.99"')
+        assert (found.row, found.found) == (1, "'$15.99'")
         assert str(found) == (
-            "attribute 'price' is not a number in 12 rows, the first is \"$15.99\" (respondent 7, task 11, "
+            "attribute 'price' is not a number in 12 rows, the first is '$15.99' (respondent 7, task 11, "
             "alternative 1)"
         )
         assert only(table(price=["9,5"] * 12)).setting == ("decimal", ",")
@@ -143,7 +143,7 @@ class TestCells:
     def test_many_marks_that_are_none_are_told_in_one_sentence(self):
         first, *_ = problems(table(taken=["maybe"] * 12))
         assert str(first) == (
-            "column 'taken' (chosen) is not 1 or 0 in 12 rows, the first is \"maybe\" (respondent 7, "
+            "column 'taken' (chosen) is not 1 or 0 in 12 rows, the first is 'maybe' (respondent 7, "
             "task 11, alternative 1); is it the right column?"
         )
         first, *_ = problems(table(taken=[0] + [None] * 11))
@@ -158,10 +158,10 @@ class TestCells:
     @pytest.mark.parametrize(
         ("typed", "expected", "remedy"),
         [
-            ("red ", '"red"', "did you mean {expected}?"),
-            ("Red", '"red"', "did you mean {expected}?"),
-            ("gren", '"green"', "did you mean {expected}?"),
-            ("xyz", '"blue", "green", "red"', "the levels are {expected}"),
+            ("red ", "'red'", "did you mean {expected}?"),
+            ("Red", "'red'", "did you mean {expected}?"),
+            ("gren", "'green'", "did you mean {expected}?"),
+            ("xyz", "'blue', 'green', 'red'", "the levels are {expected}"),
         ],
     )
     def test_an_unknown_level_comes_with_a_guess(self, typed, expected, remedy):
@@ -171,7 +171,7 @@ class TestCells:
             **ALTERNATIVE,
             "alternative": 2,
             "row": 5,
-            "found": f'"{typed}"',
+            "found": f"'{typed}'",
             "expected": expected,
         }
         assert found.remedy == remedy
@@ -179,7 +179,7 @@ class TestCells:
 
     def test_levels_that_differ_in_blanks_or_capitals_are_suspect(self):
         found = only(with_cell(4, "colour", "red "), ["colour"])
-        assert parts(found) == {"column": "colour", "found": '"red" (5 rows) and "red " (1 row)'}
+        assert parts(found) == {"column": "colour", "found": "'red' (5 rows) and 'red ' (1 row)"}
         meant = study(with_cell(4, "colour", "red "), {"colour": ["red", "red ", "blue", "green"]})
         assert len(meant.columns) == 4
 
@@ -190,7 +190,7 @@ class TestCells:
 
     def test_text_of_the_data_is_never_taken_for_a_placeholder(self):
         found = only(with_cell(4, "colour", "{row}"))
-        assert 'level "{row}" is unknown' in str(found)
+        assert "level '{row}' is unknown" in str(found)
 
 
 class TestNone:
@@ -231,7 +231,7 @@ class TestWeightsAndHoldouts:
             ),
             ([None] * 6 + [1.0] * 6, "respondent 7 has no weight; give one, or leave out weight"),
             ([-1] * 6 + [1] * 6, "respondent 7: the weight is -1, not a positive number"),
-            (["much"] * 6 + [1] * 6, 'respondent 7: the weight is "much", not a positive number'),
+            (["much"] * 6 + [1] * 6, "respondent 7: the weight is 'much', not a positive number"),
         ],
     )
     def test_weights_that_make_no_sense_are_named(self, weights, message):
@@ -245,7 +245,7 @@ class TestWeightsAndHoldouts:
 
     def test_respondents_of_another_type_are_told_apart(self):
         found = problems(table(), weight={"7": 1, 8: 1})
-        assert str(found[0]) == 'weight names respondent "7", who has no task'
+        assert str(found[0]) == "weight names respondent '7', who has no task"
 
     def test_weights_must_be_a_column_or_by_respondent(self):
         with pytest.raises(DataError) as caught:
@@ -263,22 +263,22 @@ class TestWeightsAndHoldouts:
 
 class TestColumns:
     def test_every_missing_column_is_named_with_a_guess(self):
-        known = '"who", "task", "alt", "colour", "price", "taken"'
+        known = "'who', 'task', 'alt', 'colour', 'price', 'taken'"
         who, colour = problems(table(), ["color", "price"], respondent="whom")
         assert parts(who) == {
             "argument": "respondent",
             "column": "whom",
             "found": known,
-            "expected": '"who"',
+            "expected": "'who'",
         }
         assert parts(colour) == {
             "argument": "attributes",
             "column": "color",
             "found": known,
-            "expected": '"colour"',
+            "expected": "'colour'",
         }
         assert str(who) == (
-            f"there is no column 'whom' (respondent); the columns are {known}; did you mean \"who\"?"
+            f"there is no column 'whom' (respondent); the columns are {known}; did you mean 'who'?"
         )
 
     def test_a_column_with_two_roles_is_named(self):
@@ -319,9 +319,9 @@ class TestTogether:
         assert str(caught.value).splitlines() == [
             "the data have 3 problems:",
             f"- respondent 7, task 11 has no choice in column 'taken'; {NOTHING_TAKEN}",
-            "- attribute 'colour': level \"red \" is unknown (1 row, the first is respondent 7, task 12, "
-            'alternative 2); did you mean "red"?',
-            "- respondent 8, task 11, alternative 2: attribute 'price' is \"dear\", which is not a number",
+            "- attribute 'colour': level 'red ' is unknown (1 row, the first is respondent 7, task 12, "
+            "alternative 2); did you mean 'red'?",
+            "- respondent 8, task 11, alternative 2: attribute 'price' is 'dear', which is not a number",
         ]
 
     def test_many_problems_are_cut_and_counted_and_no_kind_is_lost(self):
@@ -334,7 +334,7 @@ class TestTogether:
         assert lines[0] == "the data have 41 problems:"
         assert len(lines) == 22
         assert sum("has no choice" in line for line in lines) == 19
-        assert sum('"redd"' in line for line in lines) == 1
+        assert sum("'redd'" in line for line in lines) == 1
         assert lines[-1] == "- and 21 more (all of them: .problems of this error)"
         assert caught.value.render().splitlines()[-1] == "- and 21 more"
 
@@ -344,7 +344,7 @@ class TestTogether:
         told = caught.value.render("--{}".format, lambda argument, value: f"--{argument} {value}")
         assert told.splitlines() == [
             "the data have 2 problems:",
-            "- respondent 7, task 12, alternative 1: attribute 'price' is \"12,5\", which is not a number; "
+            "- respondent 7, task 12, alternative 1: attribute 'price' is '12,5', which is not a number; "
             "write a decimal point instead of the comma, or pass --decimal ,",
             "- respondent 8 has no weight; give one, or leave out --weight",
         ]

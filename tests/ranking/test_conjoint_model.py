@@ -131,7 +131,7 @@ class TestOrders:
     @pytest.mark.parametrize(
         ("orders", "message"),
         [
-            ({"prize": "falls"}, 'orders names "prize", which is not an attribute; did you mean "price"'),
+            ({"prize": "falls"}, "orders names 'prize', which is not an attribute; did you mean 'price'"),
             ({"price": "down"}, "must be 'rises', 'falls' or levels from the worst to the best, got 'down'"),
             ({"price": [9, 10]}, "names 10, which is not a level"),
             ({"price": [9]}, "at least two levels"),

@@ -124,7 +124,7 @@ class TestReversals:
     @pytest.mark.parametrize(
         ("orders", "message"),
         [
-            ({"prize": "falls"}, 'not an attribute; did you mean "price"'),
+            ({"prize": "falls"}, "not an attribute; did you mean 'price'"),
             ({"price": "down"}, "must be 'rises', 'falls' or levels"),
             ({"price": [9, 16]}, "names 16, which is not a level"),
             ({"price": [9]}, "at least two levels, each once"),
@@ -209,10 +209,10 @@ class TestWillingnessToPay:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"price": "prize"}, 'price must name an attribute, got "prize"; did you mean "price"'),
+            ({"price": "prize"}, "price must name an attribute, got 'prize'; did you mean 'price'"),
             ({"price": "brand"}, "levels of 'brand' must be two or more numbers"),
             ({"against": {"price": 9}}, "against names 'price'"),
-            ({"against": {"brand": "Albo"}}, 'not a level; did you mean "Alba"'),
+            ({"against": {"brand": "Albo"}}, "not a level; did you mean 'Alba'"),
         ],
     )
     def test_wrong_wishes_are_told_in_words(self, options, message):

@@ -193,8 +193,8 @@ class TestScenario:
     @pytest.mark.parametrize(
         ("column", "value", "found", "expected"),
         [
-            ("brnd", "Alba", '"brnd"', '"brand"'),
-            ("brand", "alba ", '"alba "', '"Alba"'),
+            ("brnd", "Alba", "'brnd'", "'brand'"),
+            ("brand", "alba ", "'alba '", "'Alba'"),
             ("price", 16, "16", "9, 12, 15"),
             ("price", None, "None", "9, 12, 15"),
         ],
@@ -209,18 +209,18 @@ class TestScenario:
         with pytest.raises(DataError) as caught:
             read_scenario({"ours": {**PACKS["ours"], "price": 16}}, COFFEE)
         assert str(caught.value) == (
-            "product \"ours\": attribute 'price' has no level 16; the levels are 9, 12, 15; "
+            "product 'ours': attribute 'price' has no level 16; the levels are 9, 12, 15; "
             "give one of them or a number from 9 to 15"
         )
 
     @pytest.mark.parametrize(
         ("products", "message"),
         [
-            ({"ours": {"brand": "Alba"}}, 'product "ours" has no "roast", "size", "price"'),
+            ({"ours": {"brand": "Alba"}}, "product 'ours' has no 'roast', 'size', 'price'"),
             ({"none": PACKS["ours"]}, "a product cannot be called none, the name of the none option"),
             ({}, "products must map names"),
-            ({"ours": 3}, 'product "ours" must be a mapping of attributes to levels, got 3'),
-            (pd.DataFrame([PACKS["ours"]] * 2, index=["a", "a"]), 'product "a" occurs twice'),
+            ({"ours": 3}, "product 'ours' must be a mapping of attributes to levels, got 3"),
+            (pd.DataFrame([PACKS["ours"]] * 2, index=["a", "a"]), "product 'a' occurs twice"),
         ],
     )
     def test_wrong_scenarios_are_told_in_words(self, products, message):
@@ -269,7 +269,7 @@ class TestSensitivity:
         assert table.loc["price"].index.tolist() == [5, 17.5, 30]
 
     def test_an_unknown_product_is_named(self):
-        with pytest.raises(DataError, match='no product "our"; did you mean "ours"'):
+        with pytest.raises(DataError, match="no product 'our'; did you mean 'ours'"):
             sensitivity(Simulator(V, COFFEE), PACKS, "our")
 
 

@@ -59,7 +59,7 @@ class TestHoldout:
             ({"tasks": [11, 12]}, "all tasks are held out"),
             ({"tasks": [13]}, "tasks names 13, which is not a task of the study"),
             ({"tasks": "11"}, "tasks must be a list of task names"),
-            ({"column": "hold"}, 'column names "hold", which is not a column without a role'),
+            ({"column": "hold"}, "column names 'hold', which is not a column without a role"),
         ],
     )
     def test_wishes_that_make_no_sense_are_refused(self, wish, message):

@@ -142,7 +142,7 @@ class TestMessages:
         ("arguments", "message"),
         [
             ({"pattern": "alt_{attribute}"}, r"pattern must hold \{alternative\} and \{attribute\}"),
-            ({"attributes": ["size"]}, r"no column is like \"alt1_size\""),
+            ({"attributes": ["size"]}, r"no column is like 'alt1_size'"),
             ({"none": True, "none_choice": 3}, "leave out either none_choice or none=True"),
             ({"respondent": "whom"}, r"there is no column 'whom' \(respondent\)"),
         ],

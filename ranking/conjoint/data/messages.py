@@ -45,20 +45,20 @@ def text(value: Any) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Return a label for a message: words in double quotes, numbers bare.
+    """Return a label for a message: words in quotes, numbers without.
 
     >>> quoted("red "), quoted(12.0)
-    ('"red "', '12')
+    ("'red '", '12')
     """
     value = plain(value)
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def listing(values: Sequence[Any], most: int = 10) -> str:
     """Return the first labels for a message.
 
     >>> listing(["a", "b", 3], most=2)
-    '"a", "b", ...'
+    "'a', 'b', ..."
     """
     return ", ".join([quoted(value) for value in values[:most]] + ["..."] * (len(values) > most))
 
@@ -103,7 +103,7 @@ def guess(wrong: Any, known: Iterable[Any]) -> str | None:
     Numbers that look alike are not taken for one another: 19.99 is not a typing error for 9.99.
 
     >>> guess("red ", ["blue", "red"]), guess("Blau", ["blue", "red"]), guess("green", ["blue", "red"])
-    ('"red"', '"blue"', None)
+    ("'red'", "'blue'", None)
     """
     by_text = {text(label).strip().casefold(): label for label in known}
     word = text(wrong).strip().casefold()
@@ -116,9 +116,9 @@ def advice(wrong: Any, known: Iterable[Any], plural: str) -> dict[str, str]:
     """Return what an error about an unknown label expects and its remedy: the most similar label, or a list.
 
     >>> advice("gren", ["blue", "green"], "levels")
-    {'expected': '"green"', 'remedy': 'did you mean {expected}?'}
+    {'expected': "'green'", 'remedy': 'did you mean {expected}?'}
     >>> advice("xyz", ["blue", "green"], "levels")
-    {'expected': '"blue", "green"', 'remedy': 'the levels are {expected}'}
+    {'expected': "'blue', 'green'", 'remedy': 'the levels are {expected}'}
     """
     close = guess(wrong, known)
     if close is not None:
@@ -130,7 +130,7 @@ def unknown(message: str, wrong: Any, known: Iterable[Any], plural: str, **parts
     """Return the error about a label that is not among those known, with the most similar one or a list.
 
     >>> print(unknown("{argument} names {found}", "pric", ["price", "size"], "attributes", argument="orders"))
-    orders names "pric"; did you mean "price"?
+    orders names 'pric'; did you mean 'price'?
     """
     return DataError(message, found=quoted(wrong), **advice(wrong, known, plural), **parts)
 

@@ -124,7 +124,7 @@ def read_scenario(
     given: Any = products
     if isinstance(products, pd.DataFrame):
         for name in products.index[products.index.duplicated()][:1]:
-            message = 'product "{row}" occurs twice'
+            message = "product '{row}' occurs twice"
             raise DataError(message, argument="products", row=name, remedy="give every product its own name")
         given = products.to_dict("index")
     if not isinstance(given, Mapping) or not given:
@@ -150,16 +150,16 @@ def _profile(name: str, profile: Any, space: AttributeSpace) -> dict[str, Any]:
         raise DataError(message, argument="products", row=name, remedy=remedy)
     place = {"argument": "products", "row": name}
     if not isinstance(profile, Mapping):
-        message = 'product "{row}" must be {expected}, got {found}'
+        message = "product '{row}' must be {expected}, got {found}"
         wanted = "a mapping of attributes to levels"
         raise DataError(message, expected=wanted, found=f"{profile!r:.60}", **place)
     for attribute in profile:
         if attribute not in space.attributes:
-            message = 'product "{row}": {found} is not an attribute of the study'
+            message = "product '{row}': {found} is not an attribute of the study"
             raise unknown(message, attribute, space.attributes, "attributes", column=attribute, **place)
     missing = [attribute for attribute in space.attributes if attribute not in profile]
     if missing:
-        message = 'product "{row}" has no {expected}'
+        message = "product '{row}' has no {expected}"
         remedy = "give all attributes of every product"
         raise DataError(message, expected=listing(missing), remedy=remedy, **place)
     return {attribute: plain(profile[attribute]) for attribute in space.attributes}
@@ -183,11 +183,11 @@ def _number(value: Any, lo: float, hi: float, place: dict[str, str]) -> float:
     is_number = isinstance(value, str | Real) and not isinstance(value, bool)
     number = float(pd.to_numeric(value, errors="coerce")) if is_number else np.nan
     if not np.isfinite(number):
-        message = 'product "{row}": attribute {column} must be {expected}, got {found}'
+        message = "product '{row}': attribute {column} must be {expected}, got {found}"
         raise DataError(message, expected="a number", found=quoted(value), **place)
     if not lo <= number <= hi:
         raise DataError(
-            'product "{row}": attribute {column} is {found}, but {expected} was shown',
+            "product '{row}': attribute {column} is {found}, but {expected} was shown",
             found=f"{number:g}",
             expected=f"{lo:g} to {hi:g}",
             remedy="read_scenario goes beyond with {setting}",
@@ -207,7 +207,7 @@ def _mixture(attribute: Attribute, value: Any, place: dict[str, str]) -> Array:
     if not is_number or not min(labels) < value < max(labels):
         between = f"; give one of them or a number from {min(labels)} to {max(labels)}" if is_number else ""
         error = unknown(
-            'product "{row}": attribute {column} has no level {found}', value, labels, "levels", **place
+            "product '{row}': attribute {column} has no level {found}", value, labels, "levels", **place
         )
         error.remedy = f"{error.remedy}{between}"
         raise error
@@ -503,7 +503,7 @@ def price_curve(
     wanted = evenly if prices is None else as_vector(list(prices), "prices")
     own = float(scenario.products[product][price])
     if own <= 0 or (wanted < 0).any():
-        message = '{argument} must be {expected}, that of product "{row}" positive'
+        message = "{argument} must be {expected}, that of product '{row}' positive"
         raise DataError(message, argument="prices", expected="at least 0", row=product)
     scenarios = [scenario, *(scenario.with_value(product, price, float(value)) for value in wanted)]
     means = own_shares(simulator, scenarios, product)
