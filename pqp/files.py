@@ -206,18 +206,13 @@ def _require_format(document: Document, wanted: str) -> None:
     format_found, version = document.get("format"), document.get("version")
     if format_found != wanted:
         other = readers.get(format_found) if isinstance(format_found, str) else None
-        raise FileFormatError(
-            argument="format",
-            expected=shown(wanted),
-            found=shown(format_found) if "format" in document else "nothing",
-            remedy=f"{other} reads this file" if other else remedies[wanted],
-        )
+        remedy = f"{other} reads this file" if other else remedies[wanted]
+        found = shown(format_found) if "format" in document else "nothing"
+        raise FileFormatError(argument="format", expected=shown(wanted), found=found, remedy=remedy)
     if version != VERSION or isinstance(version, bool):
-        raise FileFormatError(
-            argument="version",
-            expected=f"{VERSION} for this version of pqp",
-            found=shown(version) if "version" in document else "nothing",
-        )
+        found = shown(version) if "version" in document else "nothing"
+        expected = f"{VERSION} for this version of pqp"
+        raise FileFormatError(argument="version", expected=expected, found=found)
 
 
 def _read_problem(document: Any, place: str) -> ParametricQP:
@@ -326,9 +321,14 @@ class _SegmentReader:
         # proofs are exact in both arithmetics
         exact_x, exact_y = vector(n, RATIONAL), vector(m, RATIONAL)
         weights = {"row_lower": exact_y, "row_upper": exact_y, "lower": exact_x, "upper": exact_x}
+        changes: Schema = {kind: partial(self._read_changes, kind) for kind in KINDS}
         schemas: dict[str, Schema] = {
             "optimal": {**self.states, "x0": x, "x1": x, "y0": y, "y1": y, "z0": x, "z1": x},
-            "compact": {"changes": self._read_changes, "moving": self._read_moving},
+            # items and their new states by kind, {"variables": {"3": "upper"}, "rows": {}}
+            "compact": {
+                "changes": lambda value, place: read_object(value, place, {}, changes),
+                "moving": self._read_moving,
+            },
             "infeasible": {"farkas": lambda value, place: read_object(value, place, weights)},
             "unbounded": {"ray": exact_x, "violation": exact_y, "x0": exact_x, "x1": exact_x},
         }
@@ -369,12 +369,7 @@ class _SegmentReader:
             for segment, kind in zip(found, kinds, strict=True)
         )
 
-    def _read_changes(self, value: Any, place: str) -> dict[str, tuple[list[int], list[State]]]:
-        """Return items and their new states by kind, from {"variables": {"3": "upper"}, "rows": {}}."""
-        readers: Schema = {kind: partial(self._read_changes_of, kind) for kind in KINDS}
-        return read_object(value, place, {}, readers)
-
-    def _read_changes_of(self, kind: Kind, value: Any, place: str) -> tuple[list[int], list[State]]:
+    def _read_changes(self, kind: Kind, value: Any, place: str) -> tuple[list[int], list[State]]:
         if not isinstance(value, dict):
             raise FileFormatError(argument=place, expected="an object {...}", found=shown(value))
         items = []

@@ -144,6 +144,7 @@ def check(document: Mapping[str, object]) -> Certificate:
         pieces = list(_prove_pieces(document, accuracy))
     require_chain(pieces, interval, is_stopped=document["stopped"] is not None)
     stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
+    # float ends are rounded, so the exact ones next to them are found; exact paths must state them exactly
     ends = exact_ends(pieces, stated) if pieces and tolerance else stated
     require_cover(pieces, ends, cut)
     moves = [displacement(exact, mu) for exact, mu in zip(ends, stated, strict=True)]

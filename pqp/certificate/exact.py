@@ -443,6 +443,7 @@ def _exact_floats(values: list[Any]) -> Floats | None:
         found = np.array(values, dtype=np.float64)
     except OverflowError:
         return None
+    # integers beyond 2^53 may be rounded on the way to float64, and the checker takes numbers at face value
     is_exact = {type(v) for v in values} <= {float} or bool((np.abs(found) <= EXACT_INTEGERS).all())
     return found if is_exact and bool(np.isfinite(found).all()) else None
 

@@ -226,22 +226,22 @@ class Conditions:
 
     def _undecided_variables(self) -> Mask:
         problem, states = self.solution.problem, self.solution.active.variables
+        # x = 0 without limits needs a multiplier of exactly 0, which no enclosure can prove
         is_undecided = states == ZERO_STATE
         if problem.lower.has_any or problem.upper.has_any:
-            is_undecided |= (states == BETWEEN) & ~self._is_within(problem.lower, problem.upper)
+            lower = self.window.enclose(problem.lower.approximation)
+            upper = self.window.enclose(problem.upper.approximation)
+            is_above = self.x.minus(lower).has_sign(1, self.bound) | ~problem.lower.is_finite
+            is_below = self.x.minus(upper).has_sign(-1, self.bound) | ~problem.upper.is_finite
+            is_undecided |= (states == BETWEEN) & ~(is_above & is_below)
             is_lower = (states == AT_LOWER) & ~problem.is_fixed
             is_upper = (states == AT_UPPER) & ~problem.is_fixed
+            # P x and Aᵀy are the costly products, needed for variables at a bound alone
             if is_lower.any() or is_upper.any():
                 z = self._bound_multipliers()
                 is_undecided |= is_lower & ~z.has_sign(1, self.bound)
                 is_undecided |= is_upper & ~z.has_sign(-1, self.bound)
         return is_undecided
-
-    def _is_within(self, lower: LimitVector, upper: LimitVector) -> Mask:
-        """Return where x is surely within its limits."""
-        above = self.x.minus(self.window.enclose(lower.approximation)).has_sign(1, self.bound)
-        below = self.x.minus(self.window.enclose(upper.approximation)).has_sign(-1, self.bound)
-        return (above | ~lower.is_finite) & (below | ~upper.is_finite)
 
     def _bound_multipliers(self) -> Enclosure:
         """Return P x + c − Aᵀy."""

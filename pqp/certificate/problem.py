@@ -86,6 +86,7 @@ class Hessian:
     def _second_row(self, j: int, wanted: Mapping[int, int]) -> Iterable[tuple[int, fmpq]]:
         """Yield entries of row j of F K Fᵀ, for the wanted columns."""
         if self.factor is None and self.middle is not None:
+            # without a factor the row is given: wanted entries are looked up, not computed
             row = self.middle.row(j)
             return [(i, row[i]) for i in wanted if i in row]
         inner: Sparse = {}
@@ -202,6 +203,7 @@ def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
         [index(i, count, f"{place}.pairs[{r}]") for i in items(pair, 2, f"{place}.pairs[{r}]")]
         for r, pair in enumerate(items(entry(value, "pairs", place), size, f"{place}.pairs"))
     ]
+    # a pair of an item with itself is a zero row of F
     kept = [(r, *pair) for r, pair in enumerate(pairs) if pair[0] != pair[1]]
     rows = np.array([r for r, _, _ in kept for _ in (0, 1)], dtype=np.int64)
     columns = np.array([i for _, *pair in kept for i in pair], dtype=np.int64)
@@ -356,6 +358,7 @@ class Problem:
         curvature = Product(self.P, lines, self.inner(lines))
         value = sum(k * mu**power for power, k in enumerate(self.constant))
         value += sum((x[j] * (curvature[j].constant / 2 + self.c[j].at(mu)) for j in lines), fmpq(0))
+        # violations of hard rows cost nothing here: whether x is feasible is decided elsewhere
         vector = Vector.of(lines)
         for i, penalty in enumerate(self.penalty):
             if penalty is not None:

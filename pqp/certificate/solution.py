@@ -227,7 +227,9 @@ class DenseKKTSystem:
         scaled = side * inverse
         # Schur complement: single variables are divided out, so that only rows and coupled ones are dense
         schur, moved = side * scaled.transpose(), scaled * pair_table(right[j] for j in single)
-        answers = self._matrix(schur).solve(self._right(right, sums, moved)) if self.size else fmpq_mat(0, 2)
+        rest = (total - Affine(moved[r, 0], moved[r, 1]) for r, total in enumerate(sums))
+        sides = pair_table(chain((right[j] for j in self.coupled), rest))
+        answers = self._matrix(schur).solve(sides) if self.size else fmpq_mat(0, 2)
         found = [Affine(answers[r, 0], answers[r, 1]) for r in range(self.size)]
         x = dict(zip(self.coupled, found, strict=False))
         y = found[len(self.coupled) :]
@@ -252,11 +254,6 @@ class DenseKKTSystem:
                 inner[r][r] += 1
             table.append([row.get(j, RATIONAL_ZERO) for j in self.coupled] + inner[r])
         return fmpq_mat(self.size, self.size, list(chain.from_iterable(table)))
-
-    def _right(self, right: Mapping[int, Affine], sums: Sequence[Affine], moved: fmpq_mat) -> fmpq_mat:
-        rest = [Affine(moved[r, 0], moved[r, 1]) for r in range(len(sums))]
-        differences = (s - m for s, m in zip(sums, rest, strict=True))
-        return pair_table(chain((right[j] for j in self.coupled), differences))
 
 
 def _columns(factor: ExactMatrix, free: Sequence[int]) -> list[Sparse]:

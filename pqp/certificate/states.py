@@ -81,6 +81,7 @@ class ActiveSet:
         known = roles[one_of(tuple(roles), state, place)]
         self.variables[j] = VARIABLES.index(state)
         (self.free.add if known is None else self.free.discard)(j)
+        # the sum is corrected by the difference: exact numbers leave no rounding error behind
         change = (known or ZERO) - self.x.pop(j, ZERO)
         if known is not None and not known.is_zero:
             self.x[j] = known
@@ -109,6 +110,7 @@ class ActiveSet:
                 self.gradient[j] -= change.scaled(factor)
 
     def _sides(self, i: int, state: str) -> tuple[int, int]:
+        # a row that is off must respect its limits, unless violating them costs nothing
         if state == "off" and not self.problem.is_costless[i]:
             return int(self.problem.row_lower[i] is not None), -int(self.problem.row_upper[i] is not None)
         return -(state == "below"), int(state == "above")

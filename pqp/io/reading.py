@@ -187,6 +187,7 @@ def _read_sparse(value: Any, place: str) -> Any:
             raise FileFormatError(argument=f"{place}.{key}", expected=f"below {size}", found=indices.max())
     if len(set(zip(rows.tolist(), columns.tolist(), strict=True))) != len(values):
         raise FileFormatError("{argument} states an entry twice", argument=place, remedy="add them up")
+    # scipy's sparse matrices hold no Fractions
     if values.dtype.kind != "O":
         return csr_array((values, (rows, columns)), shape=tuple(shape.tolist()))
     dense = np.full(shape, Fraction(0), dtype=object)

@@ -402,6 +402,7 @@ class Path:
         """Return the segments whose closure contains mu, found by bisection."""
         if not self.segments or not self.lo <= mu <= self.hi:
             raise self._not_covered(mu)
+        # ends are shared: up to two segments touch mu, and more where segments have no length
         first, last = bisect_left(self._his, mu), bisect_right(self._los, mu)
         if last - first == 1 and mu in (self.lo, self.hi) and not self.segments[first].covers(mu):
             raise self._not_covered(mu)
