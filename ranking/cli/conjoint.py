@@ -30,7 +30,7 @@ from ranking.io.tables import write_all, write_whole
 from ranking.plots.conjoint import plot_price_curve, plot_shares
 from ranking.report.conjoint import survey_report_html, survey_summary
 from ranking.report.workbook import is_our_workbook, table_files, workbook_bytes
-from ranking.studies.conjoint import Market, Parts, Survey, SurveyPlan, choose, conduct_survey, drawn
+from ranking.studies.conjoint import Market, Survey, choose, conduct_survey, drawn
 from ranking.studies.conjoint_tables import TITLES, survey_tables
 
 # The study that comes with the package, products to go with it, and what to do with them.
@@ -233,22 +233,15 @@ def simulate(
     plan = plan_of(fitting, parts.study)
     if part_worths is not None:
         table = open_part_worths(part_worths, "--part-worths", parts.study)
-        simulator = _simulator(respondent_bootstrap(table, parts.train), parts, rule, scale)
+        bootstrap: Bootstrap = respondent_bootstrap(table, parts.train)
         say(READ_BACK)
     else:
-        simulator = _fitted(parts, plan, rule)
+        with progress_bar() as watch:
+            search = choose(parts.train, plan, watch)
+            bootstrap = drawn(search, parts.train, plan)
+        scale = search.calibration_.scale
+    simulator = Simulator(bootstrap, parts.train, rule, scale=1.0 if scale is None else scale)
     _deliver(simulator, scenario, curve, out, plot)
-
-
-def _fitted(parts: Parts, plan: SurveyPlan, rule: Rule) -> Simulator:
-    """Return the simulator of a model that is fitted as `ranking conjoint` does it."""
-    with progress_bar() as watch:
-        search = choose(parts.train, plan, watch)
-        return _simulator(drawn(search, parts.train, plan), parts, rule, search.calibration_.scale)
-
-
-def _simulator(bootstrap: Bootstrap, parts: Parts, rule: Rule, scale: float | None) -> Simulator:
-    return Simulator(bootstrap, parts.train, rule, scale=1.0 if scale is None else scale)
 
 
 def _deliver(

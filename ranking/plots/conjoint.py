@@ -104,10 +104,9 @@ def plot_price_curve(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of `price_curve` over the price with their band, and the revenue on a second axis."""
     table = _table(curve, "curve", "price_curve", "share").sort_index()
     if "revenue" not in table:
+        message = "{argument} has no column {column}"
         remedy = "pass what price_curve returns"
-        raise DataError(
-            "{argument} has no column 'revenue'", argument="curve", column="revenue", remedy=remedy
-        )
+        raise DataError(message, argument="curve", column="revenue", remedy=remedy)
     axes = axes_for(ax)
     price = table.index.to_numpy(dtype=float)
     axes.plot(price, 100 * table["share"], color=COLOURS[0], linewidth=1.8, label="share", zorder=3)

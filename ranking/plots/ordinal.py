@@ -128,7 +128,8 @@ def _draw_regions(axes: "Axes", fit: _Fit, plane: Plane) -> None:
     scores = fit.model.predict_projection(plane.rows)
     low, high = float(scores.min()), float(scores.max())
     visible = np.unique(fit.thresholds[(fit.thresholds > low) & (fit.thresholds < high)])
-    tints = _tinted(_colours(len(fit.levels))[fit.level_above(np.append(low, visible))])
+    colours = _colours(len(fit.levels))[fit.level_above(np.append(low, visible))]
+    tints = (TINT * colours + 1 - TINT).tolist()
     edges = np.concatenate([[low - 1], visible, [high + 1]])
     axes.contourf(*plane.on_grid(scores), levels=edges, colors=tints, zorder=0)
     margins = np.unique(np.concatenate([fit.thresholds - 1, fit.thresholds + 1]))
@@ -171,10 +172,6 @@ def _colours(count: int) -> Array:
     from matplotlib import colormaps
 
     return np.asarray(colormaps[COLOUR_MAP](np.linspace(*COLOUR_RANGE, count)))[:, :3]
-
-
-def _tinted(colours: Array) -> list[list[float]]:
-    return (TINT * colours + 1 - TINT).tolist()
 
 
 def _title(model: Any, is_right: Array) -> str:

@@ -69,10 +69,7 @@ def plot_coefficients(
 
 
 def plot_scores(
-    path_model: PathLike,
-    X: Any,
-    labels: Sequence[str] | None = None,
-    ax: "Axes | None" = None,
+    path_model: PathLike, X: Any, labels: Sequence[str] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the scores f(x) of the rows of X over the whole path; `labels` are the names of the rows."""
     model = fitted_path(path_model, "score_lines")
@@ -120,15 +117,13 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
     draw_C_axis(axes, window)
     _draw_steps(axes, curve, window)
     _draw_best(axes, curve, window)
-    choices: list[tuple[float, str, dict[str, Any]]] = [
-        (curve.C_best, "best", {"color": COLOURS[1], "linestyle": "-", "marker": "o"}),
-        (
-            curve.C_one_standard_error,
-            "within one standard error",
-            {"color": COLOURS[2], "linestyle": "--", "marker": "s"},
-        ),
-    ]
-    for C, name, style in choices:
+    best: dict[str, Any] = {"color": COLOURS[1], "linestyle": "-", "marker": "o"}
+    simple: dict[str, Any] = {"color": COLOURS[2], "linestyle": "--", "marker": "s"}
+    choices = {
+        "best": (curve.C_best, best),
+        "within one standard error": (curve.C_one_standard_error, simple),
+    }
+    for name, (C, style) in choices.items():
         axes.axvline(C, color=style["color"], linestyle=style["linestyle"], linewidth=1.2, zorder=3)
         label = f"{name}: C = {C:.4g}, λ = {1 / C:.4g}"
         axes.plot(C, curve.at(C), markersize=7, markeredgecolor="white", zorder=4, label=label, **style)
@@ -167,7 +162,11 @@ def window_and_samples(model: PathModel) -> tuple[Window, Array]:
     """Return the interval of C to draw of a path, and the C at which its curves are evaluated."""
     bends = model.breakpoints_
     window = window_of(bends, float(model.path_.hi), float(model.path_.lo))
-    return window, _samples(bends, window)
+    corners = window.inside(bends)
+    thinned = corners[:: max(1, -(-len(corners) // MOST_CORNERS))]
+    # many points between two corners too: on a logarithmic axis lines in C are not straight
+    evenly = np.geomspace(window.lo, window.hi, EVEN_POINTS)
+    return window, np.unique(np.concatenate([evenly, thinned]))
 
 
 def path_title(model: PathModel) -> str:
@@ -197,13 +196,6 @@ def _draw_path(model: ScorePathModel, X: Any, names: list[str], quantity: str, a
     set_title(axes, f"{path_title(model)}{grey}")
     place_legend(axes, ax is None, right=True)
     return axes
-
-
-def _samples(bends: Array, window: Window) -> Array:
-    """Return the C at which curves are evaluated: on a logarithmic axis lines in C are not straight."""
-    corners = window.inside(bends)
-    thinned = corners[:: max(1, -(-len(corners) // MOST_CORNERS))]
-    return np.unique(np.concatenate([np.geomspace(window.lo, window.hi, EVEN_POINTS), thinned]))
 
 
 def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:

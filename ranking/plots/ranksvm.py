@@ -72,11 +72,7 @@ def plot_decision(
 
 
 def plot_decisions(
-    path_model: PathLike,
-    X: Any,
-    y: Any,
-    Cs: Sequence[float] | None = None,
-    grid: int = 120,
+    path_model: PathLike, X: Any, y: Any, Cs: Sequence[float] | None = None, grid: int = 120
 ) -> "list[Axes]":
     """Draw the scores at several C along a path, one panel each; returns their axes, all on one figure.
 
@@ -169,18 +165,13 @@ def plot_preference_graph(graph: Any, ax: "Axes | None" = None) -> "Axes":
     levels, ticks = _levels(graph)
     places, centres = _places(graph, levels)
     width = max(x for x, _ in places.values()) + 1
-    axes = axes_for(ax, *_size(width, len(ticks)))
+    axes = axes_for(ax, np.clip(0.55 * width + 1.6, 4, 14), np.clip(0.9 * len(ticks) + 1.8, 3, 12))
     _draw_edges(axes, graph, levels, places)
     rings: dict[str, Any] = {"node_color": "white", "edgecolors": COLOURS[0], "node_size": NODE_SIZE}
     nx.draw_networkx_nodes(graph, places, ax=axes, **rings)
     nx.draw_networkx_labels(graph, places, ax=axes, font_size=8)
     _finish(axes, graph, ticks, centres)
     return axes
-
-
-def _size(width: float, levels: int) -> tuple[float, float]:
-    """Return width and height of a figure in inches."""
-    return float(np.clip(0.55 * width + 1.6, 4, 14)), float(np.clip(0.9 * levels + 1.8, 3, 12))
 
 
 def _require_drawable(graph: Any) -> None:

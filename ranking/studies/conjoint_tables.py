@@ -153,17 +153,13 @@ def contradictions(survey: Survey) -> pd.DataFrame:
     """Return the choices of every minimal set of contradicting ones, alternatives with their levels."""
     columns = [RESPONDENT, "task", "chosen", "over", "multiplier"]
     profiles = _profiles(survey.parts.train) if survey.conflicts else {}
-    rows = [row for name in survey.conflicts for row in _conflict_rows(survey, name, profiles)]
+    rows: list[tuple[Any, ...]] = []
+    for name, conflict in survey.conflicts.items():
+        for row in conflict.choices.itertuples():
+            chosen, other = (profiles[row.respondent, row.task, place] for place in (row.chosen, row.other))
+            rows.append((row.respondent, row.task, chosen, other, str(row.multiplier)))
+        rows += [(name, "", f"order {order}", "", "") for order in conflict.orders]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _conflict_rows(survey: Survey, name: Any, profiles: dict[Any, str]) -> Iterator[tuple[Any, ...]]:
-    conflict = survey.conflicts[name]
-    for row in conflict.choices.itertuples():
-        chosen, other = (profiles[row.respondent, row.task, place] for place in (row.chosen, row.other))
-        yield row.respondent, row.task, chosen, other, str(row.multiplier)
-    for order in conflict.orders:
-        yield name, "", f"order {order}", "", ""
 
 
 def _profiles(study: ConjointStudy) -> dict[Any, str]:

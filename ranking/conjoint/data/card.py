@@ -196,6 +196,7 @@ def _differences(table: ChoiceTable) -> tuple[Array, Array]:
 
 def _kernel(D: Array) -> Array:
     """Return a basis of all z with D z = 0, one per column."""
+    # columns of length 1, so that the unit of a linear attribute does not decide what counts as zero
     lengths = np.linalg.norm(D, axis=0)
     scale = np.where(lengths > 0, lengths, 1.0)
     values, vectors = np.linalg.eigh((D / scale).T @ (D / scale))

@@ -59,6 +59,7 @@ def design_of(table: ChoiceTable) -> Array:
     if table.has_none:
         blocks.append(table.is_none[:, None].astype(float))
     design = np.hstack(blocks)
+    # whole data stay whole, so that certificates of models are about the data themselves
     is_whole = (design == np.rint(design)).all() and (np.abs(design) < LARGEST_WHOLE).all()
     return read_only(design.astype(np.int64) if is_whole else design)
 

@@ -154,6 +154,7 @@ class ConjointPathCV(PathSearch):
 
     def _calibrated(self, model: ConjointSVM, study: ConjointStudy, groups: list[Integers]) -> Calibration:
         """Return the scale of the utilities of the chosen model, from the folds it was chosen by."""
+        # orders leave the structure of a pool unused, so its whole path is traced: minutes for hundreds
         is_slow = model.pooling == "shrinkage" and model.orders
         together = [np.arange(len(study.respondents))]
         fit = partial(part_worths_by_group, model, groups if is_slow else together)

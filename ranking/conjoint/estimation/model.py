@@ -224,6 +224,7 @@ def programs_of(
     n = len(study.respondents)
     if pooling == "shrinkage":
         return [Program(choice_rows(differences, n), conditions, float(shrinkage))]
+    # alone, a weight would only be another C for its respondent, and C is to mean the same for all
     rows = choice_rows(differences, n, is_weighted=False)
     return [Program(rows.of(code), conditions) for code in range(n)]
 
@@ -248,8 +249,10 @@ def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
     assert program.shrinkage is not None
     g = program.shrinkage
     if not len(program.orders) and np.isfinite(C):
+        # seconds for hundreds of respondents, where their common path would take minutes
         found = solve_pooled(program.rows, g, C)
         if found.gap <= CLOSED:
+            # the solver of the pool has w with the ridge |w|²/2, so v_0 is √γ w_0 and u_r is √(1 − γ) w_r
             z = np.concatenate([np.sqrt(g) * found.common, np.sqrt(1 - g) * found.own.ravel()])
             return program.part_worths(z), program.common(z), found.gap
     z = solution_of(program, C)
@@ -262,6 +265,7 @@ def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | 
         conflict = find_conflict(study, orders)
         conflicts: tuple[Conflict, ...] = () if conflict is None else (conflict,)
     else:
+        # respondents may differ, so only choices of the same respondent can contradict each other
         conflicts = tuple(find_conflicts(study, orders).values())
     if conflicts:
         more = f" ({len(conflicts)} respondents in all)" if len(conflicts) > 1 else ""

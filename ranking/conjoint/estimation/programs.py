@@ -135,6 +135,8 @@ class Program:
         """The diagonal of W in rationals, None for ones."""
         if self.shrinkage is None:
             return None
+        # 0.3 as it is written: the fraction of the float has a denominator of 2^54, and so would every
+        # number of a certificate
         g = Fraction(repr(self.shrinkage))
         return np.repeat(np.array([g, 1 - g], dtype=object), [self.d, self.rows.n_owners * self.d])
 
@@ -150,6 +152,7 @@ class Program:
         cost = np.repeat([-1, 0], [s, p])
         upper = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
         if p:
+            # orders are hard at every C, so their multipliers have no upper bound
             upper = upper + np.repeat([0.0, np.inf], [s, p])
         return pqp.ParametricQP(P=pqp.Gram(self.A, weights=self.W), c=cost, lower=0, upper=upper)
 
@@ -158,6 +161,7 @@ class Program:
         s, p = len(self.rows), self.A.shape[0] - len(self.rows)
         price = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
         if p:
+            # orders are hard at every C: no price is high enough to violate one
             price = price + np.repeat([0.0, np.inf], [s, p])
         lower = np.repeat([1, 0], [s, p])
         return pqp.ParametricQP(P=self._ridge(), c=0, A=self.A, row_lower=lower, penalty=price)
@@ -207,11 +211,13 @@ def trace(
     try:
         return pqp.solve_path(program.dual(), (0.0, C_max), time_limit=time_limit), "dual"
     except pqp.NumericalTroubleError:
+        # P is the ridge here, which is definite however many choices are at their margin
         return pqp.solve_path(program.soft(), (0.0, C_max), time_limit=time_limit), "primal"
 
 
 def readout(program: Program, path: pqp.Path) -> Any:
     """Return the sparse matrix B of z = B x, x being what the path has: z itself, or dual variables."""
+    # the dual has bounds only, the program itself one row per choice and order
     is_dual = path.problem.m == 0
     return program.readout if is_dual else eye_array(path.problem.n, format="csr")
 
@@ -224,6 +230,7 @@ def z_at(program: Program, path: pqp.Path, C: float) -> Array:
 def worth_lines(program: Program, path: pqp.Path) -> list[PiecewiseLinear]:
     """Return the part-worths of every owner as lines in C, on the pieces of the path."""
     images = path.images(readout(program, path))
+    # where several choices reach their margin at one C there are pieces without length
     is_long = images.hi > images.lo
     edges = np.append(images.lo[is_long], images.hi[-1])
     constant, slope = (program.part_worths(part[is_long]) for part in (images.constant, images.slope))

@@ -81,6 +81,7 @@ class RespondentBootstrap:
         draws = np.empty((0, values.shape[1]))
         if self.has_scatter:
             chance = np.random.default_rng(self.random_state)
+            # a mean needs only how often each was drawn: one matrix product has the means of all draws
             counts = chance.multinomial(n, np.full(n, 1 / n), size=self.draws)
             draws = _means(values.to_numpy(dtype=float), counts * self.weights)
         return _as_means(values, self.weights, draws)
@@ -187,6 +188,7 @@ def refit_bootstrap(
     estimate = as_fit(fit)
     train = study.without_holdout()
     space, n = space_of(train), len(train.respondents)
+    # drawn before the work is divided, so that the number of processes changes nothing
     codes = np.random.default_rng(random_state).integers(n, size=(draws, n))
     samples = Parallel(n_jobs=n_jobs)(delayed(_refitted)(estimate, train, row, space) for row in codes)
     whole = read_part_worths(estimate(train), space)
@@ -212,6 +214,7 @@ def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float =
     error = lo = hi = np.full(len(estimate), np.nan)
     if len(table) > 1:
         error = table.std(axis=0, ddof=1)
+        # percentiles need no symmetry: shares and importances are bounded, and skew near their bounds
         lo, hi = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
     columns = {"estimate": estimate.to_numpy(), "standard_error": error, "lo": lo, "hi": hi}
     return pd.DataFrame(columns, index=estimate.index)
@@ -244,6 +247,7 @@ def _as_means(values: pd.DataFrame, weights: Array, draws: Array) -> Means:
 
 def _means(values: Array, weights: Array) -> Array:
     """Return the means of columns for every row of weights, without the entries that are NaN."""
+    # who has no value, such as importances without any preference, has no weight in this column either
     is_there = np.isfinite(values)
     total = weights @ is_there
     sums = weights @ np.where(is_there, values, 0.0)

@@ -121,11 +121,14 @@ def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
     """
     verdict: Verdict
     size = float(np.abs(np.where(np.isneginf(D), 0.0, D)).max(initial=0.0))
+    # concave: if the likelihood does not rise at 0, no larger scale is better
     if size == 0 or slope_of(D, weights, 0.0) <= 0:
         verdict, scale = "zero", 0.0
     elif (D.max(axis=1) <= TIED * sizes).all():
+        # nowhere is an alternative better than the chosen one, so the likelihood rises for ever
         verdict, scale = "infinite", np.inf
     else:
+        # utilities of size 1, so that the precision of the root does not depend on the units of part-worths
         verdict, scale = "fitted", _root(D / size, weights) / size
     fitted, chance = (_root_likelihood(D, weights, sizes, beta) for beta in (scale, 0.0))
     return Calibration(scale, fitted, chance, len(D), verdict)

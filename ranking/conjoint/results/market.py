@@ -278,9 +278,11 @@ def noise_rows(scenario: Scenario) -> Array:
     for name, (lo, hi) in space.ranges.items():
         unit, block = space.attributes[name].unit, space.block(name)
         width = (hi - lo) / unit
+        # two levels are two coordinates that differ by 1 each, a distance of √2: so far apart are the ends
         Z[:, block] = np.sqrt(2) * (Z[:, block] - (lo + hi) / (2 * unit)) / width if width > 0 else 0.0
     if scenario.has_none:
         Z[-1] = 0.0
+        # as long as the row of a product, which has one level of every attribute
         Z[-1, -1] = np.sqrt(len(space.attributes))
     return Z
 
@@ -360,6 +362,7 @@ class Simulator:
     def _rule_shares(self, v: Array, scenario: Scenario) -> Array:
         X = scenario.design
         U, sizes = v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)
+        # an infinite scale leaves no room for noise: every rule is first choice
         if self.rule == "first_choice" or np.isinf(self.scale):
             return first_choices(U, sizes)
         if self.rule == "share_of_preference":
@@ -400,7 +403,9 @@ def simulate(
 
 def randomized_first_choices(U: Array, sizes: Array, noise: Array) -> Array:
     """Return how often every product is best of its row over the draws of noise, the same for all rows."""
+    # all draws at once would need respondents × draws × products numbers
     block = max(1, ENTRIES // noise.size)
+    # what counts as a tie is relative to all terms of a utility, noise included
     reach = np.abs(noise).max(axis=1)
     parts = [
         first_choices(U[k : k + block, None, :] + noise, sizes[k : k + block, None] + reach).mean(axis=1)
@@ -509,6 +514,7 @@ def price_curve(
     means = own_shares(simulator, scenarios, product)
     shares = summary_of(means.estimate, means.draws, simulator.level).iloc[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
+        # a share of 0 at today's price has no revenue to compare with: NaN
         index = 100 * wanted / own
         revenue = means.estimate.iloc[1:] * index / means.estimate.iloc[0]
         drawn = means.draws.iloc[:, 1:] * index / means.draws.to_numpy()[:, :1]
@@ -527,4 +533,5 @@ def own_shares(simulator: Simulator, scenarios: list[Scenario], product: str) ->
         shares = [simulator.respondent_shares(v, scenario)[product] for scenario in scenarios]
         return pd.concat(shares, axis=1, keys=range(len(scenarios)))
 
+    # one bootstrap for all scenarios: they see the same draws, so that their differences scatter less
     return simulator.bootstrap.means(together)

@@ -67,6 +67,7 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
             raise unknown(message, name, space.attributes, "attributes", argument="orders")
         attribute = space.attributes[name]
         for row in _rows(attribute, order):
+            # whole numbers, so that constraints in a certificate are exact
             rows.append(np.zeros(len(space.columns), dtype=np.int64))
             rows[-1][space.block(name)] = row
             neighbours.append((name, *_ends(attribute, row)))

@@ -56,12 +56,14 @@ def log_logit(U: Array, scale: float, sizes: Array) -> Array:
     if np.isinf(scale):
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(first_choices(U, sizes)))
+    # the logarithm of softmax itself is −inf as soon as a probability underflows
     multiplied = scaled(U, scale)
     return np.asarray(multiplied - logsumexp(multiplied, axis=-1, keepdims=True))
 
 
 def scaled(U: Array, scale: float) -> Array:
     """Return scale · U, with −inf, no alternative, as it is at scale 0 too."""
+    # 0 · −inf would be NaN, and turn the whole row into NaN
     is_missing = np.isneginf(U)
     return np.where(is_missing, -np.inf, scale * np.where(is_missing, 0.0, U))
 
@@ -172,6 +174,7 @@ def task_utilities(part_worths: PartWorths, study: ConjointStudy) -> tuple[Array
     products = study.design * v
     is_there = _is_there(study.choices)
     U, sizes = np.full(is_there.shape, -np.inf), np.zeros(is_there.shape)
+    # terms may cancel, and rounding error is relative to them, not to their sum
     U[is_there], sizes[is_there] = products.sum(axis=1), np.abs(products).sum(axis=1)
     return U, sizes.max(axis=1)
 
@@ -243,6 +246,7 @@ def _alike(study: ConjointStudy) -> Iterator[Integers]:
     choices = study.choices
     groups: dict[tuple[Hashable, bytes], list[int]] = {}
     for t in range(len(choices)):
+        # bytes can be keys of a dictionary; equal alternatives in the same order have equal bytes
         shown = np.ascontiguousarray(study.design[list(choices.rows(t))])
         groups.setdefault((choices.task[t], shown.tobytes()), []).append(t)
     for tasks in groups.values():

@@ -68,10 +68,12 @@ def zero_centred_diffs(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataF
             mean = v[:, block].mean(axis=1)
             v[:, block] -= mean[:, None]
             shift += mean
+    # none has no levels to be shifted, so it takes all shifts: differences of utilities stay as they are
     if space.has_none:
         v[:, -1] -= shift
     total = attribute_ranges(table, space).to_numpy().sum(axis=1)
     target = 100.0 * len(space.attributes)
+    # all levels alike have no range to scale by: NaN rather than a number that says nothing
     factor = np.divide(target, total, out=np.full(len(v), np.nan), where=total > 0)
     return pd.DataFrame(v * factor[:, None], index=table.index, columns=table.columns)
 

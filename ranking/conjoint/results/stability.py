@@ -259,6 +259,7 @@ def first_choice_steps(
     steps = [_choices_of(lines, scenario) for lines in part_worths.lines]
     edges = common_edges([edges for edges, _ in steps], part_worths.lo, part_worths.hi)
     inside = inside_of(edges)
+    # inside of a piece no utilities cross, so a tie there is one on the whole piece
     total = np.zeros((len(inside), len(scenario.names)))
     for weight, (own, shares) in zip(part_worths.weights, steps, strict=True):
         total += weight * shares[np.searchsorted(own, inside, side="right") - 1]
@@ -320,6 +321,7 @@ def order_of(values: Array, names: Sequence[str]) -> tuple[str, ...]:
     ('b = c', 'a')
     """
     descending = np.argsort(-values, kind="stable")
+    # neighbours that differ by rounding error are one group; its members keep the order of the names
     gaps = -np.diff(values[descending]) > TIED * np.abs(values).max(initial=0.0)
     groups = np.split(descending, np.flatnonzero(gaps) + 1)
     return tuple(" = ".join(names[k] for k in np.sort(group)) for group in groups)
@@ -353,6 +355,7 @@ def _range_lines(lines: PiecewiseLinear, space: AttributeSpace) -> PiecewiseLine
     constants, slopes = [], []
     for block in blocks:
         best, worst = (np.array(block)[pick(inside[:, block], axis=1)] for pick in (np.argmax, np.argmin))
+        # between crossings best and worst level stay the same, so the range is the line between them
         constants.append(finer.constant[rows, best] - finer.constant[rows, worst])
         slopes.append(finer.slope[rows, best] - finer.slope[rows, worst])
     return PiecewiseLinear(finer.lo, finer.hi, np.array(constants).T, np.array(slopes).T)

@@ -84,6 +84,7 @@ def willingness_to_pay(
     draws = means.draws.to_numpy()
     wrong = float((draws[:, 0] >= 0).mean()) if len(draws) else np.nan
     remark = _remark(slope, wrong, level)
+    # a ratio of means: ratios of single respondents have no mean where some slopes are near 0
     estimate = gains / -slope if slope < 0 else np.full(len(gains), np.nan)
     lo, hi = (np.full(len(gains), np.nan),) * 2 if remark else _percentiles(draws, level)
     index = pd.MultiIndex.from_tuples([label[:2] for label in labels], names=["attribute", "level"])
@@ -111,6 +112,7 @@ def price_row(space: AttributeSpace, price: str) -> Array:
             found=listing(attribute.labels),
         )
     centred = np.array(attribute.labels, dtype=float)
+    # the slope of least squares is Σ (x − x̄) v / Σ (x − x̄)², linear in the part-worths v
     centred -= centred.mean()
     row[space.block(price)] = centred / (centred @ centred)
     return row
