@@ -28,7 +28,6 @@ from pqp.errors import (
 from pqp.files import load_path, load_problem, save_problem
 from pqp.lcp.log import PivotLog
 from pqp.lcp.solve_lcp import LCPAnswer, solve_lcp
-from pqp.limits import Progress
 from pqp.model.affine import Affine, mu
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP, paper_form
@@ -36,6 +35,7 @@ from pqp.path.path import Path
 from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
 from pqp.solver import solve, solve_path
+from pqp.stopping import Progress
 
 if TYPE_CHECKING:
     from pqp.certificate import Certificate

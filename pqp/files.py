@@ -1,4 +1,4 @@
-"""Files: problems and paths read back from what `pqp.io.document` wrote, or from what people write by hand.
+"""Files: problems and paths read back from what `pqp.io.writing` wrote, or from what people write by hand.
 
 Every object of a document has a table of its keys and their readers, so the tables below are the format; it
 is described for people in docs/file-format.md.
@@ -19,7 +19,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pqp.errors import FileFormatError, ProblemError
-from pqp.io.document import KINDS, MOVING, VERSION, Document, problem_file, unpack, write_document
 from pqp.io.reading import (
     Schema,
     as_file_error,
@@ -37,6 +36,7 @@ from pqp.io.reading import (
     unread,
     vector,
 )
+from pqp.io.writing import KINDS, MOVING, VERSION, Document, problem_file, unpack, write_document
 from pqp.lcp.crisscross import RULES
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FIELDS, RATIONAL, Array, Field, Number

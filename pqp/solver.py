@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pqp.errors import InternalError, NumericalTroubleError, ProblemError
-from pqp.io.document import problem_file, write_document
+from pqp.io.writing import problem_file, write_document
 from pqp.lcp.crisscross import RULES, Rule
 from pqp.lcp.log import numbered
-from pqp.limits import Progress, StopLimits, Watch
 from pqp.linalg.field import FIELDS, RATIONAL, Arithmetic, Field, Number, as_numbers, is_infinite, shown
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
 from pqp.records.result import TraceResult, in_order, ordered
 from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
+from pqp.stopping import Progress, StopLimits, Watch
 from pqp.tableau.runner import TableauRunner
 
 if TYPE_CHECKING:

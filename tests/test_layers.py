@@ -15,21 +15,21 @@ ALLOWED = {
     "pqp.model": "pqp.errors pqp.linalg",
     "pqp.catalog": "pqp.errors pqp.linalg pqp.model",
     "pqp.lcp": "pqp.errors pqp.linalg",
-    "pqp.limits": "pqp.errors pqp.linalg pqp.lcp",
+    "pqp.stopping": "pqp.errors pqp.linalg pqp.lcp",
     "pqp.records": "pqp.errors pqp.linalg pqp.model pqp.lcp",
     "pqp.io": "pqp.errors pqp.linalg pqp.model pqp.records",
     # The checker reads documents only, so that it cannot share a mistake with the engines.
     "pqp.certificate": "pqp.errors",
     "pqp.plotting": "",
     "pqp.path": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.records pqp.io pqp.certificate pqp.plotting",
-    "pqp.tableau": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.limits pqp.records",
+    "pqp.tableau": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.stopping pqp.records",
     # The revised engine asks the tableau engine for exact help.
-    "pqp.revised": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.limits pqp.records pqp.tableau",
-    "pqp.solver": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.limits pqp.records pqp.io pqp.path "
+    "pqp.revised": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.stopping pqp.records pqp.tableau",
+    "pqp.solver": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.stopping pqp.records pqp.io pqp.path "
     "pqp.tableau pqp.revised",
     # A path read from a file can be extended, which needs the engines.
     "pqp.files": "pqp.errors pqp.linalg pqp.model pqp.lcp pqp.records pqp.io pqp.path pqp.revised pqp.solver",
-    "pqp.cli": "pqp.errors pqp.linalg pqp.model pqp.limits pqp.records pqp.certificate pqp.path pqp.solver "
+    "pqp.cli": "pqp.errors pqp.linalg pqp.model pqp.stopping pqp.records pqp.certificate pqp.path pqp.solver "
     "pqp.files",
     # One error record serves both packages.
     "ranking.errors": "pqp",
@@ -37,21 +37,20 @@ ALLOWED = {
     "ranking.hastie": "ranking.errors",
     "ranking.core": "ranking.errors pqp",
     "ranking.io": "ranking.errors ranking.core",
-    "ranking.measures": "ranking.errors ranking.core",
-    "ranking.metrics": "ranking.measures",
-    "ranking.selection": "ranking.errors ranking.core ranking.measures",
-    "ranking.ranksvm": "ranking.errors ranking.core ranking.measures ranking.selection pqp",
-    "ranking.ordinal": "ranking.errors ranking.core ranking.measures ranking.selection pqp",
+    "ranking.metrics": "ranking.errors ranking.core",
+    "ranking.selection": "ranking.errors ranking.core ranking.metrics",
+    "ranking.ranksvm": "ranking.errors ranking.core ranking.metrics ranking.selection pqp",
+    "ranking.ordinal": "ranking.errors ranking.core ranking.metrics ranking.selection pqp",
     "ranking.conjoint": "ranking.errors ranking.core ranking.selection pqp",
-    "ranking.studies": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
+    "ranking.studies": "ranking.errors ranking.core ranking.io ranking.metrics ranking.selection "
     "ranking.ranksvm ranking.ordinal ranking.conjoint pqp",
     # Plots ask for what the protocols of paths and tables promise, so they import no model.
     "ranking.plots": "ranking.errors ranking.core ranking.selection pqp.plotting",
     "ranking.plot": "ranking.plots",
     "ranking.conjoint_plots": "ranking.plots",
-    "ranking.report": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
+    "ranking.report": "ranking.errors ranking.core ranking.io ranking.metrics ranking.selection "
     "ranking.conjoint ranking.studies ranking.plots ranking.plot",
-    "ranking.cli": "ranking.errors ranking.core ranking.io ranking.measures ranking.selection "
+    "ranking.cli": "ranking.errors ranking.core ranking.io ranking.metrics ranking.selection "
     "ranking.ranksvm ranking.ordinal ranking.conjoint ranking.studies ranking.plots ranking.plot "
     "ranking.report pqp pqp.cli",
 }
@@ -161,6 +160,6 @@ def test_ranking_uses_pqp_only_as_a_whole():
         if module.startswith("ranking"):
             # Both programs are built from one command-line kit, and both packages draw with one plotting
             # kit; neither is a part of the library's interface.
-            kits = {"ranking.cli": {"pqp.cli.kit"}, "ranking.plots": {"pqp.plotting"}}
+            kits = {"ranking.cli": {"pqp.cli.program"}, "ranking.plots": {"pqp.plotting"}}
             allowed = kits.get(package_of(module), set())
             assert {name for name in imported(file) if name.startswith("pqp.")} <= allowed, module

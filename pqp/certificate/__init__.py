@@ -34,8 +34,8 @@ from pqp.certificate.cover import (
     require_cover,
 )
 from pqp.certificate.document import End, entry, items, one_of, shown
-from pqp.certificate.exact import Span
 from pqp.certificate.problem import read_problem
+from pqp.certificate.rationals import Span
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 

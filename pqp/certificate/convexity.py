@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from pqp.certificate.document import shown
-from pqp.certificate.exact import ExactMatrix, Floats, Sparse
+from pqp.certificate.rationals import ExactMatrix, Floats, Sparse
 from pqp.errors import CertificateError
 
 # Half the distance from 1 to the next float64 number: the relative rounding error of one operation.

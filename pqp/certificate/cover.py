@@ -25,9 +25,9 @@ from pqp.certificate.document import (
     shown,
     weights,
 )
-from pqp.certificate.exact import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
 from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_span
 from pqp.certificate.problem import Problem, Product
+from pqp.certificate.rationals import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
 from pqp.certificate.solution import PrimalVector, Solution, derive
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError

@@ -18,8 +18,8 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from pqp.certificate.document import End, approximate
-from pqp.certificate.exact import Affine, AffineBlock, Floats, Limit, Span
 from pqp.certificate.problem import LimitVector, Mask
+from pqp.certificate.rationals import Affine, AffineBlock, Floats, Limit, Span
 from pqp.certificate.solution import Solution
 from pqp.certificate.states import VARIABLES
 

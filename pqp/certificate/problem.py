@@ -12,7 +12,7 @@ from flint import fmpq, fmpz, fmpz_mat
 
 from pqp.certificate.convexity import require_convex
 from pqp.certificate.document import approximate, entry, index, items, number, numbers, shown
-from pqp.certificate.exact import (
+from pqp.certificate.rationals import (
     ZERO,
     Affine,
     ExactMatrix,

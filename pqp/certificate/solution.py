@@ -19,8 +19,8 @@ from operator import mul
 
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
-from pqp.certificate.exact import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
 from pqp.certificate.problem import Problem, Product
+from pqp.certificate.rationals import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from pqp.certificate.document import approximate, entry, items, one_of, shown
-from pqp.certificate.exact import ZERO, Affine, Limit
 from pqp.certificate.problem import Problem
+from pqp.certificate.rationals import ZERO, Affine, Limit
 from pqp.errors import CertificateError
 
 VARIABLES = ("between", "lower", "upper", "fixed", "zero")

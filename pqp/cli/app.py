@@ -9,33 +9,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pqp.certificate import check
-from pqp.cli import kit
+from pqp.cli import program
 from pqp.cli.demo import RESPONDENT, TASKS, conjoint_problem
-from pqp.cli.kit import PICTURES, CommandError, Screen, Words, leave_if_stopped, require_output
+from pqp.cli.program import PICTURES, CommandError, Screen, Words, leave_if_stopped, require_output
 from pqp.cli.tables import path_table, shown_number, worth_table
 from pqp.errors import CertificateError, ProblemError
 from pqp.files import load_document, load_problem
-from pqp.limits import Progress
 from pqp.linalg.field import Number, is_infinite
 from pqp.model.affine import read_number
 from pqp.path.path import Path
 from pqp.solver import solve_path
+from pqp.stopping import Progress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PICTURE = FilePath("pqp-demo.png")
 
-app = kit.make_app()
+app = program.make_app()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    return kit.main(app, "pqp", arguments)
+    return program.main(app, "pqp", arguments)
 
 
-@app.callback(invoke_without_command=True, epilog=kit.CODES)
-def pqp(context: typer.Context, show_version: kit.Version = False) -> None:
+@app.callback(invoke_without_command=True, epilog=program.CODES)
+def pqp(context: typer.Context, show_version: program.Version = False) -> None:
     """Trace exact solution paths of parametric quadratic programs, and prove them.
 
     \b
@@ -51,7 +51,7 @@ def pqp(context: typer.Context, show_version: kit.Version = False) -> None:
         typer.echo(context.get_help())
 
 
-@kit.command(app)
+@program.command(app)
 def demo(
     respondent: Annotated[
         int,
@@ -98,7 +98,7 @@ def demo(
     leave_if_stopped(path.stopped)
 
 
-@kit.command(app, Words({"interval": "--mu"}, {"arithmetic": lambda kind: f"--{kind}"}))
+@program.command(app, Words({"interval": "--mu"}, {"arithmetic": lambda kind: f"--{kind}"}))
 def solve(
     file: Annotated[
         FilePath,
@@ -157,7 +157,7 @@ def solve(
     _deliver(path, save, plot)
 
 
-@kit.command(app)
+@program.command(app)
 def certify(
     file: Annotated[
         FilePath,
@@ -174,10 +174,10 @@ def certify(
     """
     document = load_document(file)
     try:
-        with kit.progress_bar(f"proving {file}"):
+        with program.progress_bar(f"proving {file}"):
             certificate = check(document)
     except CertificateError as error:
-        raise CommandError(f"{file} is not proved: {error}", kit.FAILED) from None
+        raise CommandError(f"{file} is not proved: {error}", program.FAILED) from None
     Screen().print(str(certificate))
 
 
@@ -214,7 +214,7 @@ def _number(text: str) -> Number:
 def progress_line(lo: Number, hi: Number) -> Iterator[Callable[[Progress], None] | None]:
     """Yield what a trace from lo to hi reports its progress to; None if stderr is not a terminal."""
     has_ends = not is_infinite(lo) and not is_infinite(hi) and lo < hi
-    with kit.progress_bar() as show:
+    with program.progress_bar() as show:
         if show is None:
             yield None
             return

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from pqp.linalg.field import Array
-from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
+from pqp.linalg.products import product_of
 from pqp.linalg.structure import DENSE, NO_PART, Form, Part, form_of, with_units
 
 

@@ -196,7 +196,7 @@ class PairGram:
 
     def times(self, vector: Array) -> Array:
         """Return P @ vector in float64, for a vector or a block of them."""
-        from pqp.linalg.kernels import product_of  # compiled code brings numba, which takes long to import
+        from pqp.linalg.products import product_of  # compiled code brings numba, which takes long to import
 
         return product_of(self.part, self.size, np.arange(self.size), vector)
 

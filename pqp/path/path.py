@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 
 from pqp.errors import NoSolutionError, ProblemError, counted
-from pqp.io.document import path_document, write_document
+from pqp.io.writing import path_document, write_document
 from pqp.lcp.log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
 from pqp.linalg.tolerances import SAME_POINT

@@ -21,7 +21,7 @@ import numpy as np
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
-from pqp.linalg.kernels import add_products, column_of, system_product
+from pqp.linalg.products import add_products, column_of, system_product
 from pqp.linalg.structure import NO_PART, Form, frozen, is_low_rank
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import (

@@ -22,7 +22,7 @@ from pqp.lcp.log import Pivot
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field
-from pqp.linalg.kernels import system_product
+from pqp.linalg.products import system_product
 from pqp.linalg.tolerances import COARSENING, COARSEST_ZERO, ROUNDING, ZERO
 from pqp.revised.basis import WorkingBasis
 

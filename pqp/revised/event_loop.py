@@ -11,7 +11,7 @@ import numpy as np
 
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
-from pqp.linalg.kernels import column_of
+from pqp.linalg.products import column_of
 from pqp.linalg.structure import Form
 from pqp.linalg.tolerances import FLAT, LARGE_STEPS, ROUNDING, TIE, TRUSTED_PIVOT
 from pqp.revised.basis import (

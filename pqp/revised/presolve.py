@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array
-from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, is_sparse
+from pqp.linalg.products import product_of
 from pqp.linalg.structure import Part, factored_part, part_of, sparse_factor_part
 from pqp.linalg.tolerances import WELL_CONDITIONED
 from pqp.model.hessian import Hessian, Matrix

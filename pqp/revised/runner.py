@@ -15,7 +15,6 @@ from joblib import Parallel, delayed
 
 from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.lcp.log import Crossing, Pivot
-from pqp.limits import StopLimits, Watch
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, is_infinite, shown
 from pqp.linalg.tolerances import KKT_RESIDUAL, NEAR_GOAL, SPURIOUS_BREAKPOINT
 from pqp.model.problem import ParametricQP
@@ -30,6 +29,7 @@ from pqp.revised.postsolve import Postsolve
 from pqp.revised.start import all_bounds_coincide, begins_in_large_tie, is_trivial
 from pqp.revised.trace import BasisPiece, LargeTieError, point_on
 from pqp.revised.verify import violations
+from pqp.stopping import StopLimits, Watch
 from pqp.tableau.unsolvable import unsolvable_segments
 
 

@@ -11,8 +11,8 @@ from scipy.sparse import coo_array
 
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import FLOAT, Array
-from pqp.linalg.kernels import product_of
 from pqp.linalg.matrices import MatrixData, is_sparse
+from pqp.linalg.products import product_of
 from pqp.linalg.structure import Part, restricted
 from pqp.linalg.system import Mixed, Operator, Pure, Scaled, System
 from pqp.linalg.tolerances import WIDE_RANGE

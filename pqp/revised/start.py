@@ -22,7 +22,7 @@ import numpy as np
 
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_inside
-from pqp.linalg.kernels import add_product
+from pqp.linalg.products import add_product
 from pqp.linalg.structure import Form, frozen
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import GOAL_REACHED, REFINED, SMALL_PULL, TIE, TRUSTED_PIVOT

@@ -14,7 +14,7 @@ import numpy as np
 
 from pqp.linalg.field import Array
 from pqp.linalg.jit import compiled, compiled_in_any_order, compiled_inside
-from pqp.linalg.kernels import (
+from pqp.linalg.products import (
     add_product,
     add_to_inner,
     column_of,

@@ -8,7 +8,6 @@ import numpy as np
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.lcp.crisscross import Rule
 from pqp.lcp.log import Pivot
-from pqp.limits import Watch
 from pqp.linalg.field import FLOAT, RATIONAL, Field, Number, is_infinite
 from pqp.linalg.tolerances import KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
@@ -17,6 +16,7 @@ from pqp.records.result import TraceResult, ordered
 from pqp.records.segment import Segment
 from pqp.records.states import Basis
 from pqp.records.unsolvable import UnsolvablePiece
+from pqp.stopping import Watch
 from pqp.tableau.compile import basis_of, compile_problem, read_segment, read_sizes
 from pqp.tableau.trace import Event, OptimalPiece, Tracer
 from pqp.tableau.unsolvable import unsolvable_segments

@@ -6,8 +6,8 @@ from pathlib import Path
 import typer
 
 import pqp
-from pqp.cli import kit
-from pqp.cli.kit import PICTURES, Words, leave_if_stopped, lined_up, progress_bar, require_output, say
+from pqp.cli import program
+from pqp.cli.program import PICTURES, Words, leave_if_stopped, lined_up, progress_bar, require_output, say
 from ranking.cli import conjoint as conjoint_commands
 from ranking.cli import options
 from ranking.cli.demo import mixture_items
@@ -25,7 +25,7 @@ from ranking.cli.ordinal import ordinal
 from ranking.cli.output import announce, draw
 from ranking.errors import ConvergenceError, StudyError
 from ranking.io.tables import write_whole
-from ranking.measures.tables import metric_table
+from ranking.metrics.tables import metric_table
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm.path import RankSVMPath
 from ranking.report.ranksvm import scores_csv, summary, write_report
@@ -35,32 +35,32 @@ from ranking.studies.ranksvm import Plan, Study, conduct
 WORDS = Words({"cv": "--folds", "n_splits": "--folds", "random_state": "--seed", "labels": "--levels"})
 
 
-class Command(kit.Command):
+class Command(program.Command):
     """A command of `ranking`, which prints each problem of a study on a line of its own."""
 
-    failures = (*kit.Command.failures, ConvergenceError)
+    failures = (*program.Command.failures, ConvergenceError)
 
-    def explained(self, error: pqp.errors.ExplainedError, sentence: str) -> kit.CommandError:
+    def explained(self, error: pqp.errors.ExplainedError, sentence: str) -> program.CommandError:
         """Return how the command ends after an error, which a sentence describes."""
         if not isinstance(error, StudyError):
             return super().explained(error, sentence)
         heading, *problems = [line.removeprefix("- ") for line in sentence.splitlines()]
         if len(problems) == 1:
             place = heading.removesuffix(error.message)
-            return kit.CommandError(place + problems[0])
-        return kit.CommandError(heading, details=problems)
+            return program.CommandError(place + problems[0])
+        return program.CommandError(heading, details=problems)
 
 
-app = kit.make_app()
+app = program.make_app()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    return kit.main(app, "ranking", arguments)
+    return program.main(app, "ranking", arguments)
 
 
-@app.callback(invoke_without_command=True, epilog=kit.CODES)
-def ranking(context: typer.Context, show_version: kit.Version = False) -> None:
+@app.callback(invoke_without_command=True, epilog=program.CODES)
+def ranking(context: typer.Context, show_version: program.Version = False) -> None:
     """Learn to rank from preferences, levels or choices, for every regularisation parameter C at once.
 
     \b
@@ -81,7 +81,7 @@ def ranking(context: typer.Context, show_version: kit.Version = False) -> None:
         typer.echo(context.get_help())
 
 
-@kit.command(app, WORDS, Command)
+@program.command(app, WORDS, Command)
 def ranksvm(
     train: options.Train,
     validate: options.Validate = None,
@@ -138,12 +138,12 @@ def ranksvm(
 
 
 # here, because --help lists commands in the order in which they are added
-kit.command(app, WORDS, Command)(ordinal)
+program.command(app, WORDS, Command)(ordinal)
 for function in (conjoint_commands.conjoint, conjoint_commands.simulate):
-    kit.command(app, conjoint_commands.WORDS, Command)(function)
+    program.command(app, conjoint_commands.WORDS, Command)(function)
 
 
-@kit.command(app, WORDS, Command)
+@program.command(app, WORDS, Command)
 def graph(
     file: options.ItemsOrPairs,
     reduction: options.DrawnReduction = "tree",
@@ -175,7 +175,7 @@ def graph(
         draw(drawn, plot)
 
 
-@kit.command(app, WORDS, Command)
+@program.command(app, WORDS, Command)
 def metrics(
     file: options.ItemsFile,
     scores: options.ScoresFile,
@@ -200,7 +200,7 @@ def metrics(
     say(lined_up(dict(zip(table["metric"], table["definition"], strict=True))))
 
 
-@kit.command(app, WORDS, Command)
+@program.command(app, WORDS, Command)
 def demo(
     out: options.DemoReport = Path("ranking-demo.html"),
     items: options.DemoItems = 60,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqp.cli.kit import PICTURES, CommandError, Words, lined_up, progress_bar, require_output, say
+from pqp.cli.program import PICTURES, CommandError, Words, lined_up, progress_bar, require_output, say
 from ranking.cli import options
 from ranking.cli.inputs import (
     EMPTY,

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import networkx as nx
 import pandas as pd
 
-from pqp.cli.kit import CommandError, about_file
+from pqp.cli.program import CommandError, about_file
 from ranking.cli.options import Fitting, Reading
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
 from ranking.conjoint.data.columns import SEPARATORS

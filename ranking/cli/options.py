@@ -11,14 +11,14 @@ from typing import Annotated, Any, TypeVar, get_args
 import typer
 from typer import Option
 
-from pqp.cli.kit import CommandError
+from pqp.cli.program import CommandError
 from ranking.conjoint.data.wide import PATTERN
 from ranking.conjoint.estimation.cv import Metric as ChoiceMetric
 from ranking.conjoint.estimation.model import Pooling as PoolingName
 from ranking.conjoint.results.market import Rule as RuleName
 from ranking.core.graph import Reduction as ReductionName
 from ranking.core.kernels import PARAMETERS
-from ranking.measures.levels import LEVEL_METRICS
+from ranking.metrics.levels import LEVEL_METRICS
 from ranking.ordinal.base import Scope as ScopeName
 from ranking.selection.curve import NAMES
 from ranking.studies.ranksvm import Choice as ChoiceName

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pqp.cli.kit import leave_if_stopped, lined_up, progress_bar, require_output
+from pqp.cli.program import leave_if_stopped, lined_up, progress_bar, require_output
 from ranking.cli import options
 from ranking.cli.inputs import PAGES, Columns, level_order, number_or_word, open_parts, require_whole_path
 from ranking.cli.output import announce

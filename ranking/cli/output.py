@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pqp.cli.kit import say, text_table
+from pqp.cli.program import say, text_table
 from ranking.io.tables import write_whole
 
 if TYPE_CHECKING:

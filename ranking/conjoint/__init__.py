@@ -14,6 +14,13 @@ from ranking.conjoint.estimation.model import ConjointSVM
 from ranking.conjoint.estimation.path import ConjointPath
 from ranking.conjoint.results.bootstrap import refit_bootstrap, respondent_bootstrap
 from ranking.conjoint.results.calibration import Calibration, calibrate
+from ranking.conjoint.results.importances import (
+    attribute_ranges,
+    importance_summary,
+    importances,
+    part_worth_summary,
+    zero_centred_diffs,
+)
 from ranking.conjoint.results.market import (
     Noise,
     Scenario,
@@ -32,13 +39,6 @@ from ranking.conjoint.results.predictions import (
     root_likelihood,
     share_error,
     utilities,
-)
-from ranking.conjoint.results.scaling import (
-    attribute_ranges,
-    importance_summary,
-    importances,
-    part_worth_summary,
-    zero_centred_diffs,
 )
 from ranking.conjoint.results.stability import (
     Conclusions,

@@ -42,7 +42,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         rows sorted by level are dealt out one by one, so that a level of several rows is in the training
         rows of every fold.
     metric
-        By what it is chosen: a key of `ranking.measures.levels.LEVEL_METRICS`, of which errors are
+        By what it is chosen: a key of `ranking.metrics.levels.LEVEL_METRICS`, of which errors are
         minimised; or a function of the numbers of true and predicted levels, which is maximised.
     choice
         "best", or "one_standard_error" for the most regularised C within one standard error of the best.

@@ -14,7 +14,7 @@ from ranking.core.preferences import Pairs, Preferences, as_preferences, prefere
 from ranking.core.representation import KernelEstimator, Representation
 from ranking.core.validation import Array, Queries, query_codes
 from ranking.errors import DataError
-from ranking.measures.tables import pairwise_accuracy
+from ranking.metrics.tables import pairwise_accuracy
 
 
 class RankerMixin:

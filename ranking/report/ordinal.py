@@ -8,7 +8,7 @@ import pandas as pd
 
 from ranking.core.validation import Integers, counted
 from ranking.io.tables import Items, write_whole
-from ranking.measures.levels import LEVEL_METRICS
+from ranking.metrics.levels import LEVEL_METRICS
 from ranking.plot import plot_level_path, plot_levels
 from ranking.report.page import Picture, Table, picture, render, shown, table
 from ranking.report.sections import path_lines, path_parts, sizes

@@ -16,11 +16,11 @@ import pandas as pd
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, numbers, query_codes, require_choice
 from ranking.errors import DataError
-from ranking.measures import tables as metrics
+from ranking.metrics import tables as metrics
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
 
-# The name of a metric of `ranking.measures.tables`, or a function of labels, scores and queries.
+# The name of a metric of `ranking.metrics.tables`, or a function of labels, scores and queries.
 Metric: TypeAlias = str | Callable[[Any, Any, Any], float]
 # What `per_query` calls the metrics that can be named.
 NAMES = {

@@ -11,7 +11,7 @@ from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array
 from ranking.errors import DataError
 from ranking.io.tables import Items, same_features
-from ranking.measures.levels import LEVEL_METRICS, confusion_table, level_metric_table
+from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
 from ranking.ordinal.cv import OrdinalSVMPathCV
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.studies.ranksvm import Kind, PathStudy, Plan, Watch, chosen_path
@@ -36,7 +36,7 @@ class LevelStudy(PathStudy):
         return float(measured[self.plan.metric])
 
     def table(self, items: Items) -> pd.DataFrame:
-        """Return every metric at the chosen C; see `ranking.measures.levels.level_metric_table`."""
+        """Return every metric at the chosen C; see `ranking.metrics.levels.level_metric_table`."""
         return level_metric_table(items.y, self.predicted(items), list(self.levels.names))
 
     def counts(self, items: Items) -> Array:

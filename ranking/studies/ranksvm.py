@@ -11,8 +11,8 @@ import pandas as pd
 from ranking.core.validation import counted, require_choice
 from ranking.errors import DataError
 from ranking.io.tables import Items, same_features
-from ranking.measures import tables as metrics
-from ranking.measures.tables import metric_table
+from ranking.metrics import tables as metrics
+from ranking.metrics.tables import metric_table
 from ranking.ranksvm.cv import RankSVMPathCV
 from ranking.ranksvm.path import RankSVMPath
 from ranking.selection.curve import NAMES, SelectionCurve
@@ -93,7 +93,7 @@ class Study(PathStudy):
         return float(METRICS[self.plan.metric](items.y, self.model.decision_function(items.X), items.qid))
 
     def table(self, items: Items) -> pd.DataFrame:
-        """Return every metric at the chosen C; see `ranking.measures.tables.metric_table`."""
+        """Return every metric at the chosen C; see `ranking.metrics.tables.metric_table`."""
         return metric_table(items.y, self.model.decision_function(items.X), items.qid)
 
 

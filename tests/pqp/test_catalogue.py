@@ -9,8 +9,8 @@ import pytest
 
 import pqp
 from pqp.lcp.crisscross import RULES
-from tests.catalogue import CATALOGUE, mairal_yu
 from tests.engines import ENGINES, EXACT, REVISED
+from tests.known_paths import CATALOGUE, mairal_yu
 
 # The data have two or three digits and the paths a few pieces: rounding error stays far below this.
 CLOSE = 1e-9

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pqp.certificate import check
 from pqp.certificate.cover import ProvedPiece, require_continuity
-from pqp.certificate.exact import Affine, AffineBlock, Span
 from pqp.certificate.problem import read_problem
+from pqp.certificate.rationals import Affine, AffineBlock, Span
 from pqp.certificate.solution import PrimalVector, derive
 from pqp.certificate.states import ActiveSet
 from pqp.errors import CertificateError

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import pqp
 from pqp import Progress, load_path, save_problem
 from pqp.cli import app as cli
-from pqp.cli import kit
+from pqp.cli import program
 from pqp.cli.app import progress_line
 from pqp.cli.demo import conjoint_problem, part_worth_names
 from pqp.cli.tables import worth_table
@@ -286,7 +286,14 @@ def test_help_teaches_by_example(words, run):
 def test_help_lists_every_exit_code(run):
     _, out, _ = run("--help")
     text = " ".join(out.split())
-    codes = (0, kit.FAILED, kit.WRONG_INPUT, kit.STOPPED, kit.INTERRUPTED, kit.PIPE_CLOSED)
+    codes = (
+        0,
+        program.FAILED,
+        program.WRONG_INPUT,
+        program.STOPPED,
+        program.INTERRUPTED,
+        program.PIPE_CLOSED,
+    )
     assert re.findall(r"(?:Exit codes:|;) (\d+) ", text[text.index("Exit codes") :]) == [*map(str, codes)]
 
 
@@ -343,15 +350,17 @@ class TestErrorsInTheWordsOfACommand:
         """Return what a command prints on stderr, and its exit code, if it raises an error."""
 
         def call(error, file=None):
-            app = kit.make_app()
+            app = program.make_app()
             app.callback()(lambda: None)
 
             def work(max_size: int = 1, orders_: str = "", is_on: bool = False) -> None:
-                with nullcontext() if file is None else kit.about_file("FILE", Path(file)):
+                with nullcontext() if file is None else program.about_file("FILE", Path(file)):
                     raise error
 
-            kit.command(app, kit.Words({"orders": "--order"}, {"method": lambda name: f"--{name}"}))(work)
-            code = kit.main(app, "prog", ["work"])
+            program.command(app, program.Words({"orders": "--order"}, {"method": lambda name: f"--{name}"}))(
+                work
+            )
+            code = program.main(app, "prog", ["work"])
             return code, capsys.readouterr().err.removeprefix("prog: ").removesuffix("\n")
 
         return call
@@ -410,7 +419,7 @@ class TestErrorsInTheWordsOfACommand:
         assert fails(error) == (1, "no")
 
     def test_every_detail_has_a_line(self, fails):
-        assert fails(kit.CommandError("two\nthings", 2, ["a  b", "c"])) == (2, "two things\n- a b\n- c")
+        assert fails(program.CommandError("two\nthings", 2, ["a  b", "c"])) == (2, "two things\n- a b\n- c")
 
 
 class TestProcess:

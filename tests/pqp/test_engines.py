@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp import load_path, mu
-from pqp.io.document import path_document
+from pqp.io.writing import path_document
 from tests.comparison import inside, marks, optimal, optimal_points, traced, unique_points
 from tests.engines import REVISED
 from tests.strategies import INFINITY, for_all, instances

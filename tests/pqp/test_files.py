@@ -16,7 +16,7 @@ from pqp import load_path, load_problem, mu, save_problem
 from pqp.certificate import check
 from pqp.errors import FileFormatError, ProblemError
 from pqp.files import load_document
-from pqp.io.document import path_document, problem_document
+from pqp.io.writing import path_document, problem_document
 from pqp.linalg.field import RATIONAL
 from tests.engines import EVERY_ENGINE, EXACT, REVISED, TABLEAU
 from tests.pqp.documents import EXAMPLES, HAND_WRITTEN, as_float, budget

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp import load_path
-from pqp.io.document import path_document
+from pqp.io.writing import path_document
 from pqp.lcp.crisscross import RULES
 from tests.comparison import (
     assert_same_solutions,

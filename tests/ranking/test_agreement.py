@@ -13,7 +13,7 @@ from sklearn import metrics as reference
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.measures.levels import LEVEL_METRICS, confusion_table, table_errors, weighted_errors
+from ranking.metrics.levels import LEVEL_METRICS, confusion_table, table_errors, weighted_errors
 from tests.systems import FEW
 
 OBJECTS = st.lists(

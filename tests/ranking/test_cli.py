@@ -15,13 +15,13 @@ import pytest
 from typer.testing import CliRunner
 
 import pqp
-from pqp.cli.kit import progress_bar
+from pqp.cli.program import progress_bar
 from ranking import ConvergenceError, RankSVMPath, preference_pairs, read_letor, write_letor
 from ranking.cli import app as cli
 from ranking.cli.demo import mixture_items
 from ranking.core.kernels import PARAMETERS
-from ranking.measures.levels import LEVEL_METRICS
 from ranking.metrics import metric_table
+from ranking.metrics.levels import LEVEL_METRICS
 from ranking.selection.curve import NAMES
 from tests.data_folder import DATA, needs
 from tests.ranking.studies import items

@@ -14,7 +14,6 @@ from sklearn.metrics import average_precision_score, ndcg_score
 
 from ranking.core.validation import as_symmetric, as_vector, item_pairs
 from ranking.errors import DataError
-from ranking.measures.rankings import count_pairs, ndcg_curve
 from ranking.metrics import (
     average_precision,
     kendall_tau,
@@ -26,6 +25,7 @@ from ranking.metrics import (
     per_query,
     spearman,
 )
+from ranking.metrics.rankings import count_pairs, ndcg_curve
 from tests.data_folder import DATA, needs
 from tests.strategies import QUICK
 

@@ -76,7 +76,7 @@ def test_a_separable_set_has_a_margin_and_one_more_object_may_spoil_it():
 @pytest.mark.parametrize("metric", ["mean_absolute_error", "accuracy", "quadratic_weighted_kappa"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_selection_is_the_metric_of_predictions_at_every_C(kernel, metric):
-    from ranking.measures.levels import LEVEL_METRICS, confusion_table
+    from ranking.metrics.levels import LEVEL_METRICS, confusion_table
 
     X, y = objects(80, noise=3.0)
     path = OrdinalSVMPath(C_max=100, kernel=kernel, gamma=0.2).fit(X[:50], y[:50])

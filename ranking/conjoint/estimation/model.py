@@ -20,10 +20,10 @@ from ranking.conjoint.estimation.conflicts import Conflict, find_conflict, find_
 from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
 from ranking.conjoint.estimation.programs import Program, choice_rows, trace, z_at
 from ranking.conjoint.results.bootstrap import weighted_mean
+from ranking.conjoint.results.importances import importances
 from ranking.conjoint.results.orders import Orders, order_rows
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.predictions import hit_rate, hits, task_utilities, utilities
-from ranking.conjoint.results.scaling import importances
 from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import ContradictionError, DataError
 

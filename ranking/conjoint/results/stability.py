@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from ranking.conjoint.results.bootstrap import Statistic, weighted_mean
+from ranking.conjoint.results.importances import importances
 from ranking.conjoint.results.market import Products, Scenario, read_scenario
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
@@ -28,7 +29,6 @@ from ranking.conjoint.results.part_worths import (
     weights_of,
 )
 from ranking.conjoint.results.predictions import TIED, first_choices
-from ranking.conjoint.results.scaling import importances
 from ranking.core.validation import Array, as_vector
 from ranking.errors import DataError
 from ranking.selection.piecewise import (

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import pqp
 from pqp.certificate.convexity import _is_indefinite, _is_surely_definite, require_convex
 from pqp.certificate.cover import Accuracy
-from pqp.certificate.exact import Affine, AffineBlock, Span, read_matrix
 from pqp.certificate.optimality import ComplementaryPair, MuWindow, optimal_span
 from pqp.certificate.problem import Problem, read_problem
+from pqp.certificate.rationals import Affine, AffineBlock, Span, read_matrix
 from pqp.certificate.solution import (
     PrimalVector,
     Solution,

@@ -8,7 +8,7 @@ import scipy.sparse
 
 from pqp.errors import NotConvexError, ProblemError
 from pqp.linalg.field import FIELDS, FLOAT, RATIONAL
-from pqp.linalg.kernels import product_of
+from pqp.linalg.products import product_of
 from pqp.model.convexity import negative_direction
 from pqp.model.hessian import Gram, HessianProduct, Matrix, PairGram, as_hessian
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqp.linalg.kernels import column_of, system_product
+from pqp.linalg.products import column_of, system_product
 from tests.systems import FEW, SEEDS, SYSTEMS, dense
 
 EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)

@@ -15,7 +15,7 @@ from pqp import mu
 from pqp.certificate import check
 from pqp.errors import CertificateError, FileFormatError
 from pqp.files import load_document, load_path
-from pqp.io.document import path_document, write_document
+from pqp.io.writing import path_document, write_document
 from pqp.records.states import Basis, State
 from pqp.records.trail import TrailBuilder
 from tests.pqp import compacting

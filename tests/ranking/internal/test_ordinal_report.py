@@ -8,7 +8,7 @@ import pytest
 
 from ranking import DataError
 from ranking.io.tables import Items
-from ranking.measures.levels import LEVEL_METRICS, level_metric_table
+from ranking.metrics.levels import LEVEL_METRICS, level_metric_table
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.report.ordinal import (
     MOST_SCORES,

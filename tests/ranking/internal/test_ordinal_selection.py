@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.measures.levels import LEVEL_METRICS, confusion_table, table_errors
+from ranking.metrics.levels import LEVEL_METRICS, confusion_table, table_errors
 from ranking.ordinal.selection import LevelLines, level_curve
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.systems import FEW

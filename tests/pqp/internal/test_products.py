@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
-from pqp.linalg.kernels import add_products, product_of
+from pqp.linalg.products import add_products, product_of
 from pqp.linalg.structure import NO_PART, factored_part, form_of, is_low_rank, restricted
 from pqp.model.hessian import Matrix
 from tests.systems import FEW, SEEDS, positive

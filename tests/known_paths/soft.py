@@ -7,7 +7,7 @@ import numpy as np
 
 import pqp
 from pqp import mu
-from tests.catalogue.entry import INFINITY, F, entry
+from tests.known_paths.entry import INFINITY, F, entry
 
 
 def lasso(gram: object, correlations: object) -> pqp.ParametricQP:

@@ -4,7 +4,7 @@ import numpy as np
 
 import pqp
 from pqp import mu
-from tests.catalogue.entry import INFINITY, F, entry
+from tests.known_paths.entry import INFINITY, F, entry
 
 BOTH = {"row_lower": mu, "row_upper": mu}
 

@@ -2,7 +2,7 @@
 
 import pqp
 from pqp import mu
-from tests.catalogue.entry import INFINITY, F, entry
+from tests.known_paths.entry import INFINITY, F, entry
 
 
 @entry(

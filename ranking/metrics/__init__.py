@@ -1,6 +1,6 @@
-"""Measures of rankings and of predicted levels: the public names of `ranking.measures`."""
+"""Measures of rankings and of predicted levels: the public names of `ranking.metrics`."""
 
-from ranking.measures.levels import (
+from ranking.metrics.levels import (
     accuracy,
     level_kendall_tau,
     level_metric_table,
@@ -9,8 +9,8 @@ from ranking.measures.levels import (
     off_by_one_accuracy,
     quadratic_weighted_kappa,
 )
-from ranking.measures.rankings import METRICS
-from ranking.measures.tables import (
+from ranking.metrics.rankings import METRICS
+from ranking.metrics.tables import (
     average_precision,
     kendall_tau,
     mean_average_precision,

@@ -6,7 +6,7 @@ such an argument, takes the mean over all queries instead, 0/0 counting as 0, as
 LETOR 4.0 does. Kuo et al. (2014) do not say what a query without a pair counts; their mean NDCG is
 that of LETOR 4.0, hence `queries="all"`.
 
-Metrics of predicted labels instead of scores come from `ranking.measures.levels`.
+Metrics of predicted labels instead of scores come from `ranking.metrics.levels`.
 """
 
 from functools import partial
@@ -17,7 +17,7 @@ import pandas as pd
 
 from ranking.core.validation import require_choice
 from ranking.errors import DataError
-from ranking.measures.rankings import (
+from ranking.metrics.rankings import (
     METRICS,
     Discount,
     Queries,

@@ -4,7 +4,7 @@ import numpy as np
 
 import pqp
 from pqp import mu
-from tests.catalogue.entry import INFINITY, F, entry
+from tests.known_paths.entry import INFINITY, F, entry
 
 CYCLING_STATUS = ((-1, 0, "infeasible"), (0, 4, "optimal"))
 

@@ -1,1 +1,0 @@
-"""Measures of rankings and of predicted levels."""
