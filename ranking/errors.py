@@ -5,9 +5,12 @@ which each front end renders in its own words.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pqp
+
+if TYPE_CHECKING:
+    from ranking.ordinal.hard_margin import Conflict
 
 
 class RankingError(pqp.errors.ExplainedError):
@@ -27,9 +30,9 @@ class RankingError(pqp.errors.ExplainedError):
         respondent: object = None,
         task: object = None,
         alternative: object = None,
-        **parts: Any,
+        **parts: object,
     ) -> None:
-        super().__init__(*message, **parts)
+        super().__init__(*message, **cast("dict[str, Any]", parts))
         self.respondent = respondent
         self.task = task
         self.alternative = alternative
@@ -91,7 +94,7 @@ class ContradictionError(RankingError):
     `conflicts` holds minimal sets of choices: leave out any one of a set, and the others agree.
     """
 
-    def __init__(self, message: str, conflicts: tuple[object, ...] = (), **parts: Any) -> None:
+    def __init__(self, message: str, conflicts: tuple[object, ...] = (), **parts: object) -> None:
         super().__init__(message, **parts)
         self.conflicts = conflicts
 
@@ -103,7 +106,7 @@ class SingularActiveSetError(RankingError):
     """
 
     # the default serves pickle, which hands over the message alone and then restores the attribute
-    def __init__(self, message: str, lambda_: float = float("nan"), **parts: Any) -> None:
+    def __init__(self, message: str, lambda_: float = float("nan"), **parts: object) -> None:
         super().__init__(message, **parts)
         self.lambda_ = lambda_
 
@@ -114,7 +117,7 @@ class ConvergenceError(RankingError):
     `iterations` is how many it took, `gap` what was left of its measure of error.
     """
 
-    def __init__(self, message: str, iterations: int = 0, gap: float = float("nan"), **parts: Any) -> None:
+    def __init__(self, message: str, iterations: int = 0, gap: float = float("nan"), **parts: object) -> None:
         super().__init__(message, **parts)
         self.iterations = iterations
         self.gap = gap
@@ -128,7 +131,11 @@ class NotSeparableError(RankingError, ValueError):
     """
 
     def __init__(
-        self, message: str, rows: tuple[int, ...] = (), certificate: Any = None, **parts: Any
+        self,
+        message: str,
+        rows: tuple[int, ...] = (),
+        certificate: "Conflict | None" = None,
+        **parts: object,
     ) -> None:
         super().__init__(message, **parts)
         self.rows = rows

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import sparray
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from ranking.core.validation import Array, as_dense, as_symmetric, as_table, item_pairs, require_choice
+from ranking.core.validation import Array, Rows, as_dense, as_symmetric, as_table, item_pairs, require_choice
 from ranking.errors import DataError
 
 Kernel = str | Callable[..., float]
@@ -28,13 +30,13 @@ ENTRIES = 2**20
 
 
 def kernel_matrix(
-    X: Any,
-    Y: Any = None,
+    X: Rows,
+    Y: Rows | None = None,
     kernel: Kernel = "linear",
     gamma: Gamma = None,
     degree: float = 3,
     coef0: float = 1.0,
-    kernel_params: Mapping[str, Any] | None = None,
+    kernel_params: Mapping[str, object] | None = None,
 ) -> Array:
     r"""Return the matrix of k(x_i, y_j) over the rows of X and of Y, or of X and X, then exactly symmetric.
 
@@ -82,7 +84,7 @@ def kernel_matrix(
     return K / 2 + K.T / 2 if Y is None else K
 
 
-def gamma_of(X: Any, gamma: Gamma = None) -> float:
+def gamma_of(X: Rows, gamma: Gamma = None) -> float:
     """Return the number that gamma stands for on the data X.
 
     >>> gamma_of([[0.0, 2.0], [0.0, 2.0]], "scale"), gamma_of([[0.0, 2.0]], "auto")
@@ -101,7 +103,7 @@ def gamma_of(X: Any, gamma: Gamma = None) -> float:
     return float(gamma)
 
 
-def kernel_name(kernel: Kernel, kernel_params: Mapping[str, Any] | None = None) -> str:
+def kernel_name(kernel: Kernel, kernel_params: Mapping[str, object] | None = None) -> str:
     """Return the name of a kernel, "function" if it has none, after checking that there is one.
 
     >>> kernel_name("rbf")
@@ -198,7 +200,7 @@ def _variance(X: Any) -> float:
     return float(X.multiply(X).mean() - X.mean() ** 2)
 
 
-def difference_features(X: Any, pairs: Any) -> Any:
+def difference_features(X: Rows, pairs: ArrayLike) -> Array | sparray:
     """Return x_i − x_j for each pair (i, j), sparse if X is.
 
     >>> difference_features([[1.0, 2.0], [0.0, 5.0]], [(0, 1)])
@@ -209,7 +211,7 @@ def difference_features(X: Any, pairs: Any) -> Any:
     return features[i] - features[j]
 
 
-def exterior_product_features(X: Any, pairs: Any) -> Array:
+def exterior_product_features(X: Rows, pairs: ArrayLike) -> Array:
     r"""Return the d(d − 1)/2 components of the exterior product x_i ∧ x_j of each pair (i, j).
 
     Differences :math:`\phi_{ij} = x_i - x_j` can only say that an item is better by what it is itself. A
@@ -244,7 +246,7 @@ def exterior_product_features(X: Any, pairs: Any) -> Array:
     return np.asarray(dense[np.ix_(i, a)] * dense[np.ix_(j, b)] - dense[np.ix_(i, b)] * dense[np.ix_(j, a)])
 
 
-def exterior_kernel(K: Any, pairs: Any, other_pairs: Any = None) -> Array:
+def exterior_kernel(K: Rows, pairs: ArrayLike, other_pairs: ArrayLike | None = None) -> Array:
     r"""Return :math:`K_{ik} K_{jm} - K_{im} K_{jk}` for each pair (i, j) and each other pair (k, m).
 
     K is the Gram matrix of the items; the other pairs are the same ones where none are given. K may be

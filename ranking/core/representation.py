@@ -28,7 +28,7 @@ class Representation:
     gamma: float
     degree: float
     coef0: float
-    kernel_params: Mapping[str, Any] | None
+    kernel_params: Mapping[str, object] | None
 
     @property
     def is_linear(self) -> bool:
@@ -124,7 +124,7 @@ def represent(
     gamma: Gamma = None,
     degree: float = 3,
     coef0: float = 1.0,
-    kernel_params: Mapping[str, Any] | None = None,
+    kernel_params: Mapping[str, object] | None = None,
 ) -> Representation:
     """Return the representation of training rows, gamma fixed by them."""
     number = 1.0 if kernel_name(kernel, kernel_params) == "precomputed" else gamma_of(X, gamma)
@@ -176,7 +176,7 @@ class KernelEstimator(BaseEstimator):
     gamma: Gamma = "scale"
     degree: float = 3
     coef0: float = 1.0
-    kernel_params: Mapping[str, Any] | None = None
+    kernel_params: Mapping[str, object] | None = None
 
     def _represent(self, X: Any) -> Representation:
         """Return the representation of checked training rows."""

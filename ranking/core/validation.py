@@ -11,14 +11,24 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, sparray, spmatrix
 from sklearn.utils import check_array
 
 from ranking.errors import DataError
 
+Array: TypeAlias = NDArray[Any]
 Integers: TypeAlias = NDArray[np.int64]
+# Rows of numbers, one per item: an array, a table or a sparse matrix.
+Rows: TypeAlias = ArrayLike | pd.DataFrame | sparray | spmatrix
+# Labels of any kind, one per item.
+Labels: TypeAlias = ArrayLike | Sequence[object]
 # One hashable value per item, in any container.
-Queries: TypeAlias = Sequence[Any] | NDArray[Any]
+Queries: TypeAlias = Sequence[object] | NDArray[Any]
+
+# The largest number up to which float64 holds every whole number.
+LARGEST_WHOLE = 2**53
+# Entries that should be equal may differ by the rounding of an inner product, relative to the largest.
+ASYMMETRY = 1e-12
 
 
 def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -240,14 +250,6 @@ def counted(number: int, word: str) -> str:
 def _masked(values: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     is_masked = isinstance(values, np.ma.MaskedArray)
     return np.ma.getmaskarray(values) if is_masked else np.zeros(shape, dtype=bool)
-
-
-Array = NDArray[Any]
-
-# The largest number up to which float64 holds every whole number.
-LARGEST_WHOLE = 2**53
-# Entries that should be equal may differ by the rounding of an inner product, relative to the largest.
-ASYMMETRY = 1e-12
 
 
 def as_vector(values: Any, name: str, length: int | None = None) -> Array:

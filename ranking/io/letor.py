@@ -19,7 +19,7 @@ from sklearn.datasets import load_svmlight_file
 
 from ranking.errors import DataError
 
-File: TypeAlias = str | PathLike[str] | IO[Any]
+File: TypeAlias = str | PathLike[str] | IO[str] | IO[bytes]
 # How a gzip file begins.
 GZIP_MAGIC = b"\x1f\x8b"
 LINE = "label qid:number feature:value ..., feature numbers rising from 1"
@@ -251,7 +251,7 @@ def _after_hash(comment: str, place: int) -> str:
     return f" # {comment}\n" if comment else "\n"
 
 
-def _write(file: File, text: str) -> None:
+def _write(file: Any, text: str) -> None:
     if isinstance(file, io.TextIOBase):
         file.write(text)
     elif isinstance(file, str | PathLike):

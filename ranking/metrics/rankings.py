@@ -11,15 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from ranking.core.validation import Array, as_vector, named_queries, require_choice
 from ranking.errors import DataError
-
-# Kept on disk, since compiling takes half a second.
-compiled = njit(cache=True)
 
 
 class PairCounts(NamedTuple):
@@ -39,45 +35,13 @@ def count_pairs(y: Array, scores: Array) -> PairCounts:
     >>> count_pairs(np.array([2, 1, 1, 0]), np.array([3.0, 1.0, 4.0, 1.0]))
     PairCounts(right=3, tied=1, pairs=5)
     """
+    # numba takes a third of a second to import, which `import ranking` should not
+    from ranking.metrics.concordance import walk
+
     order = np.argsort(y, kind="stable")
     values, ranks = np.unique(scores, return_inverse=True)
-    right, tied, pairs = _walk(np.ascontiguousarray(y[order]), ranks[order] + 1, len(values))
+    right, tied, pairs = walk(np.ascontiguousarray(y[order]), ranks[order] + 1, len(values))
     return PairCounts(int(right), int(tied), int(pairs))
-
-
-@compiled
-def _walk(levels: Array, ranks: Array, size: int) -> tuple[int, int, int]:
-    """Count over items sorted by level; ranks run from 1 to size."""
-    tree, same = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
-    right, tied, pairs, start = 0, 0, 0, 0
-    for item in range(len(levels)):
-        if levels[item] != levels[start]:
-            for lower in range(start, item):
-                same[ranks[lower]] += 1
-                _add(tree, ranks[lower])
-            start = item
-        right += _sum_up_to(tree, ranks[item] - 1)
-        tied += same[ranks[item]]
-        pairs += start
-    return right, tied, pairs
-
-
-@compiled
-def _add(tree: Array, rank: int) -> None:
-    """Count one more item of a rank (Fenwick tree: node r holds the last r & −r ranks up to r)."""
-    while rank < len(tree):
-        tree[rank] += 1
-        rank += rank & -rank
-
-
-@compiled
-def _sum_up_to(tree: Array, rank: int) -> int:
-    """Return how many items have at most this rank."""
-    total = 0
-    while rank > 0:
-        total += tree[rank]
-        rank -= rank & -rank
-    return total
 
 
 Discount = Literal["letor", "standard"]

@@ -214,7 +214,7 @@ class Training:
 class OrdinalModel(ClassifierMixin, KernelEstimator):
     """What all ordinal models share: their parameters, how data are read, how levels are predicted."""
 
-    levels: Sequence[Any] | None = None
+    levels: Sequence[object] | None = None
     scope: Scope = "adjacent"
     ordered: bool = True
 

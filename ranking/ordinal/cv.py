@@ -3,15 +3,17 @@
 A fold whose training rows miss a level never predicts it, but is measured in the numbers of all levels.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ranking.core.validation import Array, Integers
+from ranking.core.validation import Array, Integers, Labels, Rows
 from ranking.errors import DataError
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.selection import LevelMetricLike
@@ -21,6 +23,7 @@ from ranking.selection.search import (
     FoldTask,
     PathSearch,
     Progress,
+    Splits,
     given_folds,
     rows_of_fold,
     stratified_folds,
@@ -62,7 +65,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
     _path_type = OrdinalSVMPath
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, progress: Progress | None = None
+        self, X: Rows, y: Labels, sample_weight: ArrayLike | None = None, progress: Progress | None = None
     ) -> "OrdinalSVMPathCV":
         """Choose by cross-validation and refit; `progress` receives the numbers of paths done and in all.
 
@@ -89,17 +92,17 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
                 setattr(self, name, getattr(self.best_estimator_, name))
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """Return by how much every row is inside each level, with the C and parameters that were chosen."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
-    def predict_projection(self, X: Any) -> Array:
+    def predict_projection(self, X: Rows) -> Array:
         """Return the score f(x) of every row, with the C and the parameters that were chosen."""
         check_is_fitted(self)
         return self.best_estimator_.predict_projection(X)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Return a label for every row, with the C and the parameters that were chosen."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
@@ -121,7 +124,7 @@ def fold_curve(
 
 
 def split_levels(
-    cv: Any, codes: Integers, random_state: int | None, counted: Integers | None = None
+    cv: Splits, codes: Integers, random_state: int | None, counted: Integers | None = None
 ) -> list[Fold]:
     """Return the folds as (train, validation) row numbers, each with at least two levels.
 
@@ -132,18 +135,17 @@ def split_levels(
     >>> [codes[validation].tolist() for _, validation in split_levels(2, codes, 0)]
     [[0, 1], [0, 1]]
     """
-    is_list = not isinstance(cv, int | np.integer) and not hasattr(cv, "split")
-    if is_list and counted is not None:
+    if counted is not None and isinstance(cv, Iterable):
         cv = [(_places(train, counted), _places(validation, counted)) for train, validation in cv]
     folds = given_folds(cv, codes)
-    if folds is None:
-        if len(codes) < cv:
+    if isinstance(folds, int):
+        if len(codes) < folds:
             raise DataError(
                 "{argument} is {found}, but " + f"{len(codes)} rows are too few: every fold needs one",
                 argument="cv",
-                found=cv,
+                found=folds,
             )
-        folds = stratified_folds(int(cv), codes, random_state)
+        folds = stratified_folds(folds, codes, random_state)
     for number, (train, _) in enumerate(folds):
         if len(np.unique(codes[train])) < 2:
             raise DataError(

@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 import pqp
 from ranking.core.labels import Levels
@@ -38,6 +39,8 @@ from ranking.ordinal.programs import (
     threshold_matrix,
 )
 
+# Which objects are there at first: those a rule chooses, or row numbers.
+WorkingSet: TypeAlias = Literal["extremes", "random"] | ArrayLike
 # Violations are measured relative to 1 and the numbers they are differences of; less than this is rounding.
 TOLERANCE = 1e-9
 
@@ -113,7 +116,7 @@ def generate(
 def initial_working_set(
     codes: Integers,
     X: Any = None,
-    how: Any = "extremes",
+    how: WorkingSet = "extremes",
     random_state: int | None = None,
     count: int = 2,
     name: str = "how",
@@ -299,7 +302,7 @@ class MarginProblem:
         try:
             found = separate(X if form == "primal" else self._products(X, X), codes, form, self.scope)
         except NotSeparableError as error:
-            conflict: Conflict = error.certificate.renumbered(working)
+            conflict = cast(Conflict, error.certificate).renumbered(working)
             raise not_separable(conflict, self.codes, form, self.levels) from None
         coefficients = found.w if self.form == "primal" else found.dual_coef
         assert coefficients is not None
@@ -345,7 +348,7 @@ def _of_items(hinges: Hinges, alpha: Array) -> Array:
 
 def generate_margin(
     problem: MarginProblem,
-    start: Any = "extremes",
+    start: WorkingSet = "extremes",
     add: int | Literal["all"] = "all",
     random_state: int | None = None,
 ) -> Generation[MarginSolution]:

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.representation import dual_solution
-from ranking.core.validation import Array, Integers, positive_number, require_choice
+from ranking.core.validation import Array, Integers, Labels, Rows, positive_number, require_choice
 from ranking.ordinal.base import OrdinalModel, Scope, Training, distinct_rows
-from ranking.ordinal.generation import MarginProblem, generate_margin, initial_working_set
+from ranking.ordinal.generation import MarginProblem, WorkingSet, generate_margin, initial_working_set
 from ranking.ordinal.hard_margin import separate
 from ranking.ordinal.path_generation import Round, trace_sections
 from ranking.ordinal.programs import (
@@ -187,11 +188,11 @@ class OrdinalSVM(OrdinalModel):
 
     C: float = field(default=1.0, kw_only=False)
     norm: int = 1
-    working_set: Any = None
+    working_set: WorkingSet | None = None
     add: int | None = None
     random_state: int | None = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalSVM":
+    def fit(self, X: Rows, y: Labels, sample_weight: ArrayLike | None = None) -> "OrdinalSVM":
         """Fit to ordered labels; an object with weight 2 counts like two equal ones."""
         C = positive_number(self.C, "C", can_be_infinite=True)
         require_choice(self.norm, (1, 2), "norm")
@@ -233,18 +234,18 @@ class OrdinalSVM(OrdinalModel):
             raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
         return self._b
 
-    def predict_projection(self, X: Any) -> Array:
+    def predict_projection(self, X: Rows) -> Array:
         """Return the score f(x) of every row, which `thresholds_` cut into levels: the higher, the higher."""
         rows = self._new_rows(X)
         return self.training_.representation.project(rows, self._b)
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """Return by how much every row is inside each level, one column per level: the largest is predicted.
 
         With two levels, as in scikit-learn, by how much it is above the threshold.
         """
         return self._margins_of(self.predict_projection(X), self.thresholds_)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Return the level of every row."""
         return self._labels_of(self.predict_projection(X), self.thresholds_)

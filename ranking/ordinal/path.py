@@ -12,19 +12,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.core.validation import Array, positive_number
+from ranking.core.validation import Array, Labels, Rows, positive_number
 from ranking.errors import DataError
 from ranking.ordinal.base import OrdinalModel, Training
-from ranking.ordinal.generation import initial_working_set
+from ranking.ordinal.generation import WorkingSet, initial_working_set
 from ranking.ordinal.model import DualSolution, OrdinalSVM
 from ranking.ordinal.path_generation import Limits, LineReader, PathSection, Round, trace_sections
 from ranking.ordinal.programs import dual_program
-from ranking.ordinal.selection import LevelLines, level_curve
+from ranking.ordinal.selection import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.curve import SelectionCurve
+from ranking.selection.path_model import on_path
 from ranking.selection.piecewise import PiecewiseLinear
 
 
@@ -127,14 +129,18 @@ class OrdinalSVMPath(OrdinalModel):
     C_max: float = 1000.0
     C_min: float = 0.0
     C: float | None = None
-    working_set: Any = None
+    working_set: WorkingSet | None = None
     add: int | None = None
     random_state: int | None = None
     max_pieces: int | None = None
     time_limit: float | None = None
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, progress: Callable[[Any], None] | None = None
+        self,
+        X: Rows,
+        y: Labels,
+        sample_weight: ArrayLike | None = None,
+        progress: Callable[[pqp.Progress], None] | None = None,
     ) -> "OrdinalSVMPath":
         """Trace the path for ordered labels; `progress` receives a `pqp.Progress`."""
         ends = self._interval()
@@ -146,11 +152,11 @@ class OrdinalSVMPath(OrdinalModel):
         return self
 
     def _trace(
-        self, training: Training, ends: tuple[float, float], progress: Callable[[Any], None] | None
+        self, training: Training, ends: tuple[float, float], progress: Callable[[pqp.Progress], None] | None
     ) -> SectionedPath:
         """Return the path on all objects, or on a working set that grows."""
         if self.working_set is not None:
-            return self._generate(training, ends)
+            return self._generate(training, ends, self.working_set)
         path = pqp.solve_path(
             dual_program(training.representation, training.hinges, self.ordered),
             ends,
@@ -169,11 +175,13 @@ class OrdinalSVMPath(OrdinalModel):
         section = PathSection(path, *everything, float(path.lo), float(path.hi))
         return SectionedPath(training, [section], self.ordered, path.stopped)
 
-    def _generate(self, training: Training, ends: tuple[float, float]) -> SectionedPath:
+    def _generate(
+        self, training: Training, ends: tuple[float, float], working_set: WorkingSet
+    ) -> SectionedPath:
         """Return the path by row and column generation."""
         rounds: list[Round] = []
         X = training.representation.X[training.items]
-        rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
+        rows = initial_working_set(training.codes, X, working_set, self.random_state, name="working_set")
         start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append))
@@ -236,20 +244,21 @@ class OrdinalSVMPath(OrdinalModel):
         f = self.training_.representation.scores(self.coef_at(C))
         return middle_thresholds(self.training_.hinges, f, self.ordered)
 
-    def predict_projection(self, X: Any, C: Any = None) -> Array:
+    def predict_projection(self, X: Rows, C: float | Sequence[float] | Array | None = None) -> Array:
         """Return the score f(x) of every row at C_, at another C, or at several, one column each."""
         rows, project = self._new_rows(X), self.training_.representation.project
-        if C is None or np.ndim(C) == 0:
-            return project(rows, self.coef_at(self.C_ if C is None else C))
-        return np.array([project(rows, self.coef_at(value)) for value in C]).reshape(len(C), -1).T
+        where: Any = self.C_ if C is None else C
+        if np.ndim(where) == 0:
+            return project(rows, self.coef_at(where))
+        return np.array([project(rows, self.coef_at(value)) for value in where]).reshape(len(where), -1).T
 
-    def decision_function(self, X: Any, C: float | None = None) -> Array:
+    def decision_function(self, X: Rows, C: float | None = None) -> Array:
         """Return by how much every row is inside each level at C_, or at another C; see `OrdinalSVM`."""
         check_is_fitted(self)
         where = self.C_ if C is None else C
         return self._margins_of(self.predict_projection(X, where), self.thresholds_at(where))
 
-    def predict(self, X: Any, C: float | None = None) -> Array:
+    def predict(self, X: Rows, C: float | None = None) -> Array:
         """Return the level of every row at C_, or at another C."""
         check_is_fitted(self)
         where = self.C_ if C is None else C
@@ -264,15 +273,15 @@ class OrdinalSVMPath(OrdinalModel):
                 setattr(model, name, getattr(self, name))
         return model._keep(self.training_, DualSolution(self.alpha_at(where)), where)
 
-    def score_lines(self, X: Any) -> Iterator[PiecewiseLinear]:
+    def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
         return (lines.scores for lines in self.level_lines(X))
 
-    def level_lines(self, X: Any) -> Iterator[LevelLines]:
+    def level_lines(self, X: Rows) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
         return self.sectioned_path_.lines(self._new_rows(X))
 
-    def select(self, X: Any, y: Any, metric: Any = "mean_absolute_error") -> SelectionCurve:
+    def select(self, X: Rows, y: Labels, metric: LevelMetricLike = "mean_absolute_error") -> SelectionCurve:
         """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best.
 
         Labels may be levels the training data lack: no prediction is one of them.
@@ -285,13 +294,6 @@ class OrdinalSVMPath(OrdinalModel):
 
     def _known(self, C: Any) -> float:
         check_is_fitted(self)
-        value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
         traced = self.sectioned_path_
-        if not traced.lo <= value <= traced.hi:
-            early = traced.stopped
-            remedy = "change C_min or C_max" if early is None else f"it was stopped ({early})"
-            ends = f"{traced.lo:g} and {traced.hi:g}"
-            raise DataError(
-                argument="C", expected=f"between {ends}, the ends of the path", found=repr(C), remedy=remedy
-            )
-        return value
+        remedy = "change C_min or C_max" if traced.stopped is None else f"it was stopped ({traced.stopped})"
+        return on_path(C, (traced.lo, traced.hi), remedy)

@@ -19,7 +19,7 @@ from ranking.selection.piecewise import PiecewiseLinear, crossings, steps_of
 from ranking.selection.uncertainty import earlier_changes
 
 # The name of a level metric, or a function of the numbers of true and of predicted levels that is maximised.
-LevelMetricLike: TypeAlias = str | Callable[[Any, Any], float]
+LevelMetricLike: TypeAlias = str | Callable[[Integers, Integers], float]
 
 
 class LevelLines(NamedTuple):

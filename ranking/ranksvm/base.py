@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ranking.core.graph import Reduction, Representative
 from ranking.core.preferences import Pairs, Preferences, as_preferences, preferences_from_pairs, take_qid
 from ranking.core.representation import KernelEstimator, Representation
-from ranking.core.validation import Array, Queries, query_codes
+from ranking.core.validation import Array, Queries, Rows, query_codes
 from ranking.errors import DataError
 from ranking.metrics.tables import pairwise_accuracy
 
@@ -21,27 +22,29 @@ class RankerMixin:
     """What follows from the scores of an estimator: ranks, preferences between rows, a pairwise accuracy."""
 
     @abstractmethod
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """Return a score for every row: the higher, the more preferred."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Return a score for every row, the same as `decision_function`."""
         return self.decision_function(X)
 
-    def rank(self, X: Any, qid: Queries | None = None) -> Array:
+    def rank(self, X: Rows, qid: Queries | None = None) -> Array:
         """Return the place of every row in its query, 1 for the most preferred; equal scores share one."""
         X, qid = take_qid(X, qid)
         scores = self.decision_function(X)
         codes = query_codes(qid, len(scores))
         return pd.Series(-scores).groupby(codes).rank(method="min").to_numpy().astype(np.int64)
 
-    def predict_pairs(self, X: Any, pairs: Any) -> Array:
+    def predict_pairs(self, X: Rows, pairs: Pairs) -> Array:
         """Return for every pair (i, j) of rows +1 if i is preferred, -1 if j is, 0 if they score the same."""
         scores = self.decision_function(X)
         first, second = preferences_from_pairs(pairs, len(scores)).pairs.T
         return np.sign(scores[first] - scores[second])
 
-    def score(self, X: Any, y: Any = None, qid: Queries | None = None, pairs: Pairs | None = None) -> float:
+    def score(
+        self, X: Rows, y: ArrayLike | None = None, qid: Queries | None = None, pairs: Pairs | None = None
+    ) -> float:
         """Return the pairwise accuracy: the mean over queries of the share of pairs in the right order.
 
         A pair with equal scores counts one half. With `pairs`, preferred row first, instead of labels y all

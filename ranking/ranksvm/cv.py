@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.preferences import take_qid
-from ranking.core.validation import Array, Queries, as_queries, query_codes
+from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
 from ranking.errors import DataError
 from ranking.ranksvm.base import RankerMixin, validated
 from ranking.ranksvm.path import RankSVMPath
@@ -18,6 +19,7 @@ from ranking.selection.search import (
     FoldTask,
     PathSearch,
     Progress,
+    Splits,
     given_folds,
     rows_of_fold,
     stratified_folds,
@@ -57,7 +59,7 @@ class RankSVMPathCV(RankerMixin, PathSearch):
     _path_type = RankSVMPath
 
     def fit(
-        self, X: Any, y: Any, qid: Queries | None = None, progress: Progress | None = None
+        self, X: Rows, y: ArrayLike, qid: Queries | None = None, progress: Progress | None = None
     ) -> "RankSVMPathCV":
         """Choose by cross-validation and refit; `progress` receives the numbers of paths done and in all."""
         self._require_arguments(y)
@@ -69,7 +71,7 @@ class RankSVMPathCV(RankerMixin, PathSearch):
         self.best_estimator_ = chosen.fit(frame, labels, queries)
         return self
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """Return a score for every row, with the C and the parameters that were chosen."""
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.decision_function(X))
@@ -86,26 +88,26 @@ def fold_curve(
     return model.select(rows_of_fold(X, validation, train, is_pairwise), y[validation], there, metric)
 
 
-def split_rows(cv: Any, y: Array, qid: Queries | None, random_state: int | None) -> list[Fold]:
+def split_rows(cv: Splits, y: Array, qid: Queries | None, random_state: int | None) -> list[Fold]:
     """Return the folds as (train, validation) row numbers; queries stay together if there are several."""
     codes = query_codes(qid, len(y))
-    folds = given_folds(cv, y, None if qid is None else codes)
-    if folds is not None:
-        return folds
+    count = given_folds(cv, y, None if qid is None else codes)
+    if not isinstance(count, int):
+        return count
     if codes.max() > 0:
-        if codes.max() + 1 < cv:
+        if codes.max() + 1 < count:
             raise DataError(
                 "{argument} is {found}, but there are only {expected} to keep together",
                 argument="cv",
-                found=cv,
+                found=count,
                 expected=f"{codes.max() + 1} queries",
             )
-        splitter = GroupKFold(cv, shuffle=True, random_state=random_state)
+        splitter = GroupKFold(count, shuffle=True, random_state=random_state)
         return list(splitter.split(np.arange(len(y)), groups=codes))
-    if len(y) < 2 * cv:
+    if len(y) < 2 * count:
         raise DataError(
             "{argument} is {found}, but " + f"{len(y)} rows are too few: every fold needs two to compare",
             argument="cv",
-            found=cv,
+            found=count,
         )
-    return stratified_folds(int(cv), y, random_state)
+    return stratified_folds(count, y, random_state)

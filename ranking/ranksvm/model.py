@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array
@@ -23,6 +24,7 @@ from ranking.core.representation import Representation, dual_solution, hinge_val
 from ranking.core.validation import (
     Array,
     Queries,
+    Rows,
     as_symmetric,
     as_vector,
     incidence,
@@ -80,7 +82,13 @@ class _State:
 
 
 def solve_squared_hinge(
-    K: Any, pairs: Any, C: float = 1.0, *, weights: Any = None, margins: Any = None, tol: float = 1e-10
+    K: ArrayLike,
+    pairs: ArrayLike,
+    C: float = 1.0,
+    *,
+    weights: ArrayLike | None = None,
+    margins: ArrayLike | None = None,
+    tol: float = 1e-10,
 ) -> NewtonSolution:
     r"""Return the minimiser of the L2 loss over preference pairs, at one C.
 
@@ -288,12 +296,12 @@ class RankSVM(Ranker):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Rows,
+        y: ArrayLike | None = None,
         qid: Queries | None = None,
         pairs: Pairs | None = None,
-        pair_weight: Any = None,
-        margin: Any = None,
+        pair_weight: ArrayLike | None = None,
+        margin: ArrayLike | None = None,
     ) -> "RankSVM":
         """Fit to labels y within queries qid, or to pairs (or a graph of them), the preferred row first."""
         C = positive_number(self.C, "C")
@@ -331,6 +339,6 @@ class RankSVM(Ranker):
             raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
         return self._b
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Rows) -> Array:
         """Return a score for every row: the higher, the more preferred."""
         return np.asarray(self._rows(X) @ self._b).ravel()

@@ -3,22 +3,24 @@ r"""RankSVM at every C: the exact regularisation path of the hinge loss, scores 
 In Zapien's letters :math:`\lambda = 1/C` and :math:`\alpha_Z = \lambda\alpha \in [0, 1]`; both are shown.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.preferences import Pairs, take_qid
 from ranking.core.representation import hinge_value
-from ranking.core.validation import Array, Queries, positive_number
+from ranking.core.validation import Array, Queries, Rows, positive_number
 from ranking.errors import DataError
 from ranking.ranksvm.base import Ranker
 from ranking.ranksvm.model import RankSVM
 from ranking.selection.curve import Metric, SelectionCurve, validation_curve
+from ranking.selection.path_model import on_path
 from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces whose scores are evaluated together: a few megabytes.
@@ -72,13 +74,13 @@ class RankSVMPath(Ranker):
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: Rows,
+        y: ArrayLike | None = None,
         qid: Queries | None = None,
         pairs: Pairs | None = None,
-        pair_weight: Any = None,
-        margin: Any = None,
-        progress: Callable[[Any], None] | None = None,
+        pair_weight: ArrayLike | None = None,
+        margin: ArrayLike | None = None,
+        progress: Callable[[pqp.Progress], None] | None = None,
     ) -> "RankSVMPath":
         """Trace the path for labels y within queries, or for pairs; `progress` receives a `pqp.Progress`."""
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
@@ -128,12 +130,13 @@ class RankSVMPath(Ranker):
         """Return the weights of features of a linear model, or β, one per training row, of another one."""
         return np.asarray(self._basis @ self.alpha_at(C)).ravel()
 
-    def decision_function(self, X: Any, C: Any = None) -> Array:
+    def decision_function(self, X: Rows, C: float | Sequence[float] | Array | None = None) -> Array:
         """Return a score for every row at C_, at another C, or at several, one column each."""
         rows = self._rows(X)
-        if C is None or np.ndim(C) == 0:
-            return np.asarray(rows @ self.coef_at(self.C_ if C is None else C)).ravel()
-        columns = np.array([self.coef_at(value) for value in C]).reshape(len(C), self._basis.shape[0])
+        where: Any = self.C_ if C is None else C
+        if np.ndim(where) == 0:
+            return np.asarray(rows @ self.coef_at(where)).ravel()
+        columns = np.array([self.coef_at(value) for value in where]).reshape(len(where), self._basis.shape[0])
         return np.asarray(rows @ columns.T)
 
     def at(self, C: float) -> RankSVM:
@@ -172,7 +175,7 @@ class RankSVMPath(Ranker):
             }
         )
 
-    def score_lines(self, X: Any) -> Iterator[PiecewiseLinear]:
+    def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
         rows = self._rows(X)
         for begin in range(0, len(self.path_.segments), BLOCK):
@@ -181,7 +184,7 @@ class RankSVMPath(Ranker):
             yield PiecewiseLinear(images.lo, images.hi, constant, slope)
 
     def select(
-        self, X: Any, y: Any, qid: Queries | None = None, metric: Metric = "pairwise_accuracy"
+        self, X: Rows, y: ArrayLike, qid: Queries | None = None, metric: Metric = "pairwise_accuracy"
     ) -> SelectionCurve:
         """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best."""
         X, qid = take_qid(X, qid)
@@ -191,13 +194,6 @@ class RankSVMPath(Ranker):
 
     def _checked(self, C: Any) -> float:
         check_is_fitted(self)
-        value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
-        if value > self.path_.hi:
-            remedy = "raise C_max" if self.path_.stopped is None else f"it was stopped ({self.path_.stopped})"
-            raise DataError(
-                argument="C",
-                expected=f"at most {self.path_.hi:g}, where the path ends",
-                found=repr(C),
-                remedy=remedy,
-            )
-        return value
+        stopped = self.path_.stopped
+        remedy = "raise C_max" if stopped is None else f"it was stopped ({stopped})"
+        return on_path(C, (0.0, float(self.path_.hi)), remedy)

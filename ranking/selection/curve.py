@@ -12,16 +12,17 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ranking.core.graph import preference_pairs
-from ranking.core.validation import Array, numbers, query_codes, require_choice
+from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
 from ranking.errors import DataError
 from ranking.metrics import tables as metrics
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
 
 # The name of a metric of `ranking.metrics.tables`, or a function of labels, scores and queries.
-Metric: TypeAlias = str | Callable[[Any, Any, Any], float]
+Metric: TypeAlias = str | Callable[[Array, Array, Queries | None], float]
 # What `per_query` calls the metrics that can be named.
 NAMES = {
     "pairwise_accuracy": "pairwise_accuracy",
@@ -212,7 +213,7 @@ class SelectionCurve:
         first = gains[int((gains >= gains[best] - error - EQUAL).argmax())]
         return log_midpoint(self._runs(np.abs(gains - first) <= EQUAL)[0])
 
-    def at(self, C: Any) -> Array:
+    def at(self, C: ArrayLike) -> Array:
         """Return the value at one C or at many; at an edge that of the right side."""
         return self.values[self._step(C)]
 

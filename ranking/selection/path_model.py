@@ -7,12 +7,29 @@ of a matrix, satisfy `ScorePathModel` too. A new kind of path is one more class 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from ranking.core.validation import Array
+import numpy as np
+
+from ranking.core.validation import Array, positive_number
+from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve
 from ranking.selection.piecewise import PiecewiseLinear
 
 if TYPE_CHECKING:
     import pqp
+
+
+def on_path(C: float, ends: tuple[float, float], remedy: str) -> float:
+    """Return a C that lies between the ends of a path, checked.
+
+    >>> on_path(1, (0.0, 2.0), "raise C_max")
+    1.0
+    """
+    lo, hi = ends
+    value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
+    if not lo <= value <= hi:
+        wanted = f"between {lo:g} and {hi:g}, the ends of the path"
+        raise DataError(argument="C", expected=wanted, found=C, remedy=remedy)
+    return value
 
 
 class PathModel(Protocol):

@@ -4,13 +4,14 @@ Folds and parameters are independent, so they go through joblib: `n_jobs=2`, or
 `with joblib.parallel_config(backend="dask"):` for a cluster.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
@@ -20,8 +21,19 @@ from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve, average_curves
 
 Fold = tuple[Array, Array]
-Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+Grid = Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]]
 Progress = Callable[[int, int], None]
+
+
+class Splitter(Protocol):
+    """What splits rows into folds, as the splitters of scikit-learn do."""
+
+    def split(self, X: Array, y: Array | None, groups: Array | None) -> Iterable[Fold]:
+        """Return the folds as (train, validation) row numbers."""
+
+
+# A number of folds, a splitter, or the folds themselves.
+Splits = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +66,10 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
     chosen estimator for it to fit to all data as `best_estimator_`.
     """
 
-    estimator: Any = field(default=None, kw_only=False)
+    estimator: BaseEstimator | None = field(default=None, kw_only=False)
     param_grid: Grid | None = field(default=None, kw_only=False)
-    cv: Any = 5
-    metric: Any = None
+    cv: Splits = 5
+    metric: object = None
     choice: str = "best"
     n_jobs: int | None = None
     random_state: int | None = 0
@@ -135,13 +147,14 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def given_folds(cv: Any, y: Array, groups: Array | None = None) -> list[Fold] | None:
-    """Return the folds of a splitter, or of a list of them; None of a number of folds."""
+def given_folds(cv: Splits, y: Array, groups: Array | None = None) -> list[Fold] | int:
+    """Return the folds of a splitter, or of a list of them; or how many are to be made."""
     if isinstance(cv, int | np.integer):
         if cv < 2:
             raise DataError(argument="cv", expected="at least 2 folds", found=str(cv))
-        return None
-    return list(cv.split(np.arange(len(y)), y, groups) if hasattr(cv, "split") else cv)
+        return int(cv)
+    given: Any = cv.split(np.arange(len(y)), y, groups) if hasattr(cv, "split") else cv
+    return list(given)
 
 
 def stratified_folds(cv: int, y: Array, random_state: int | None) -> list[Fold]:

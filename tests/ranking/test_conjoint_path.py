@@ -128,7 +128,7 @@ class TestPathOfChoices:
             ConjointPath(**parameters).fit(FEW)
 
     def test_C_beyond_the_end_is_refused(self):
-        with pytest.raises(DataError, match="C must be at most 1, where the paths end, got 2"):
+        with pytest.raises(DataError, match="C must be between 0 and 1, the ends of the path, got 2"):
             ConjointPath(C_max=1.0).fit(FEW).at(2)
 
     def test_only_the_hit_rate_is_known(self):

@@ -135,7 +135,7 @@ class TestChoice:
         try:
             model.fit(X, Y, QID)
         except DataError as error:  # the path refitted to all rows may be shorter still
-            assert "where the path ends" in str(error)  # noqa: PT017
+            assert "the ends of the path" in str(error)  # noqa: PT017
         assert model.curve_.edges[-1] == min(ends)
 
     def test_precomputed_kernels_are_cut_in_rows_and_columns(self):

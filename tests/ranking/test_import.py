@@ -5,12 +5,12 @@ import pytest
 import ranking
 from tests.pqp.test_import import modules_loaded_by
 
-# Needed to draw, to write workbooks and pages, and to read formulas only.
-HEAVY = {"matplotlib", "openpyxl", "jinja2", "sympy"}
+# Needed to draw, to write workbooks and pages, to read formulas, and by compiled code only.
+HEAVY = {"matplotlib", "openpyxl", "jinja2", "sympy", "numba"}
 
 
 @pytest.mark.parametrize("module", ["ranking", "ranking.plot", "ranking.conjoint_plots", "ranking.metrics"])
-def test_import_loads_nothing_that_only_pictures_and_files_need(module):
+def test_import_loads_nothing_that_only_some_calls_need(module):
     assert not modules_loaded_by(f"import {module}") & HEAVY
 
 

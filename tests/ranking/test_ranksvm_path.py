@@ -198,7 +198,7 @@ class TestReading:
         model = RankSVMPath(max_pieces=4).fit(X, Y)
         assert model.path_.stopped is not None
         assert model.C_ == model.C_end_ < 1000
-        with pytest.raises(DataError, match="where the path ends, got 999; it was stopped"):
+        with pytest.raises(DataError, match="the ends of the path, got 999; it was stopped"):
             model.alpha_at(999)
 
     def test_a_path_stopped_before_its_first_piece_is_none(self):

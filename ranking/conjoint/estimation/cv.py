@@ -126,6 +126,7 @@ class ConjointPathCV(PathSearch):
     scale ...: root likelihood ... in 192 tasks, 0.250 by chance
     """
 
+    cv: int = 5
     metric: str = "hit_rate"
     by: By = "task"
     group_size: int | None = None

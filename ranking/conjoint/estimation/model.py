@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.estimation.conflicts import Conflict, find_conflict, find_conflicts
-from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
 from ranking.conjoint.estimation.programs import Program, choice_rows, trace, z_at
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.importances import importances
@@ -249,6 +248,9 @@ def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
     assert program.shrinkage is not None
     g = program.shrinkage
     if not len(program.orders) and np.isfinite(C):
+        # imported here, since it loads numba, which `import ranking` should not
+        from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
+
         # seconds for hundreds of respondents, where their common path would take minutes
         found = solve_pooled(program.rows, g, C)
         if found.gap <= CLOSED:

@@ -20,6 +20,7 @@ from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers, positive_number
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve
+from ranking.selection.path_model import on_path
 from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces whose utilities are looked at together: a few megabytes.
@@ -203,12 +204,8 @@ class ConjointPath(ConjointModel):
 
     def _checked(self, C: float) -> float:
         check_is_fitted(self)
-        value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
         end = min(float(path.hi) for path in self.paths_)
-        if value > end:
-            wanted = f"at most {end:g}, where the paths end"
-            raise DataError(argument="C", expected=wanted, found=C, remedy="raise C_max or time_limit")
-        return value
+        return on_path(C, (0.0, end), "raise C_max or time_limit")
 
 
 def _utilities(program: Program, z: Array, design: Array, code: Integers) -> Array:
