@@ -46,6 +46,10 @@ class RankingError(pqp.errors.ExplainedError):
         return {**super()._words(), **names, "place": place}
 
 
+# The sentence of an argument of the wrong size.
+MUST_HAVE = "{argument} must have {expected}, got {found}"
+
+
 class DataError(RankingError, ValueError):
     """An argument or a file makes no sense: the message names it, what was found, and the remedy."""
 

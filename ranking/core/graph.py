@@ -120,8 +120,7 @@ def read_graph(graph: Any, n: int) -> tuple[list[tuple[int, int]], dict[str, lis
     strange = [node for node in graph if node not in range(n)]
     if strange:
         raise DataError(
-            "nodes of the graph must be {expected}, got {found}",
-            argument="pairs",
+            argument="nodes",
             expected=f"item numbers from 0 to {n - 1}",
             found=values_shown(strange),
             remedy="relabel them",
@@ -264,10 +263,7 @@ def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
     answer = representative(level.copy())
     if answer not in level.tolist():
         raise DataError(
-            "{argument} must return {expected}, got {found}",
-            argument="representative",
-            expected=f"one of the items {values_shown(level)}",
-            found=repr(answer),
+            argument="representative", expected=f"one of the items {values_shown(level)}", found=repr(answer)
         )
     return int(answer)
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from ranking.core.validation import Array, Rows, as_dense, as_symmetric, as_table, item_pairs, require_choice
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 
 Kernel = str | Callable[..., float]
 Gamma = float | Literal["scale", "auto"] | None
@@ -69,10 +69,7 @@ def kernel_matrix(
     right = left if Y is None else as_table(Y, "Y")
     if left.shape[1] != right.shape[1]:
         raise DataError(
-            "{argument} must have {expected}, got {found}",
-            argument="Y",
-            expected=f"{left.shape[1]} columns like X",
-            found=str(right.shape[1]),
+            MUST_HAVE, argument="Y", expected=f"{left.shape[1]} columns like X", found=right.shape[1]
         )
     if name in ("tanimoto", "minmax"):
         K = _of_counts(left, right, name)
@@ -114,9 +111,9 @@ def kernel_name(kernel: Kernel, kernel_params: Mapping[str, object] | None = Non
         return "function"
     if kernel_params:
         raise DataError(
-            "{argument} are those of a function, but kernel is {found}",
             argument="kernel_params",
-            found=repr(kernel),
+            expected="None with a named kernel",
+            found=repr(kernel_params),
             remedy="use gamma, degree, coef0",
         )
     return kernel
@@ -140,10 +137,10 @@ def _precomputed(K: Any, Y: Any) -> Array:
     values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
     if values.shape[1] != count:
         raise DataError(
-            "{argument}, precomputed, must have {expected}, got shape {found}",
+            MUST_HAVE,
             argument="X",
             expected=f"one column per row of Y, {count}",
-            found=values.shape,
+            found=f"shape {values.shape}",
         )
     return values
 
@@ -260,10 +257,7 @@ def exterior_kernel(K: Rows, pairs: ArrayLike, other_pairs: ArrayLike | None = N
     gram = as_dense(as_table(K, "K"))
     if other_pairs is None and gram.shape[0] != gram.shape[1]:
         raise DataError(
-            "{argument} must be {expected}: got shape {found}",
-            argument="other_pairs",
-            expected="given, since K is not square",
-            found=gram.shape,
+            argument="other_pairs", expected="given, since K is not square", found=f"shape {gram.shape}"
         )
     others = item_pairs(pairs if other_pairs is None else other_pairs, gram.shape[1], "other_pairs")
     (i, j), (k, m) = item_pairs(pairs, gram.shape[0]).T, others.T

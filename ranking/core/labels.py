@@ -131,19 +131,9 @@ def _column(y: Any, name: str) -> Array:
     """Return labels as a vector without missing ones."""
     column = pd.Series(y).reset_index(drop=True) if np.ndim(y) == 1 else None
     if column is None:
-        raise DataError(
-            argument=name,
-            expected="a vector of labels",
-            found=f"{np.ndim(y)} dimensions",
-            remedy=f"one column is {name}.ravel()",
-        )
+        raise DataError(argument=name, expected="a vector of labels", found=f"{np.ndim(y)} dimensions")
     for row in np.flatnonzero(column.isna())[:1]:
-        raise DataError(
-            "{argument} is missing (None or NaN)",
-            argument=f"{name}[{row}]",
-            row=int(row),
-            remedy="give a label or drop the object",
-        )
+        raise DataError("{argument} is missing (None or NaN)", argument=f"{name}[{row}]", row=int(row))
     return np.asarray(column)
 
 
@@ -152,16 +142,10 @@ def _distinct(levels: Sequence[Any]) -> Array:
     names = np.asarray(pd.Series(list(levels)))
     if len(names) == 0:
         raise DataError(
-            "{argument} is empty",
-            argument="levels",
-            found=[],
-            remedy="give the labels in order, lowest first",
+            "{argument} is empty", argument="levels", remedy="give the labels in order, lowest first"
         )
     for k in np.flatnonzero(pd.Index(names).duplicated())[:1]:
         raise DataError(
-            "{argument} is {found}, which is there already",
-            argument=f"levels[{k}]",
-            found=values_shown(names[[k]]),
-            remedy="name every level once",
+            "{argument} occurs twice: {found}", argument=f"levels[{k}]", found=values_shown(names[[k]])
         )
     return names

@@ -29,7 +29,7 @@ from ranking.core.validation import (
     require_finite,
     values_shown,
 )
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 
 QID = "qid"
 
@@ -164,10 +164,7 @@ def preferences_from_pairs(
     n = item_count(n_items)
     if reduction not in ("full", "transitive"):
         raise DataError(
-            "{argument}={found} needs labels y",
-            argument="reduction",
-            found=repr(reduction),
-            remedy="pairs take 'full' or 'transitive'",
+            argument="reduction", expected="'full' or 'transitive' with pairs", found=repr(reduction)
         )
     if isinstance(pairs, Preferences):
         _require_nothing_else(pairs, n, pair_weight, margin)
@@ -202,20 +199,12 @@ def preferences_from_signs(
     columns = {"left": numbers(left, "left"), "right": numbers(right, "right"), "sign": numbers(sign, "sign")}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1:
-        raise DataError(
-            "{argument} must have {expected}, got {found}",
-            argument="left, right and sign",
-            expected="the same length",
-            found=lengths,
-        )
+        raise DataError(MUST_HAVE, argument="left, right and sign", expected="the same length", found=lengths)
     is_sign = np.isin(columns["sign"], (-1, 1))
     if not is_sign.all():
         p = int(is_sign.argmin())
         raise DataError(
-            argument=f"sign[{p}]",
-            expected="+1 or -1",
-            found=str(columns["sign"][p]),
-            remedy="leave out pairs without preference",
+            argument=f"sign[{p}]", expected="+1 or -1", found=str(columns["sign"][p]), remedy="leave out ties"
         )
     given = np.column_stack([columns["left"], columns["right"]])
     pairs = np.where(columns["sign"][:, None] > 0, given, given[:, ::-1])
@@ -251,18 +240,14 @@ def take_qid(X: Any, qid: Queries | None = None) -> tuple[Any, Queries | None]:
     in_columns, in_index = list(X.columns).count(QID), list(X.index.names).count(QID)
     if in_columns and qid is not None:
         raise DataError(
-            "X has a column {found} and {argument} is given too",
-            argument="qid",
-            found="'qid'",
-            remedy="leave out one of the two",
+            "X has a column qid and {argument} is given too", argument="qid", remedy="leave out one of them"
         )
     if qid is not None or not in_columns + in_index:
         return X, qid
     if in_columns + in_index > 1:
         raise DataError(
-            "{argument} names {found} in more than one column or index level",
+            "{argument} has more than one column or index level qid",
             argument="X",
-            found="'qid'",
             remedy="keep one, or give qid",
         )
     if in_index:
@@ -295,10 +280,10 @@ def _without_implied(preferences: Preferences) -> Preferences:
 def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: str, argument: str) -> Any:
     if given is not None and name in carried:
         raise DataError(
-            "edges of the graph carry {found} and {argument} is given too",
+            "edges carry {found} and {argument} is given too",
             argument=argument,
             found=repr(name),
-            remedy="keep one of the two",
+            remedy="keep one",
         )
     return carried.get(name, given)
 
@@ -306,10 +291,7 @@ def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: st
 def _require_nothing_else(pairs: Preferences, n: int, pair_weight: Any, margin: Any) -> None:
     if pairs.n_items != n:
         raise DataError(
-            "{argument} are preferences among {found} items, but there are {expected}",
-            argument="pairs",
-            found=pairs.n_items,
-            expected=str(n),
+            argument="pairs", expected=f"preferences among {n} items", found=f"{pairs.n_items} items"
         )
     if pair_weight is not None or margin is not None:
         raise DataError(

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 from sklearn.utils import check_array
 
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 
 Array: TypeAlias = NDArray[Any]
 Integers: TypeAlias = NDArray[np.int64]
@@ -40,10 +40,7 @@ def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     vector = real_array(values, name, "a vector")
     if vector.ndim != 1:
         raise DataError(
-            argument=name,
-            expected="a vector",
-            found=f"shape {vector.shape}",
-            remedy=f"one column is {name}.ravel()",
+            argument=name, expected="a vector", found=f"shape {vector.shape}", remedy=f"use {name}.ravel()"
         )
     return vector
 
@@ -65,9 +62,7 @@ def real_array(values: ArrayLike, name: str, wanted: str = "an array") -> NDArra
     for index in np.argwhere(_masked(values, array.shape) | (array != array))[:1]:
         place = ", ".join(map(str, index))
         raise DataError(
-            "{argument} is missing (NaN or masked)",
-            argument=f"{name}[{place}]",
-            remedy="give a value or drop the item",
+            "{argument} is missing (NaN or masked)", argument=f"{name}[{place}]", remedy="give a value"
         )
     return array
 
@@ -112,9 +107,7 @@ def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integ
     missing = _masked(qid, codes.shape) | (codes < 0)
     if missing.any():
         raise DataError(
-            "{argument} is missing (None, NaN or masked)",
-            argument=f"{name}[{missing.argmax()}]",
-            remedy="every item needs one",
+            "{argument} is missing", argument=f"{name}[{missing.argmax()}]", remedy="every item needs one"
         )
     return codes.astype(np.int64), pd.Index(names, name=name).infer_objects()
 
@@ -171,7 +164,7 @@ def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
         raise DataError("{argument} is empty: at least one is needed", argument=name)
     if items.ndim != 2 or items.shape[1] != 2:
         raise DataError(
-            "{argument} must have {expected}, got {found}",
+            MUST_HAVE,
             argument=name,
             expected="two columns, the preferred item first",
             found=f"shape {items.shape}",
@@ -212,10 +205,7 @@ def require_finite(array: NDArray[Any], name: str) -> None:
     for index in np.argwhere(~np.isfinite(array))[:1]:
         place, value = ", ".join(map(str, index)), array[tuple(index)]
         raise DataError(
-            argument=f"{name}[{place}]",
-            expected="finite",
-            found=str(value),
-            remedy="correct or leave out the item",
+            argument=f"{name}[{place}]", expected="finite", found=str(value), remedy="leave out the item"
         )
 
 
@@ -260,12 +250,7 @@ def as_vector(values: Any, name: str, length: int | None = None) -> Array:
     """
     vector = _as_float(numbers(values, name), name)
     if length is not None and len(vector) != length:
-        raise DataError(
-            "{argument} must have {expected}, got {found}",
-            argument=name,
-            expected=f"{length} entries",
-            found=len(vector),
-        )
+        raise DataError(MUST_HAVE, argument=name, expected=f"{length} entries", found=len(vector))
     require_finite(vector, name)
     return vector
 
@@ -329,9 +314,9 @@ def _as_float(array: Array, name: str) -> Array:
     """Return real numbers as float64, without losing any digit."""
     if array.dtype.kind in "iu" and array.size and max(array.max(), -int(array.min())) > LARGEST_WHOLE:
         raise DataError(
-            "{argument} holds {found}, which float64 rounds",
             argument=name,
+            expected="exact in float64",
             found="whole numbers beyond 2^53",
-            remedy="subtract an offset first",
+            remedy="subtract an offset",
         )
     return array.astype(np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, qr_delete, solve_triangular
 
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -96,12 +96,7 @@ class HastiePath:
         """Return the coefficients β = Pᵀα/λ of the items, f = Σ βⱼ k(xⱼ, ·), at λ > 0."""
         alpha = self.alpha_at(lambda_)
         if lambda_ == 0:
-            raise DataError(
-                "{argument} must be {expected} for scores: f is divided by lambda_",
-                argument="lambda_",
-                found=lambda_,
-                expected="positive",
-            )
+            raise DataError(argument="lambda_", expected="positive for scores", found=lambda_)
         gained = np.bincount(self.pairs[:, 0], alpha, self.n_items)
         return (gained - np.bincount(self.pairs[:, 1], alpha, self.n_items)) / lambda_
 
@@ -110,7 +105,7 @@ class HastiePath:
         rows = np.asarray(K_test_rows, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != self.n_items:
             raise DataError(
-                "{argument} must have {expected}, got {found}",
+                MUST_HAVE,
                 argument="K_test_rows",
                 expected=f"{self.n_items} columns, one per item",
                 found=f"shape {rows.shape}",
@@ -131,8 +126,8 @@ class HastiePath:
         if not lambda_ >= self.lambdas[-1]:
             raise DataError(
                 argument="lambda_",
-                expected=f"at least {self.lambdas[-1]:g}, the end of the path",
-                found=str(lambda_),
+                expected=f"at least {self.lambdas[-1]:g}, where the path ends",
+                found=lambda_,
             )
 
 
@@ -313,18 +308,10 @@ def _checked_gram(K: ArrayLike) -> Floats:
     allowed = SYMMETRY * np.abs(gram).max()
     if (miss := np.abs(gram - gram.T).max()) > allowed:
         raise DataError(
-            "{argument} must be {expected}, but K and its transpose differ by {found}",
-            argument="K",
-            found=f"{miss:.3g}",
-            expected="symmetric",
+            argument="K", expected="symmetric", found=f"a difference from its transpose of {miss:.3g}"
         )
     if (least := np.linalg.eigvalsh(gram)[0]) < -allowed * len(gram):
-        raise DataError(
-            "{argument} must be {expected}, but has the eigenvalue {found}",
-            argument="K",
-            found=f"{least:.3g}",
-            expected="positive semidefinite",
-        )
+        raise DataError(argument="K", expected="positive semidefinite", found=f"the eigenvalue {least:.3g}")
     return gram
 
 
@@ -332,9 +319,7 @@ def _checked_pairs(pairs: ArrayLike, items: int) -> Ints:
     found = np.asarray(pairs)
     if found.ndim != 2 or found.shape[1] != 2 or len(found) == 0:
         raise DataError(
-            argument="pairs",
-            expected="(m, 2) with m >= 1, preferred item first",
-            found=f"shape {found.shape}",
+            argument="pairs", expected="m x 2, preferred item first", found=f"shape {found.shape}"
         )
     if found.dtype.kind not in "iu":
         raise DataError(argument="pairs", expected="integers, indices of rows of K", found=str(found.dtype))
@@ -347,7 +332,5 @@ def _checked_pairs(pairs: ArrayLike, items: int) -> Ints:
             "{argument} prefers item {found} to itself",
             argument=f"pairs[{same[0]}]",
             found=str(found[same[0], 0]),
-            row=int(same[0]),
-            remedy="leave it out",
         )
     return found.astype(np.intp)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_svmlight_file
 
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 
 File: TypeAlias = str | PathLike[str] | IO[str] | IO[bytes]
 # How a gzip file begins.
@@ -86,17 +86,14 @@ def write_letor(
     queries = np.asarray(qid)
     if not features.size:
         raise DataError(
-            "{argument} must have {expected}, got {found}",
+            MUST_HAVE,
             argument="X",
             expected="at least one item and one feature",
             found=f"shape {features.shape}",
         )
     if queries.dtype.kind not in "iu":
         raise DataError(
-            argument="qid",
-            expected="integers",
-            found=f"dtype {queries.dtype}",
-            remedy="number them with pandas.factorize",
+            argument="qid", expected="integers", found=f"dtype {queries.dtype}", remedy="use pandas.factorize"
         )
     remarks = [""] * len(features) if comments is None else list(comments)
     _require_lengths(len(features), {"y": labels, "qid": queries, "comments": remarks})
@@ -119,12 +116,7 @@ def _unzip(content: bytes, name: str) -> bytes:
     try:
         return gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            "{argument} is not {expected}: {found}",
-            argument=name,
-            found=str(error),
-            expected="a complete gzip file",
-        ) from None
+        raise DataError(argument=name, expected="a complete gzip file", found=str(error)) from None
 
 
 def _name(file: File) -> str:
@@ -206,17 +198,11 @@ def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(
-            "{argument} must be {expected}",
-            argument=name,
-            found=repr(values),
-            expected="real numbers, in rows of equal length",
+            argument=name, expected="real numbers, in rows of equal length", found=repr(values)
         ) from None
     if array.ndim != dimensions:
         raise DataError(
-            "{argument} must have {expected}, got {found}",
-            argument=name,
-            expected=f"{dimensions} dimension(s)",
-            found=f"shape {array.shape}",
+            MUST_HAVE, argument=name, expected=f"{dimensions} dimension(s)", found=f"shape {array.shape}"
         )
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
@@ -228,9 +214,10 @@ def _require_lengths(n: int, columns: dict[str, Any]) -> None:
     for name, column in columns.items():
         if np.shape(column)[:1] != (n,):
             raise DataError(
+                MUST_HAVE,
                 argument=name,
                 expected=f"one entry for each of the {n} rows of X",
-                found=str(np.shape(column)),
+                found=np.shape(column),
             )
 
 

@@ -362,19 +362,9 @@ def _weights(sample_weight: Any, n: int) -> Array:
         return np.ones(n)
     weight = as_vector(sample_weight, "sample_weight", n)
     for row in np.flatnonzero(weight < 0)[:1]:
-        raise DataError(
-            "{argument} must not {expected}, got {found}",
-            argument=f"sample_weight[{row}]",
-            expected="be negative",
-            found=f"{weight[row]:g}",
-        )
+        raise DataError(argument=f"sample_weight[{row}]", expected="at least 0", found=f"{weight[row]:g}")
     if not weight.any():
-        raise DataError(
-            "{argument} is {found} for every object",
-            argument="sample_weight",
-            found=0,
-            remedy="give at least one a positive weight",
-        )
+        raise DataError(argument="sample_weight", expected="positive for some object", found="0 for all")
     return weight
 
 

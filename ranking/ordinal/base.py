@@ -224,10 +224,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         observed = levels.observed(codes)
         if len(observed) < 2:
             raise DataError(
-                "{argument} has one class only, {found}; {expected} are needed",
-                argument="y",
-                found=observed.shown,
-                expected="at least two levels",
+                "{argument} has one class only, {found}; two are needed", argument="y", found=observed.shown
             )
         codes = np.searchsorted(np.unique(codes), codes)
         self.classes_ = observed.names
@@ -246,12 +243,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
             )
         rows = self._rows_of(X, reset=True)
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
-            raise DataError(
-                "{argument}, precomputed, must be {expected}, got {found}",
-                argument="X",
-                expected="square, one row and column per object",
-                found=rows.shape,
-            )
+            raise DataError(argument="precomputed X", expected="square", found=f"shape {rows.shape}")
         labels = _labels(y, self.levels is not None)
         try:
             check_consistent_length(rows, labels)

@@ -77,10 +77,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         rows, codes, weight, levels = reader._checked(X, y, sample_weight)
         if len(observed := levels.observed(codes)) < 2:
             raise DataError(
-                "{argument} has one class only, {found}; {expected} are needed",
-                argument="y",
-                found=observed.shown,
-                expected="at least two levels",
+                "{argument} has one class only, {found}; two are needed", argument="y", found=observed.shown
             )
         folds = split_levels(self.cv, codes, self.random_state, reader._counted)
         # with the categories a fold knows the levels that it misses
@@ -140,11 +137,7 @@ def split_levels(
     folds = given_folds(cv, codes)
     if isinstance(folds, int):
         if len(codes) < folds:
-            raise DataError(
-                "{argument} is {found}, but " + f"{len(codes)} rows are too few: every fold needs one",
-                argument="cv",
-                found=folds,
-            )
+            raise DataError(argument="cv", expected=f"at most {len(codes)}, the number of rows", found=folds)
         folds = stratified_folds(folds, codes, random_state)
     for number, (train, _) in enumerate(folds):
         if len(np.unique(codes[train])) < 2:

@@ -27,7 +27,7 @@ import pqp
 from ranking.core.labels import Levels
 from ranking.core.representation import Representation, represent
 from ranking.core.validation import Array, Integers, as_dense, as_table, positive_number, require_choice
-from ranking.errors import DataError, NotSeparableError
+from ranking.errors import MUST_HAVE, DataError, NotSeparableError
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.hard_margin import Conflict, checked_levels, not_separable, separate
 from ranking.ordinal.programs import (
@@ -181,19 +181,9 @@ def _given(rows: Any, codes: Integers, name: str) -> Integers:
             argument=name, expected="row numbers", found=f"dtype {given.dtype} of shape {given.shape}"
         )
     for row in given[(given < 0) | (given >= len(codes))][:1]:
-        raise DataError(
-            "{argument} holds the row {found}; {expected}",
-            argument=name,
-            found=str(row),
-            expected=f"rows run from 0 to {len(codes) - 1}",
-        )
+        raise DataError(argument=name, expected=f"row numbers from 0 to {len(codes) - 1}", found=str(row))
     for level in np.setdiff1d(codes, codes[given])[:1]:
-        raise DataError(
-            "{argument} holds no object of level {found}",
-            argument=name,
-            found=str(level),
-            remedy="add at least one of every level",
-        )
+        raise DataError("{argument} has no object of level {found}", argument=name, found=str(level))
     return np.unique(given).astype(np.int64)
 
 
@@ -246,19 +236,17 @@ class MarginProblem:
         checked_levels(self.codes)
         if self.X.shape[0] != len(self.codes):
             raise DataError(
-                "{argument} must have {expected}, got {found}",
+                MUST_HAVE,
                 argument="X",
                 expected=f"a row for each of {len(self.codes)} labels",
-                found=str(self.X.shape[0]),
+                found=self.X.shape[0],
             )
         positive_number(self.C, "C", can_be_infinite=True)
         require_choice(self.norm, (1, 2), "norm")
         require_choice(self.form, FORMS, "form")
         if (self.kernel is not None) != (self.form == "kernel"):
             raise DataError(
-                argument="kernel",
-                expected="given with form='kernel' and only then",
-                found=f"form={self.form!r}",
+                argument="kernel", expected="given with form='kernel' alone", found=f"form={self.form!r}"
             )
 
     def solve_on(self, working: Integers) -> MarginSolution:

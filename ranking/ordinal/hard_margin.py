@@ -34,7 +34,7 @@ from scipy.linalg.lapack import dpstrf
 import pqp
 from ranking.core.labels import Levels
 from ranking.core.validation import Array, Integers, as_dense, as_symmetric, as_table, require_choice
-from ranking.errors import DataError, NotSeparableError
+from ranking.errors import MUST_HAVE, DataError, NotSeparableError
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.programs import hard_margin
 
@@ -188,18 +188,10 @@ def checked_levels(codes: Integers) -> Integers:
     """
     counts = np.bincount(codes)
     if len(counts) < 2:
-        raise DataError(
-            "{argument} hold {found}; {expected} are needed",
-            argument="codes",
-            found="one level",
-            expected="at least two",
-        )
+        raise DataError(MUST_HAVE, argument="codes", expected="at least two levels", found="one")
     for level in np.flatnonzero(counts == 0)[:1]:
         raise DataError(
-            "level {found} has no object",
-            argument="codes",
-            found=str(level),
-            remedy="leave it out (Levels.observed)",
+            "level {found} has no object", argument="codes", found=str(level), remedy="leave it out"
         )
     return codes
 
@@ -341,9 +333,6 @@ def _table(rows: Any, form: Given) -> Any:
     least = float(eigvalsh(K, subset_by_index=[0, 0])[0])
     if least < -INDEFINITE * float(np.abs(K).max()):
         raise DataError(
-            "{argument} is not {expected}: it has the eigenvalue {found} < 0",
-            argument="K",
-            found=f"{least:g}",
-            expected="a matrix of inner products",
+            argument="K", expected="a matrix of inner products", found=f"the eigenvalue {least:g} < 0"
         )
     return K

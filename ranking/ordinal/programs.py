@@ -54,7 +54,7 @@ from ranking.core.validation import (
     positive_number,
     require_choice,
 )
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 from ranking.ordinal.base import Hinges
 
 Form = Literal["primal", "dual", "kernel"]
@@ -211,17 +211,13 @@ def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
     items = as_symmetric(as_dense(rows), "K") if form == "kernel" else as_table(rows, "X")
     if items.shape[0] != hinges.n_items:
         raise DataError(
-            "{argument} must have {expected}, got {found}",
+            MUST_HAVE,
             argument="X or K",
             expected=f"a row for each of {hinges.n_items} items",
             found=items.shape[0],
         )
     if not hinges.n_thresholds:
-        raise DataError(
-            "{argument} have no threshold: {expected} are needed",
-            argument="hinges",
-            expected="at least two levels",
-        )
+        raise DataError(MUST_HAVE, argument="hinges", expected="at least one threshold", found="none")
     return items
 
 

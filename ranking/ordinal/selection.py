@@ -101,12 +101,7 @@ class LevelValidation:
             np.arange(n_levels) if predicted is None else predicted, n_levels, "predicted"
         )
         if not (np.diff(self.predicted) > 0).all():
-            raise DataError(
-                "{argument} must {expected}, got {found}",
-                argument="predicted",
-                expected="ascend",
-                found=str(self.predicted.tolist()),
-            )
+            raise DataError(argument="predicted", expected="ascending", found=str(self.predicted.tolist()))
 
     def steps(self, lines: LevelLines) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
@@ -221,12 +216,7 @@ def _require_finite(steps: Steps, metric: LevelMetricLike) -> None:
     for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
         found = f"{steps.values[step]} at C = {steps.starts[step]:g}"
         if callable(metric):
-            raise DataError(
-                "{argument} must return {expected}, got {found}",
-                argument="metric",
-                found=found,
-                expected="a finite number",
-            )
+            raise DataError(argument="values of metric", expected="finite", found=found)
         raise DataError(
             "{argument} is not defined, got {found}: all items to validate with have the same level",
             argument=metric,

@@ -97,17 +97,14 @@ def split_rows(cv: Splits, y: Array, qid: Queries | None, random_state: int | No
     if codes.max() > 0:
         if codes.max() + 1 < count:
             raise DataError(
-                "{argument} is {found}, but there are only {expected} to keep together",
-                argument="cv",
-                found=count,
-                expected=f"{codes.max() + 1} queries",
+                argument="cv", expected=f"at most {codes.max() + 1}, the number of queries", found=count
             )
         splitter = GroupKFold(count, shuffle=True, random_state=random_state)
         return list(splitter.split(np.arange(len(y)), groups=codes))
     if len(y) < 2 * count:
         raise DataError(
-            "{argument} is {found}, but " + f"{len(y)} rows are too few: every fold needs two to compare",
             argument="cv",
+            expected=f"at most {len(y) // 2}: every fold needs two rows to compare",
             found=count,
         )
     return stratified_folds(count, y, random_state)

@@ -155,11 +155,7 @@ def _problem(K: Any, pairs: Any, C: float, weights: Any, margins: Any) -> _Probl
     omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
     for p in np.flatnonzero(omega < 0)[:1]:
         raise DataError(
-            "{argument} is {found}: a weight must not be negative",
-            argument=f"weights[{p}]",
-            found=str(omega[p]),
-            row=int(p),
-            remedy="swap i and j",
+            argument=f"weights[{p}]", expected="at least 0", found=str(omega[p]), remedy="swap i and j"
         )
     delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
     return _Problem(_factor(gram), incidence(edges, len(gram)), 2 * C * omega, delta)

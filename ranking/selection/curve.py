@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 from ranking.metrics import tables as metrics
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
@@ -57,9 +57,7 @@ class Validation:
         self.pairs = preference_pairs(self.y, qid)
         if not len(self.pairs):
             raise DataError(
-                "{argument} gives no pair to validate with: {found}",
-                argument="y",
-                found="no query has items with different labels",
+                "{argument} gives no pair: no query has items with different labels", argument="y"
             )
         # where nothing is known of a metric, the order of equal labels may count: it does next to ties
         is_known = not callable(metric) and metric != "mean_average_precision"
@@ -71,12 +69,9 @@ class Validation:
 
     def steps(self, lines: PiecewiseLinear) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
-        if lines.constant.shape[1] != len(self.y):
-            raise DataError(
-                argument="y",
-                expected=f"one label for each of {lines.constant.shape[1]} rows",
-                found=len(self.y),
-            )
+        rows = lines.constant.shape[1]
+        if rows != len(self.y):
+            raise DataError(argument="y", expected=f"one label for each of {rows} rows", found=len(self.y))
         size = max(1, ENTRIES // len(self.crossing))
         for begin in range(0, len(lines.lo), size):
             part = lines.pieces(slice(begin, begin + size))
@@ -115,12 +110,7 @@ class Validation:
             by_query = metrics.per_query(NAMES[self.metric], self.y, scores, self.qid)
             value, error = float(by_query.mean()), float(np.asarray(by_query.sem()))
         if not np.isfinite(value):
-            raise DataError(
-                "{argument} must return {expected}, got {found}",
-                argument="metric",
-                expected="a finite number",
-                found=f"{value} at C = {C:g}",
-            )
+            raise DataError(argument="values of metric", expected="finite", found=f"{value} at C = {C:g}")
         return value, error
 
 
@@ -293,17 +283,14 @@ def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
     if not curves:
         raise DataError("{argument} is empty: at least one is needed", argument="curves")
     if len({curve.greater_is_better for curve in curves}) > 1:
-        raise DataError(
-            "{argument} are of different kinds: {found}",
-            argument="curves",
-            found="in some greater is better, in others smaller",
-        )
+        raise DataError("{argument} differ in whether greater is better", argument="curves")
     lo, hi = max(c.edges[0] for c in curves), min(c.edges[-1] for c in curves)
     if not lo < hi:
         raise DataError(
-            "{argument} have no C in common: {found}",
+            MUST_HAVE,
             argument="curves",
-            found=f"one begins at {lo:g}, one ends at {hi:g}",
+            expected="some C in common",
+            found=f"a start at {lo:g} and an end at {hi:g}",
         )
     edges = np.unique(np.concatenate([curve.edges for curve in curves]))
     edges = edges[(edges >= lo) & (edges <= hi)]
@@ -319,9 +306,7 @@ def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, A
     starts, values, errors = edges[:-1][real], values[real], errors[real]
     if not len(starts):
         raise DataError(
-            "the {argument} has no length: it begins and ends at C = {found}",
-            argument="path",
-            found=f"{edges[0]:g}",
+            "the {argument} has no length: it is C = {found} alone", argument="path", found=f"{edges[0]:g}"
         )
     is_new = (np.abs(np.diff(values)) > EQUAL) | (np.abs(np.diff(errors)) > EQUAL_ERRORS)
     new = np.append(True, is_new)

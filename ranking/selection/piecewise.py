@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ranking.core.validation import Array, numbers
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 from ranking.selection.uncertainty import Flips
 
 # Score differences below this part of the largest score of a piece are round-off: the items are tied.
@@ -50,18 +50,13 @@ class PiecewiseLinear:
         ends, a, b = (np.array(part, dtype=float) for part in (edges, constant, slope))
         pieces = len(ends) - 1
         if pieces < 1 or not (np.diff(ends) > 0).all():
-            raise DataError(
-                "{argument} must be {expected}",
-                argument="edges",
-                found=ends.tolist(),
-                expected="at least two ascending numbers, the ends of the pieces",
-            )
+            raise DataError(argument="edges", expected="at least two ascending numbers", found=ends.tolist())
         if a.shape != b.shape or len(a) != pieces:
             raise DataError(
-                "{argument} must have {expected}, got shapes {found}",
+                MUST_HAVE,
                 argument="constant and slope",
+                expected=f"{pieces} rows each",
                 found=f"{a.shape} and {b.shape}",
-                expected=f"one row for each of {pieces} pieces",
             )
         return cls(ends[:-1], ends[1:], a, b)
 
@@ -230,10 +225,10 @@ def sampled_lines(values_at: Callable[[float], Array], breakpoints: Any) -> Piec
     sizes = np.maximum(np.abs(low), np.abs(high)).max(axis=1)
     for k in np.flatnonzero(bend > STRAIGHT * sizes)[:1]:
         raise DataError(
-            "the values bend between the {argument} {found}",
+            "values bend within {found}",
             argument="breakpoints",
-            found=f"{edges[k]:g} and {edges[k + 1]:g}",
-            remedy="pass all breakpoints",
+            found=f"[{edges[k]:g}, {edges[k + 1]:g}]",
+            remedy="pass all {argument}",
         )
     return PiecewiseLinear.on_edges(edges, mean - middle[:, None] * slope, slope)
 
@@ -243,9 +238,6 @@ def read_edges(breakpoints: Any) -> Array:
     given = numbers(breakpoints, "breakpoints").astype(float)
     if len(np.unique(given)) < 2:
         raise DataError(
-            "{argument} must hold {expected}",
-            argument="breakpoints",
-            found=given.tolist(),
-            expected="at least the two ends of the path",
+            argument="breakpoints", expected="at least the two ends of the path", found=given.tolist()
         )
     return distinct_edges(given)

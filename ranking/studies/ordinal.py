@@ -9,7 +9,7 @@ import pandas as pd
 
 from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array
-from ranking.errors import DataError
+from ranking.errors import MUST_HAVE, DataError
 from ranking.io.tables import Items, same_features
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
 from ranking.ordinal.cv import OrdinalSVMPathCV
@@ -79,9 +79,6 @@ def _levels_of(declared: Any, train: Items, *others: Items | None) -> Levels:
         levels.codes(items.y, f"{items.source}: label")
     if len(np.unique(levels.codes(train.y))) < 2:
         raise DataError(
-            "{argument} has labels of one level only, {found}; {expected} are needed",
-            argument=train.source,
-            found=levels.shown,
-            expected="two",
+            MUST_HAVE, argument=train.source, expected="labels of at least two levels", found=levels.shown
         )
     return levels

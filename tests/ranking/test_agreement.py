@@ -187,8 +187,8 @@ def test_bad_labels_are_named(arguments, message):
     ("weight", "message"),
     [
         ([1], "sample_weight must have 2 entries, got 1"),
-        ([1, -1], r"sample_weight\[1\] must not be negative, got -1"),
-        ([0, 0], "sample_weight is 0 for every object"),
+        ([1, -1], r"sample_weight\[1\] must be at least 0, got -1"),
+        ([0, 0], "sample_weight must be positive for some object, got 0 for all"),
         ([1, np.nan], r"sample_weight\[1\] is missing"),
     ],
 )

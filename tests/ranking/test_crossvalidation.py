@@ -69,8 +69,8 @@ class TestFolds:
         ("cv", "qid", "message"),
         [
             (1, None, "cv must be at least 2 folds, got 1"),
-            (7, QID, "cv is 7, but there are only 6 queries"),
-            (19, None, "cv is 19, but 36 rows are too few"),
+            (7, QID, "cv must be at most 6, the number of queries, got 7"),
+            (19, None, "cv must be at most 18: every fold needs two rows to compare, got 19"),
         ],
     )
     def test_too_many_folds_are_refused(self, cv, qid, message):

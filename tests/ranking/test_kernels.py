@@ -194,7 +194,7 @@ class TestBadInput:
             kernel_matrix([[1.0]], kernel="laplace")
 
     def test_parameters_without_a_function_are_refused(self):
-        with pytest.raises(DataError, match="kernel_params are those of a function, but kernel is 'rbf'"):
+        with pytest.raises(DataError, match="kernel_params must be None with a named kernel"):
             kernel_matrix([[1.0]], kernel="rbf", kernel_params={"gamma": 1})
 
     @pytest.mark.parametrize("X", [[[np.nan]], [1.0, 2.0], [["a"]], np.zeros((0, 2)), [[1, 2], [3]]])

@@ -110,7 +110,7 @@ class TestReading:
             read_letor(io.StringIO(text))
 
     def test_a_broken_archive_is_refused(self):
-        with pytest.raises(DataError, match="not a complete gzip file"):
+        with pytest.raises(DataError, match="must be a complete gzip file"):
             read_letor(io.BytesIO(gzip.compress(TEXT.encode())[:-9]))
 
     def test_a_missing_file_is_reported_as_such(self, tmp_path):
@@ -178,9 +178,9 @@ class TestBadArguments:
             (np.empty((0, 2)), [], [], None, "at least one item"),
             (np.empty((2, 0)), [1, 2], [1, 1], None, "at least one item and one feature"),
             ([[1]], [1], ["a"], None, r"qid must be integers, .*pandas\.factorize"),
-            ([[1]], [1, 2], [1], None, "y must be one entry for each of the 1 rows"),
-            ([[1]], [1], [1, 2], None, "qid must be one entry for each of the 1 rows"),
-            ([[1]], [1], [1], ["a", "b"], "comments must be one entry for each of the 1 rows"),
+            ([[1]], [1, 2], [1], None, "y must have one entry for each of the 1 rows"),
+            ([[1]], [1], [1, 2], None, "qid must have one entry for each of the 1 rows"),
+            ([[1]], [1], [1], ["a", "b"], "comments must have one entry for each of the 1 rows"),
             ([[1]], [1], [1], ["a\nb"], r"comments\[0\] must be one line"),
         ],
     )

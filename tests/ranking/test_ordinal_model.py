@@ -177,13 +177,13 @@ X3, Y3 = np.array([[0.0], [1.0], [2.0]]), np.array([1, 2, 2])
 @pytest.mark.parametrize(
     ("parameters", "X", "y", "weight", "message"),
     [
-        ({}, X3, [1, 1, 1], None, "y has one class only, 1; at least two"),
+        ({}, X3, [1, 1, 1], None, "y has one class only, 1; two are needed"),
         ({}, X3, [1, 2], None, "do not fit together"),
         ({}, X3, None, None, "requires y to be passed"),
         ({}, X3, [1.5, 2.5, 1.0], None, "y cannot be used: Unknown label type"),
         ({}, X3, ["a", None, "b"], None, "y"),
         ({"levels": ["a", "b"]}, X3, ["a", "b", "c"], None, r"y\[2\] is 'c', which is none of the levels"),
-        ({"levels": ["a", "a"]}, X3, ["a", "a", "a"], None, "there already"),
+        ({"levels": ["a", "a"]}, X3, ["a", "a", "a"], None, "occurs twice"),
         ({}, [[np.nan], [0.0], [1.0]], Y3, None, "X cannot be used: Input X contains NaN"),
         ({}, X3, Y3, [0, 0, 0], "at least one non-zero"),
         ({}, X3, Y3, [0, 1, 1], "one class only"),

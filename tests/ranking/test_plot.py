@@ -274,7 +274,7 @@ class TestDecision:
             (np.zeros((2, 3)), [0, 1], {}, "X must be two columns"),
             (np.zeros((2, 2)), [0, 1, 2], {}, "y must be one label for each of 2 rows"),
             ([[0, np.nan], [1, 1]], [0, 1], {}, r"X\[0\] must be finite"),
-            (np.eye(2), [0, 1], {"C": 51.0}, "C must be at most 50"),
+            (np.eye(2), [0, 1], {"C": 51.0}, "C must be between 0 and 50"),
             (np.eye(2), [0, 1], {"grid": 1}, "grid must be at least 2"),
         ],
     )

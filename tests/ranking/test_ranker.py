@@ -136,13 +136,13 @@ class TestBadInput:
             ({"pair_weight": [1, 2]}, "pair_weight must be one number or one for each of"),
             (
                 {"y": None, "pairs": preferences_from_signs([0], [1], [1], 3)},
-                "among 3 items, but there are 14",
+                "preferences among 14 items, got 3 items",
             ),
             (
                 {"y": None, "pairs": preferences_from_signs([0], [1], [1], 14), "margin": 2},
                 "leave out pair_weight and margin",
             ),
-            ({"X": pd.DataFrame(X).assign(qid=1)}, "X has a column 'qid' and qid is given too"),
+            ({"X": pd.DataFrame(X).assign(qid=1)}, "X has a column qid and qid is given too"),
         ],
     )
     def test_it_is_named(self, model, arguments, message):

@@ -191,7 +191,7 @@ class TestReading:
 
     @pytest.mark.parametrize("read", ["alpha_at", "coef_at", "at", "pair_sets"])
     def test_C_beyond_the_path_is_refused_everywhere(self, model, read):
-        with pytest.raises(DataError, match=r"C must be at most 50, .* got 51; raise C_max"):
+        with pytest.raises(DataError, match=r"C must be between 0 and 50, .* got 51; raise C_max"):
             getattr(model, read)(51)
 
     def test_a_path_stopped_early_says_so(self):
@@ -213,7 +213,7 @@ class TestReading:
             ({"C": 2, "C_max": 1}, "C must be at most C_max, 1, got 2"),
             ({"C": -1}, "C must be a positive finite number"),
             ({"kernel": "cubic"}, "kernel must be a function or one of"),
-            ({"kernel_params": {"a": 1}}, "kernel_params are those of a function, but kernel is 'linear'"),
+            ({"kernel_params": {"a": 1}}, "kernel_params must be None with a named kernel"),
             ({"gamma": -1, "kernel": "rbf"}, "gamma must be"),
             ({"reduction": "half"}, "reduction must be one of"),
         ],

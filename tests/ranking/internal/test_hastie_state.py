@@ -42,7 +42,7 @@ class TestPairGram:
         [
             (np.ones((2, 3)), r"K must be a square matrix.* \(2, 3\)"),
             ([[1.0, np.nan], [np.nan, 1.0]], "K must be finite, got nan"),
-            ([[1.0, 0.5], [0.4, 1.0]], "K must be symmetric.* differ by 0.1"),
+            ([[1.0, 0.5], [0.4, 1.0]], "K must be symmetric, got a difference from its transpose of 0.1"),
             ([[1.0, 2.0], [2.0, 1.0]], "K must be positive semidefinite.* eigenvalue -1"),
             ([["a", "b"], ["c", "d"]], "K must be real numbers"),
         ],
@@ -54,8 +54,8 @@ class TestPairGram:
     @pytest.mark.parametrize(
         ("pairs", "message"),
         [
-            ([0, 1], r"pairs must be \(m, 2\)"),
-            (np.empty((0, 2), dtype=int), r"pairs must be \(m, 2\) with m >= 1"),
+            ([0, 1], r"pairs must be m x 2"),
+            (np.empty((0, 2), dtype=int), r"pairs must be m x 2"),
             ([(0.0, 1.0)], "pairs must be integers.* float64"),
             ([(0, 2)], r"pairs must be in 0\.\.1, got 0\.\.2"),
             ([(-1, 0)], r"pairs must be in 0\.\.1, got -1\.\.0"),

@@ -42,7 +42,7 @@ class TestReading:
             ([1, np.nan], None, r"y\[1\] is missing"),
             ([[1], [2]], None, "y must be a vector of labels, got 2 dimensions"),
             ([1], [], "levels is empty"),
-            ([1], [1, 2, 1], r"levels\[2\] is 1, which is there already"),
+            ([1], [1, 2, 1], r"levels\[2\] occurs twice: 1"),
             ([1, 4], [1, 2], r"y\[1\] is 4, which is none of the levels 1, 2"),
         ],
     )

@@ -239,7 +239,7 @@ class TestRefusals:
             ({"pairs": np.zeros((0, 2), dtype=int)}, "pairs is empty"),
             ({"C": 0.0}, "C must be a positive finite number, got 0.0"),
             ({"C": np.inf}, "C must be a positive finite number, got inf"),
-            ({"weights": [-1.0]}, r"weights\[0\] is -1.0: a weight must not be negative"),
+            ({"weights": [-1.0]}, r"weights\[0\] must be at least 0, got -1.0"),
             ({"weights": [1.0, 2.0]}, "weights must have 1 entries, got 2"),
             ({"margins": [np.nan]}, r"margins\[0\] is missing"),
             ({"tol": -1.0}, "tol must be a positive finite number"),

@@ -175,8 +175,8 @@ class TestStart:
     @pytest.mark.parametrize(
         ("start", "message"),
         [
-            ([0, 0], "start holds no object of level 1"),
-            ([0, 7], "start holds the row 7; rows run from 0 to 2"),
+            ([0, 0], "start has no object of level 1"),
+            ([0, 7], "start must be row numbers from 0 to 2, got 7"),
             ([0.5], "start must be row numbers, got dtype float64"),
             ([[0, 1]], "of shape"),
             ("best", "start must be 'extremes', 'random' or row numbers, got 'best'"),

@@ -93,7 +93,7 @@ class TestStudy:
 
     def test_one_level_is_refused_before_any_work(self):
         given = Items(items(8, 0).X, np.ones(8), None, "a.csv")
-        with pytest.raises(DataError, match=r"a\.csv has labels of one level only, 1\.0; two are needed"):
+        with pytest.raises(DataError, match=r"a\.csv must have labels of at least two levels, got 1\.0"):
             conduct_levels(OrdinalSVMPath(C_max=-1), given)
 
 

@@ -211,9 +211,9 @@ class TestRoundOff:
         ({"y_codes": [0.0, 0.5]}, "y_codes must be whole numbers"),
         ({"y_codes": []}, "y_codes is empty"),
         ({"n_levels": 3}, "1 thresholds separate 2 levels, but 3 can be predicted; name them"),
-        ({"predicted": [1, 0]}, "predicted must ascend, got"),
+        ({"predicted": [1, 0]}, "predicted must be ascending, got"),
         ({"metric": "rmse"}, "metric must be a function or one of mean_absolute_error.* 'rmse'"),
-        ({"metric": lambda *_: np.inf}, "metric must return a finite number, got inf at C = 0"),
+        ({"metric": lambda *_: np.inf}, "values of metric must be finite, got inf at C = 0"),
         (
             {"y_codes": [1, 1], "metric": "level_kendall_tau"},
             "level_kendall_tau is not defined, got nan at C",

@@ -248,7 +248,7 @@ class TestTakeQid:
         assert qid == [1, 2, 3]
 
     def test_queries_given_twice_are_refused(self):
-        with pytest.raises(DataError, match="column 'qid' and qid is given too"):
+        with pytest.raises(DataError, match="column qid and qid is given too"):
             take_qid(self.table, self.table["qid"])
 
     def test_two_columns_of_that_name_are_refused(self):

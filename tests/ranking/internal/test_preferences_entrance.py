@@ -35,7 +35,10 @@ class TestOneEntrance:
             ),
             ({"y": [1, 1, 1]}, "no pair: all 3 labels are equal"),
             ({"pairs": [(0, 1)], "qid": [1, 2]}, "qid must be one value for each of 3 items"),
-            ({"pairs": [(0, 1)], "reduction": "tree"}, "reduction='tree' needs labels y"),
+            (
+                {"pairs": [(0, 1)], "reduction": "tree"},
+                "reduction must be 'full' or 'transitive' with pairs, got 'tree'",
+            ),
             ({"pairs": []}, "pairs is empty"),
             ({"pairs": nx.DiGraph()}, "pairs is empty"),
             ({"pairs": [(0, 3)]}, r"pairs\[0\] is \(0, 3\): item numbers run from 0 to 2"),
@@ -60,7 +63,7 @@ class TestOneEntrance:
             ({"pairs": [(0, 1)], "margin": -np.inf}, r"margin\[0\] must be finite"),
             ({"pairs": [(0, 1)], "margin": np.nan}, r"margin\[0\] is missing"),
             ({"pairs": [(0, 1)], "margin": "wide"}, "margin must be real numbers"),
-            ({"pairs": nx.DiGraph([(0, 9)])}, "nodes of the graph must be item numbers from 0 to 2, got 9"),
+            ({"pairs": nx.DiGraph([(0, 9)])}, "nodes must be item numbers from 0 to 2, got 9"),
             ({"pairs": nx.Graph([(0, 1)])}, "directed graph"),
             (
                 {"pairs": nx.DiGraph([(0, 1, {"weight": 2})]), "pair_weight": 1},

@@ -145,13 +145,13 @@ class TestCurve:
         [
             ({"y": [1]}, "y gives no pair|one label for each of 2 rows, got 1"),
             ({"y": [2, 1, 0]}, "y must be one label for each of 2 rows, got 3"),
-            ({"y": [1, 1]}, "y gives no pair to validate with"),
-            ({"y": [1, 0], "qid": ["a", "b"]}, "y gives no pair to validate with"),
+            ({"y": [1, 1]}, "y gives no pair: no query has items with different labels"),
+            ({"y": [1, 0], "qid": ["a", "b"]}, "y gives no pair: no query has items with different labels"),
             ({"y": [1, np.nan]}, r"y\[1\] is missing"),
             ({"y": [1, 0], "metric": "auc"}, "metric must be a function or one of pairwise_accuracy.* 'auc'"),
             (
                 {"y": [1, 0], "metric": lambda *_: np.nan},
-                "metric must return a finite number, got nan",
+                "values of metric must be finite, got nan",
             ),
             ({"y": [1, 0], "lines": []}, "no piece"),
         ],
@@ -239,7 +239,7 @@ class TestMean:
 
     def test_curves_without_a_common_C_have_none(self):
         left, right = SelectionCurve([0, 1], [1], [0]), SelectionCurve([2, 3], [1], [0])
-        with pytest.raises(DataError, match="no C in common: one begins at 2, one ends at 1"):
+        with pytest.raises(DataError, match="some C in common, got a start at 2 and an end at 1"):
             average_curves([left, right])
 
     def test_the_mean_of_losses_is_a_loss(self):
@@ -248,7 +248,7 @@ class TestMean:
 
     def test_gains_and_losses_have_no_mean(self):
         gain, loss = (SelectionCurve([0, 1], [1], [0], is_gain) for is_gain in (True, False))
-        with pytest.raises(DataError, match="curves are of different kinds"):
+        with pytest.raises(DataError, match="curves differ in whether greater is better"):
             average_curves([gain, loss])
 
     def test_steps_of_round_off_are_no_steps(self):
