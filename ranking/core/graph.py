@@ -92,7 +92,8 @@ def preference_pairs(
     >>> preference_pairs([1, 1, 0, 0], reduction="tree").tolist()
     [[0, 2], [0, 3], [1, 2]]
     """
-    _require_choices(reduction, representative)
+    require_choice(reduction, REDUCTIONS, "reduction")
+    require_choice(representative, ("first", "random"), "representative", or_function=True)
     labels = numbers(y, "y")
     query = query_codes(qid, len(labels))
     if not len(labels):
@@ -202,11 +203,6 @@ class _Levels:
     def has_lower(self) -> NDArray[np.bool_]:
         """Whether the next level belongs to the same query."""
         return np.append(self.query[1:] == self.query[:-1], [False])
-
-
-def _require_choices(reduction: Any, representative: Any) -> None:
-    require_choice(reduction, REDUCTIONS, "reduction")
-    require_choice(representative, ("first", "random"), "representative", or_function=True)
 
 
 def _sort_into_levels(labels: NDArray[Any], query: Integers) -> _Levels:

@@ -91,8 +91,10 @@ def gamma_of(X: Rows, gamma: Gamma = None) -> float:
     if gamma is None or gamma == "auto":
         return 1 / features.shape[1]
     if gamma == "scale":
-        variance = _variance(features)
-        return 1 / (features.shape[1] * variance) if variance > 0 else 1.0
+        is_dense = isinstance(features, np.ndarray)
+        # zeros of a sparse matrix count too
+        variance = features.var() if is_dense else features.multiply(features).mean() - features.mean() ** 2
+        return float(1 / (features.shape[1] * variance)) if variance > 0 else 1.0
     if isinstance(gamma, str) or not np.isfinite(gamma) or gamma <= 0:
         raise DataError(
             argument="gamma", expected="a positive number, 'scale', 'auto' or None", found=repr(gamma)
@@ -188,13 +190,6 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
 def _blocks(n: int, width: int) -> Iterator[slice]:
     size = max(1, min(BLOCK, ENTRIES // width))
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
-
-
-def _variance(X: Any) -> float:
-    """Return the variance of all entries, zeros of a sparse matrix included."""
-    if isinstance(X, np.ndarray):
-        return float(X.var())
-    return float(X.multiply(X).mean() - X.mean() ** 2)
 
 
 def difference_features(X: Rows, pairs: ArrayLike) -> Array | sparray:

@@ -179,7 +179,11 @@ def preferences_from_pairs(
     query = query_codes(qid, n)
     _require_one_query(items, query, qid)
     preferences = _complete(items, pair_weight, margin, query)
-    return preferences if reduction == "full" else _without_implied(preferences)
+    if reduction == "full":
+        return preferences
+    keep = essential_pairs(preferences.pairs, n)
+    weight, delta = preferences.weight[keep], preferences.margin[keep]
+    return Preferences(items[keep], weight, delta, preferences.group[keep], n)
 
 
 def preferences_from_signs(
@@ -264,17 +268,6 @@ def _complete(
         for name, values in (("pair_weight", pair_weight), ("margin", margin))
     )
     return Preferences(pairs, weight, delta, query[pairs[:, 0]], len(query))
-
-
-def _without_implied(preferences: Preferences) -> Preferences:
-    keep = essential_pairs(preferences.pairs, preferences.n_items)
-    return Preferences(
-        preferences.pairs[keep],
-        preferences.weight[keep],
-        preferences.margin[keep],
-        preferences.group[keep],
-        preferences.n_items,
-    )
 
 
 def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: str, argument: str) -> Any:

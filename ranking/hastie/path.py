@@ -124,7 +124,7 @@ def _trace(gram: PairGram, lambda_min: float, max_events: int) -> HastiePath:
             seen.clear()
         before, (state, event) = state, _changed(gram, state, pair)
         _require_optimal(before, state, MISS * state.lambda_)
-        recorder.add_event(event)
+        recorder.events.append(event)
         _require_new(state, seen, pair)
     raise RankingError(f"no end after {max_events} events, at lambda = {state.lambda_:.6g}; raise max_events")
 
@@ -168,7 +168,10 @@ def _approach(gram: PairGram, state: _State, eta: Floats) -> tuple[Floats, Float
     distance, speed = side * (state.lambda_ - state.g), side * (1 - gram.product(full))
     near = np.full(len(gram), max(TIE * state.lambda_, gram.noise(state.alpha)))
     speed[np.abs(speed) <= STILL + gram.noise(full)] = 0
-    _require_independent(gram, state, (np.abs(distance) <= near) & (speed == 0))
+    # a pair that stays at margin 1 as λ falls and is a combination of I_α makes α ambiguous
+    for pair in np.flatnonzero((np.abs(distance) <= near) & (speed == 0) & (state.codes != MARGIN)):
+        if state.factor.is_dependent(gram, int(pair)):
+            raise _singular(state, int(pair), "depends on the pairs on the margin and stays with them")
     alpha = state.alpha[active]
     distance[active] = np.where(eta > 0, alpha, 1 - alpha)
     speed[active] = np.where(np.abs(eta) > STILL * np.abs(eta).max(initial=0), np.abs(eta), 0)
@@ -254,13 +257,6 @@ def _require_optimal(before: _State, state: _State, allowed: float) -> None:
     if overshoot.max() > MISS:
         pair = int(np.argmax(overshoot))
         raise _singular(before, pair, f"has alpha = {state.alpha[pair]:.12g} {where}")
-
-
-def _require_independent(gram: PairGram, state: _State, tied: NDArray[np.bool_]) -> None:
-    """Raise if a pair that stays at margin 1 as λ falls is a combination of I_α: α is not unique then."""
-    for pair in np.flatnonzero(tied & (state.codes != MARGIN)):
-        if state.factor.is_dependent(gram, int(pair)):
-            raise _singular(state, int(pair), "depends on the pairs on the margin and stays with them")
 
 
 def _require_new(state: _State, seen: set[bytes], pair: int) -> None:

@@ -7,7 +7,6 @@ The active set: with P the pairs x items matrix of +1 (preferred) and -1, the He
 = P K Pᵀ. It is never formed: a product costs one with K, a block costs differences of rows of K.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -143,9 +142,6 @@ class Recorder:
     counts: list[int] = field(default_factory=list)
     events: list[HastieEvent] = field(default_factory=list)
 
-    def add_event(self, event: HastieEvent) -> None:
-        self.events.append(event)
-
     def add_breakpoint(self, lambda_: float, active: Ints, alpha: Floats) -> None:
         """Take down the state just below a breakpoint, all events there being made."""
         self.lambdas.append(lambda_)
@@ -156,15 +152,11 @@ class Recorder:
     def path(self) -> HastiePath:
         """Return what was collected, read-only."""
         numbers = (np.asarray(self.pairs), np.array(self.lambdas), np.array(self.counts, dtype=np.intp))
-        _freeze([*numbers, *self.active, *self.active_alphas])
+        for array in (*numbers, *self.active, *self.active_alphas):
+            array.flags.writeable = False
         pairs, lambdas, counts = numbers
         active, alphas = tuple(self.active), tuple(self.active_alphas)
         return HastiePath(pairs, self.n_items, lambdas, active, alphas, counts, tuple(self.events))
-
-
-def _freeze(arrays: Sequence[NDArray[np.generic]]) -> None:
-    for array in arrays:
-        array.flags.writeable = False
 
 
 # What K may miss of symmetry, and, times n, its eigenvalues of zero, as part of its largest entry: a Gram

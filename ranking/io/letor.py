@@ -52,8 +52,12 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
     >>> data.X.tolist(), data.y.tolist(), data.qid.tolist(), data.comments
     ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7], ['doc A', ''])
     """
-    name = _name(file)
-    rows = _split(_content(file))
+    name = str(file if isinstance(file, str | PathLike) else getattr(file, "name", "the file"))
+    rows = []
+    for number, text in enumerate(_content(file, name).split(b"\n"), start=1):
+        item, _, comment = text.partition(b"#")
+        if item.strip():
+            rows.append(_Row(number, item, comment))
     if not rows:
         raise DataError("{argument} holds no item; expected lines {expected}", argument=name, expected=LINE)
     qid = np.array([_query(row, name) for row in rows], dtype=np.int64)
@@ -96,7 +100,12 @@ def write_letor(
             argument="qid", expected="integers", found=f"dtype {queries.dtype}", remedy="use pandas.factorize"
         )
     remarks = [""] * len(features) if comments is None else list(comments)
-    _require_lengths(len(features), {"y": labels, "qid": queries, "comments": remarks})
+    n = len(features)
+    columns: dict[str, Any] = {"y": labels, "qid": queries, "comments": remarks}
+    for name, column in columns.items():
+        if np.shape(column)[:1] != (n,):
+            wanted = f"one entry for each of the {n} rows of X"
+            raise DataError(MUST_HAVE, argument=name, expected=wanted, found=np.shape(column))
     lines = [
         _line(label, query, row.tolist(), is_first=i == 0) + _after_hash(remark, i)
         for i, (label, query, row, remark) in enumerate(
@@ -106,31 +115,13 @@ def write_letor(
     _write(file, "".join(lines))
 
 
-def _content(file: File) -> bytes:
+def _content(file: File, name: str) -> bytes:
     content = Path(file).read_bytes() if isinstance(file, str | PathLike) else file.read()
     content = content.encode() if isinstance(content, str) else content
-    return _unzip(content, _name(file)) if content.startswith(GZIP_MAGIC) else content
-
-
-def _unzip(content: bytes, name: str) -> bytes:
     try:
-        return gzip.decompress(content)
+        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(argument=name, expected="a complete gzip file", found=str(error)) from None
-
-
-def _name(file: File) -> str:
-    return str(file if isinstance(file, str | PathLike) else getattr(file, "name", "the file"))
-
-
-def _split(content: bytes) -> list[_Row]:
-    """Return the lines that hold an item."""
-    rows = []
-    for number, line in enumerate(content.split(b"\n"), start=1):
-        item, _, comment = line.partition(b"#")
-        if item.strip():
-            rows.append(_Row(number, item, comment))
-    return rows
 
 
 def _query(row: _Row, name: str) -> int:
@@ -167,6 +158,7 @@ def _parse(rows: Sequence[_Row], n_features: int | None, name: str) -> tuple[Any
     try:
         return _load(rows, n_features)
     except (ValueError, OverflowError):
+        # the reader does not say which line is at fault, so each is read alone
         for row in rows:
             _require_sense(row, n_features, name)
         raise
@@ -208,17 +200,6 @@ def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise DataError(argument=f"{name}{place}", expected="finite", found=str(array[tuple(place)]))
     return array
-
-
-def _require_lengths(n: int, columns: dict[str, Any]) -> None:
-    for name, column in columns.items():
-        if np.shape(column)[:1] != (n,):
-            raise DataError(
-                MUST_HAVE,
-                argument=name,
-                expected=f"one entry for each of the {n} rows of X",
-                found=np.shape(column),
-            )
 
 
 def _line(label: float, query: int, row: Sequence[float], is_first: bool) -> str:

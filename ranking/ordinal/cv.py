@@ -38,8 +38,6 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
     ----------
     estimator
         An `OrdinalSVMPath`; its parameters other than those in `param_grid` are kept.
-    param_grid
-        Values of its parameters to compare, as for `GridSearchCV`, e.g. {"gamma": [0.1, 1]}.
     cv
         The number of folds, a splitter or a list of (train, validation) row numbers. For a number of folds,
         rows sorted by level are dealt out one by one, so that a level of several rows is in the training
@@ -47,17 +45,12 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
     metric
         By what it is chosen: a key of `ranking.metrics.levels.LEVEL_METRICS`, of which errors are
         minimised; or a function of the numbers of true and predicted levels, which is maximised.
-    choice
-        "best", or "one_standard_error" for the most regularised C within one standard error of the best.
-    n_jobs, random_state
-        Processes, as in joblib; the seed of the split of rows with equal labels.
+    param_grid, choice, n_jobs, random_state
+        As for `RankSVMPathCV`.
 
     Attributes
     ----------
-    C_, best_params_, best_score_ : what was chosen, and its mean metric.
-    curve_ : the mean `SelectionCurve` of the chosen parameters; `curve_.best_intervals` are all best C.
-    candidates_ : parameters, curves of folds and mean curve of everything compared.
-    best_estimator_ : the path refitted on all data, with C_ in use.
+    C_, best_params_, best_score_, curve_, candidates_, best_estimator_ : as of `RankSVMPathCV`.
     classes_ : the labels that occur, lowest first.
     """
 

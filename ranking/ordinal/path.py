@@ -26,7 +26,7 @@ from ranking.ordinal.programs import dual_program
 from ranking.ordinal.selection import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.path_model import on_path
+from ranking.selection.path_model import no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 
 
@@ -165,12 +165,7 @@ class OrdinalSVMPath(OrdinalModel):
             progress=progress,
         )
         if not path.segments:
-            raise DataError(
-                "the {argument} has no piece: {found}",
-                argument="path",
-                found=str(path.stopped),
-                remedy="raise time_limit",
-            )
+            raise no_piece_error(path.stopped)
         everything = np.arange(training.hinges.n_items), np.arange(len(training.hinges))
         section = PathSection(path, *everything, float(path.lo), float(path.hi))
         return SectionedPath(training, [section], self.ordered, path.stopped)
@@ -186,12 +181,7 @@ class OrdinalSVMPath(OrdinalModel):
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append))
         if not traced:
-            raise DataError(
-                "the {argument} has no piece: {found}",
-                argument="path",
-                found="a limit was reached first",
-                remedy="raise time_limit",
-            )
+            raise no_piece_error("a limit was reached first")
         self.rounds_ = pd.DataFrame(rounds)
         stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
         return SectionedPath(training, traced, self.ordered, stopped)

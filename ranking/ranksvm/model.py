@@ -128,10 +128,11 @@ def solve_squared_hinge(
     positive_number(tol, "tol")
     state = _State(np.zeros(problem.L.shape[1]), problem.margins)
     for iteration in range(MAX_ITERATIONS):
-        alpha = _alpha(problem, state)
+        alpha = problem.curvature * np.maximum(state.slack, 0)
         objective, gap = _certificate(problem, state.w, alpha)
         if abs(gap) <= tol:
-            beta = _shortest_beta(problem.L, state.w)
+            Q, R = qr(problem.L, mode="economic")
+            beta = np.asarray(Q @ solve_triangular(R, state.w, trans="T"))
             return NewtonSolution(read_only(beta), read_only(alpha), objective, gap, iteration)
         step = _newton_step(problem, state, alpha)
         state = _moved(problem, state, step)
@@ -179,16 +180,6 @@ def _factor(K: Array) -> Array:
             remedy="check that K is a Gram matrix, in full precision",
         )
     return L
-
-
-def _shortest_beta(L: Array, w: Array) -> Array:
-    """Return the shortest β with Lᵀβ = w."""
-    Q, R = qr(L, mode="economic")
-    return np.asarray(Q @ solve_triangular(R, w, trans="T"))
-
-
-def _alpha(problem: _Problem, state: _State) -> Array:
-    return problem.curvature * np.maximum(state.slack, 0)
 
 
 def _certificate(problem: _Problem, w: Array, alpha: Array) -> tuple[float, float]:
@@ -311,11 +302,8 @@ class RankSVM(Ranker):
         else:
             edges, weights, margins = preferences.pairs, preferences.weight, preferences.margin
             solution = solve_squared_hinge(representation.gram, edges, C, weights=weights, margins=margins)
-            alpha, self.objective_, self.duality_gap_ = (
-                solution.alpha,
-                solution.objective,
-                solution.duality_gap,
-            )
+            alpha, self.objective_ = solution.alpha, solution.objective
+            self.duality_gap_ = solution.duality_gap
         return self._keep(representation, preferences, alpha)
 
     def _keep(self, representation: Representation, preferences: Preferences, alpha: Array) -> "RankSVM":

@@ -15,12 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.core.preferences import Pairs, take_qid
 from ranking.core.representation import hinge_value
-from ranking.core.validation import Array, Queries, Rows, positive_number
-from ranking.errors import DataError
+from ranking.core.validation import Array, Queries, Rows
 from ranking.ranksvm.base import Ranker
 from ranking.ranksvm.model import RankSVM
 from ranking.selection.curve import Metric, SelectionCurve, validation_curve
-from ranking.selection.path_model import on_path
+from ranking.selection.path_model import end_of_path, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces whose scores are evaluated together: a few megabytes.
@@ -83,11 +82,7 @@ class RankSVMPath(Ranker):
         progress: Callable[[pqp.Progress], None] | None = None,
     ) -> "RankSVMPath":
         """Trace the path for labels y within queries, or for pairs; `progress` receives a `pqp.Progress`."""
-        C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
-        if self.C is not None and positive_number(self.C, "C") > C_max:
-            raise DataError(
-                argument="C", expected=f"at most C_max, {C_max:g}", found=repr(self.C), remedy="raise C_max"
-            )
+        C_max = end_of_path(self.C_max, self.C)
         self.representation_, self.preferences_ = self._read(X, y, qid, pairs, pair_weight, margin)
         self.path_ = pqp.solve_path(
             self.representation_.dual(self.preferences_),
@@ -97,12 +92,7 @@ class RankSVMPath(Ranker):
             progress=progress,
         )
         if not self.path_.segments:
-            raise DataError(
-                "the {argument} has no piece: {found}",
-                argument="path",
-                found=str(self.path_.stopped),
-                remedy="raise time_limit",
-            )
+            raise no_piece_error(self.path_.stopped)
         self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self

@@ -32,6 +32,19 @@ def on_path(C: float, ends: tuple[float, float], remedy: str) -> float:
     return value
 
 
+def end_of_path(C_max: float, C: float | None) -> float:
+    """Return where a path ends, after checking that the C to use, if there is one, is not beyond."""
+    end = positive_number(C_max, "C_max", can_be_infinite=True)
+    if C is not None and positive_number(C, "C") > end:
+        raise DataError(argument="C", expected=f"at most C_max, {end:g}", found=C, remedy="raise C_max")
+    return end
+
+
+def no_piece_error(reason: str | None) -> DataError:
+    """Return the error of a path that a limit stopped before its first piece."""
+    return DataError("the path has no piece: {found}", found=str(reason), remedy="raise time_limit")
+
+
 class PathModel(Protocol):
     """A fitted estimator of a model at every C up to `C_max`.
 

@@ -47,7 +47,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class FoldTask:
-    """What it takes to task a path in a fold.
+    """What it takes to judge a path in a fold.
 
     `curve(model, *data, fold, metric)` fits a model to the training rows of data, and returns its curve on
     the others; it is called in other processes.
@@ -104,28 +104,23 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         grid = list(ParameterGrid(self.param_grid or {}))
         models = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
         tasks = [(model, *task.data, fold, self.metric) for model, fold in models]
-        curves = self._curves(task.curve, tasks, progress)
-        self.candidates_ = [
-            Candidate(parameters, tuple(part), average_curves(part))
-            for parameters, part in zip(grid, _chunks(curves, len(folds)), strict=True)
-        ]
-        best = max(self.candidates_, key=lambda candidate: candidate.mean.gains.max())
-        self.curve_, self.best_params_ = best.mean, dict(best.parameters)
-        self.C_ = self.curve_.C_best if self.choice == "best" else self.curve_.C_one_standard_error
-        self.best_score_ = float(self.curve_.at(self.C_))
-        return clone(base).set_params(**self.best_params_, C=self.C_)
-
-    def _curves(
-        self, curve: Callable[..., SelectionCurve], tasks: list[tuple[Any, ...]], progress: Progress | None
-    ) -> list[SelectionCurve]:
-        """Return the curve of every task, in order."""
-        running = Parallel(n_jobs=self.n_jobs, return_as="generator")(delayed(curve)(*task) for task in tasks)
+        running = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(task.curve)(*arguments) for arguments in tasks
+        )
         curves = []
         for found in running:
             curves.append(found)
             if progress is not None:
                 progress(len(curves), len(tasks))
-        return curves
+        self.candidates_ = []
+        for k, parameters in enumerate(grid):
+            part = curves[k * len(folds) : (k + 1) * len(folds)]
+            self.candidates_.append(Candidate(parameters, tuple(part), average_curves(part)))
+        best = max(self.candidates_, key=lambda candidate: candidate.mean.gains.max())
+        self.curve_, self.best_params_ = best.mean, dict(best.parameters)
+        self.C_ = self.curve_.C_best if self.choice == "best" else self.curve_.C_one_standard_error
+        self.best_score_ = float(self.curve_.at(self.C_))
+        return clone(base).set_params(**self.best_params_, C=self.C_)
 
     def results(self) -> pd.DataFrame:
         """Return one row for everything compared: parameters, best mean metric, its standard error, C."""
@@ -174,7 +169,3 @@ def stratified_folds(cv: int, y: Array, random_state: int | None) -> list[Fold]:
 def rows_of_fold(X: Any, rows: Array, train: Array, is_pairwise: bool) -> Any:
     """Return some rows, of a Gram matrix only the columns of training rows."""
     return X[rows][:, train] if is_pairwise else X[rows]
-
-
-def _chunks(curves: list[SelectionCurve], size: int) -> list[list[SelectionCurve]]:
-    return [curves[k : k + size] for k in range(0, len(curves), size)]

@@ -122,33 +122,23 @@ def chosen_path(
 ) -> tuple[Any, SelectionCurve]:
     """Return a path fitted to training items with the chosen C in use, and the curve it was chosen by."""
     if validation is None:
-        return _by_folds(model, kind, train, plan, watch)
-    return _by_validation(model, kind, train, validation, plan, watch)
-
-
-def _by_validation(
-    model: Any, kind: Kind, train: Items, validation: Items, plan: Plan, watch: Watch | None
-) -> tuple[Any, SelectionCurve]:
-    model.fit(*kind.takes(train), progress=None if watch is None else _piece_progress(watch))
-    if watch is not None:
-        watch(f"{counted(len(model.path_.segments), 'piece')} traced, choosing C")
+        options: dict[str, Any] = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
+        search: Any = kind.search(model, choice=plan.choice.replace("-", "_"), **options)
+        fold_progress = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
+        search.fit(*kind.takes(train), progress=fold_progress)
+        return search.best_estimator_, search.curve_
+    if watch is None:
+        model.fit(*kind.takes(train))
+    else:
+        say = watch
+        model.fit(
+            *kind.takes(train),
+            progress=lambda at: say(f"C = {float(at.mu):.4g}: {counted(at.pieces, 'piece')}"),
+        )
+        say(f"{counted(len(model.path_.segments), 'piece')} traced, choosing C")
     curve = model.select(*kind.takes(validation), plan.metric)
     model.C_ = curve.C_best if plan.choice == "best" else curve.C_one_standard_error
     return model, curve
-
-
-def _by_folds(
-    model: Any, kind: Kind, train: Items, plan: Plan, watch: Watch | None
-) -> tuple[Any, SelectionCurve]:
-    options: dict[str, Any] = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
-    search: Any = kind.search(model, choice=plan.choice.replace("-", "_"), **options)
-    fold_progress = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
-    search.fit(*kind.takes(train), progress=fold_progress)
-    return search.best_estimator_, search.curve_
-
-
-def _piece_progress(watch: Watch) -> Callable[[Any], None]:
-    return lambda progress: watch(f"C = {float(progress.mu):.4g}: {counted(progress.pieces, 'piece')}")
 
 
 def _require_measurable(items: Items, metric: str) -> None:

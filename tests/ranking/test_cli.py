@@ -281,7 +281,7 @@ WRONG = {
     "choice unknown": ("ranksvm train.svm --choice worst", "--choice must be one of .*, got '"),
     "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "--c-max must be a positive"),
     "one fold": ("ranksvm train.svm --folds 1", "'--folds'"),
-    "more folds than queries": ("ranksvm train.svm --folds 4", "only 3 queries"),
+    "more folds than queries": ("ranksvm train.svm --folds 4", "at most 3, the number of queries"),
     "limit without validation": ("ranksvm train.svm --max-pieces 5", "need --validate"),
     "report into no folder": ("ranksvm train.svm --report none/out.html", "--report .*no folder 'none'"),
     "report as text": ("ranksvm train.svm --report out.txt", r"--report must end in \.html"),

@@ -163,7 +163,7 @@ WRONG = {
     ),
     "level twice": (
         "ordinal train.csv --target grade --levels D,C,B,A,A",
-        "levels.4. is 'A', which is there",
+        "levels.4. occurs twice: 'A'",
     ),
     "new level in a test file": (
         f"{COMMAND} --test other.csv",
@@ -173,7 +173,7 @@ WRONG = {
         "ordinal one.csv --levels a,b",
         "--levels must be numbers, as the labels",
     ),
-    "one level only": ("ordinal one.csv", "one.csv has labels of one level only, 1; two are needed"),
+    "one level only": ("ordinal one.csv", "one.csv must have labels of at least two levels, got 1"),
     "numbers that go on and on": (
         "ordinal train.csv --target final --ignore grade --levels 1",
         "none of the",
@@ -194,7 +194,7 @@ WRONG = {
     "choice unknown": (f"{COMMAND} --choice worst", "--choice must be one of .*, got '"),
     "C_max negative": (f"{COMMAND} --c-max -1", "--c-max must be a positive number"),
     "one fold": (f"{COMMAND} --folds 1", "'--folds'"),
-    "too many folds": (f"{COMMAND} --folds 25", "--folds is 25, but 24 rows are too few"),
+    "too many folds": (f"{COMMAND} --folds 25", "--folds must be at most 24, the number of rows, got 25"),
     "limit without validation": (f"{COMMAND} --time-limit 5", "need --validate"),
     "report as text": (f"{COMMAND} --report out.txt", r"--report must end in \.html"),
     "report into no folder": (f"{COMMAND} --report none/out.html", "--report .*no folder 'none'"),

@@ -63,7 +63,7 @@ class TestFolds:
         ("cv", "message"),
         [
             (1, "cv must be at least 2 folds, got 1"),
-            (37, "cv is 37, but 36 rows are too few"),
+            (37, "cv must be at most 36, the number of rows, got 37"),
             ([(np.flatnonzero(Y == 1), np.flatnonzero(Y != 1))], "fold 0 are of one level only"),
         ],
     )
@@ -206,7 +206,7 @@ class TestRows:
         ({"metric": "auc"}, {}, "metric must be a function or one of mean_absolute_error"),
         ({}, {"y": None}, "OrdinalSVMPathCV requires y to be passed"),
         ({}, {"y": Y[:-1]}, "do not fit together"),
-        ({}, {"y": np.ones(36)}, "y has one class only, 1.0; at least two levels are needed"),
+        ({}, {"y": np.ones(36)}, "y has one class only, 1.0; two are needed"),
         ({}, {"y": NAMES[Y]}, r"without an order of their own.*pass levels"),
     ],
 )

@@ -191,7 +191,7 @@ class TestGeneration:
         ({"C_min": 5, "C_max": 5}, "C_min must be below C_max, 5, got 5"),
         ({"C": 7, "C_max": 5}, "C must be between C_min and C_max, 0 and 5, got 7"),
         ({"working_set": "some"}, "working_set must be 'extremes', 'random' or row numbers, got 'some'"),
-        ({"working_set": [0, 1]}, "working_set holds no object of level"),
+        ({"working_set": [0, 1]}, "working_set has no object of level"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, message):

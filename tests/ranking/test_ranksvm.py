@@ -79,7 +79,7 @@ def test_weights_of_features_are_forgotten_with_another_kernel():
         ({"C": "1"}, "C must be"),
         ({"loss": "log"}, "loss must be 'hinge' or 'squared_hinge', got 'log'"),
         ({"kernel": "cubic"}, "kernel must be a function or one of"),
-        ({"kernel_params": {"a": 1}}, "kernel_params are those of a function"),
+        ({"kernel_params": {"a": 1}}, "kernel_params must be None with a named kernel"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):

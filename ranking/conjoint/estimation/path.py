@@ -17,10 +17,10 @@ from ranking.conjoint.estimation.model import ConjointModel, ConjointSVM, progra
 from ranking.conjoint.estimation.programs import Program, readout, trace, worth_lines, z_at
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
-from ranking.core.validation import Array, Integers, positive_number
+from ranking.core.validation import Array, Integers
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve
-from ranking.selection.path_model import on_path
+from ranking.selection.path_model import end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 
 # Pieces whose utilities are looked at together: a few megabytes.
@@ -66,11 +66,7 @@ class ConjointPath(ConjointModel):
 
     def fit(self, study: ConjointStudy, y: None = None) -> "ConjointPath":
         """Trace the path for the tasks of a study that are not held out."""
-        C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
-        if self.C is not None and positive_number(self.C, "C") > C_max:
-            raise DataError(
-                argument="C", expected=f"at most C_max, {C_max:g}", found=self.C, remedy="raise C_max"
-            )
+        C_max = end_of_path(self.C_max, self.C)
         require_pooling(self.pooling, self.shrinkage)
         self.programs_ = programs_of(study, self.pooling, self.shrinkage, self.orders)
         self._learn_names(study)
