@@ -1,10 +1,8 @@
 """The options of the commands: their types and what --help says about them."""
 
 import difflib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
@@ -313,28 +311,9 @@ class Fitting:
     price_attribute: PriceAttribute = None
 
 
-Result = TypeVar("Result")
+Record = TypeVar("Record", Reading, Fitting)
 
 
-def with_records(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a command that takes the fields of its records, `Reading` and `Fitting`, as options of its own.
-
-    The shell sees one option per field, in the place of the record; the command gets the record.
-    """
-    given = signature(command).parameters
-    records: dict[str, Any] = {
-        name: one.annotation for name, one in given.items() if is_dataclass(one.annotation)
-    }
-    shown: list[Parameter] = []
-    for name, parameter in given.items():
-        own = signature(records[name]).parameters.values() if name in records else [parameter]
-        shown += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
-
-    @wraps(command)
-    def expanded(**values: Any) -> Result:
-        for name, record in records.items():
-            values[name] = record(**{field.name: values.pop(field.name) for field in fields(record)})
-        return command(**values)
-
-    vars(expanded)["__signature__"] = Signature(shown)
-    return expanded
+def collect(record: type[Record], context: typer.Context) -> Record:
+    """Return the options of a command that belong to a record."""
+    return record(**{field.name: context.params[field.name] for field in fields(record)})
