@@ -65,16 +65,12 @@ class ProvedPiece:
     @property
     def title(self) -> str:
         """Its place and its stated ends, for messages."""
-        return _title(self.place, self.lo, self.hi)
+        return f"{self.place} on [{shown(self.lo, '-inf')}, {shown(self.hi)}]"
 
     def window(self, tolerance: fmpq) -> MuWindow:
         """Return the ends, moved outwards by as much as they may be off."""
         lo = None if self.lo is None else self.lo - tolerance * (1 + abs(self.lo))
         return MuWindow(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
-
-
-def _title(place: str, lo: End, hi: End) -> str:
-    return f"{place} on [{shown(lo, '-inf')}, {shown(hi)}]"
 
 
 @dataclass
@@ -238,12 +234,13 @@ def _require_recession(
 
 def prove_piece(active: ActiveSet, segment: Any, place: str, accuracy: Accuracy) -> ProvedPiece:
     """Return a segment as a proved piece; a message names its ends, written out only when one is due."""
-    lo, hi = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
+    ends = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
+    piece = ProvedPiece(place, "", *ends, Span())
     try:
         status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
-        piece = PROOFS[status](active, segment, ProvedPiece(place, status, lo, hi, Span()), accuracy)
+        piece = PROOFS[status](active, segment, replace(piece, status=status), accuracy)
     except CertificateError as error:
-        error.argument = _title(place, lo, hi) + (error.argument or place).removeprefix(place)
+        error.argument = piece.title + (error.argument or place).removeprefix(place)
         raise
     if piece.span.is_empty:
         message = "{argument} is {expected} for no mu: {found}"

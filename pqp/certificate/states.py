@@ -12,7 +12,7 @@ import numpy as np
 
 from pqp.certificate.document import approximate, entry, items, one_of, shown
 from pqp.certificate.problem import Problem
-from pqp.certificate.rationals import ZERO, Affine, Limit
+from pqp.certificate.rationals import ZERO, Affine, Floats, Limit
 from pqp.errors import CertificateError
 
 VARIABLES = ("between", "lower", "upper", "fixed", "zero")
@@ -81,14 +81,10 @@ class ActiveSet:
         known = roles[one_of(tuple(roles), state, place)]
         self.variables[j] = VARIABLES.index(state)
         (self.free.add if known is None else self.free.discard)(j)
+        change = _replace(self.x, self.known_x, j, known or ZERO)
         # the sum is corrected by the difference: exact numbers leave no rounding error behind
-        change = (known or ZERO) - self.x.pop(j, ZERO)
-        if known is not None and not known.is_zero:
-            self.x[j] = known
-        if not change.is_zero:
-            self.known_x[:, j] = _approximated(known or ZERO)
-            for k, factor in self.problem.P.factor_row(j).items():
-                self.inner[k] = self.inner.get(k, ZERO) + change.scaled(factor)
+        for k, factor in () if change.is_zero else self.problem.P.factor_row(j).items():
+            self.inner[k] = self.inner.get(k, ZERO) + change.scaled(factor)
 
     def _set_row(self, i: int, state: Any, place: str) -> None:
         if self.rows[i] != UNSET and state == ROWS[self.rows[i]]:
@@ -101,13 +97,9 @@ class ActiveSet:
         self.targets.pop(i, None)
         if target is not None:
             self.targets[i] = target
-        change = (known or ZERO) - self.y.pop(i, ZERO)
-        if known is not None and not known.is_zero:
-            self.y[i] = known
-        if not change.is_zero:
-            self.known_y[:, i] = _approximated(known or ZERO)
-            for j, factor in self.problem.A.row(i).items():
-                self.gradient[j] -= change.scaled(factor)
+        change = _replace(self.y, self.known_y, i, known or ZERO)
+        for j, factor in () if change.is_zero else self.problem.A.row(i).items():
+            self.gradient[j] -= change.scaled(factor)
 
     def _sides(self, i: int, state: str) -> tuple[int, int]:
         # a row that is off must respect its limits, unless violating them costs nothing
@@ -116,8 +108,13 @@ class ActiveSet:
         return -(state == "below"), int(state == "above")
 
 
-def _approximated(line: Affine) -> tuple[float, float]:
-    return approximate(line.constant), approximate(line.slope)
+def _replace(values: dict[int, Affine], floats: Floats, item: int, new: Affine) -> Affine:
+    """Return by how much the known x or y of an item changes; zeros are not kept."""
+    change = new - values.pop(item, ZERO)
+    if not new.is_zero:
+        values[item] = new
+    floats[:, item] = approximate(new.constant), approximate(new.slope)
+    return change
 
 
 def variable_roles(lower: Limit, upper: Limit) -> dict[str, Limit]:
