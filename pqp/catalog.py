@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pqp.errors import ProblemError
-from pqp.linalg.field import EXACT_INTEGERS, Array, Number, as_numbers, exact_array, float_number, infinite
+from pqp.linalg.field import EXACT_INTEGERS, Array, as_numbers, exact_array, float_number, infinite
 from pqp.linalg.matrices import (
     MatrixData,
     MatrixLike,
@@ -49,7 +49,9 @@ def lasso(X: MatrixLike, y: object) -> ParametricQP:
     features, target = as_matrix(X, "X"), _vector(y, "y")
     samples, size = features.shape
     _require_length(target, samples, "y", "X")
+    squares = _product(target, target)
     return ParametricQP(
+        # the factor is kept: with fewer samples than columns XᵀX is larger than X and singular
         P=Gram(features.T),
         c=-_product(features.T, target),
         A=identity(size),
@@ -58,7 +60,7 @@ def lasso(X: MatrixLike, y: object) -> ParametricQP:
         penalty=mu,
         names=_own_names(X, "columns"),
         row_names=_own_names(X, "columns"),
-        constant=_half(_product(target, target)),
+        constant=squares / 2 if isinstance(squares, float) else Fraction(squares) / 2,
     )
 
 
@@ -257,17 +259,13 @@ def _require_length(vector: Array, length: int, name: str, other: str) -> None:
 
 
 def _product(left: MatrixData, right: Array) -> Any:
-    """Return left @ right, in Fractions where int64 might overflow."""
+    """Return left @ right, in Fractions where int64 might overflow; a single number is Python's own."""
     if left.dtype.kind == right.dtype.kind == "i":
         bound = float(abs(left).max() if left.size else 0) * float(np.abs(right.astype(float)).sum())
         if bound > EXACT_INTEGERS:
             return exact_matrix(left) @ exact_array(right)
-    return left @ right
-
-
-def _half(number: Any) -> Number:
-    value = number.item() if isinstance(number, np.generic) else number
-    return value / 2 if isinstance(value, float) else Fraction(value) / 2
+    product = left @ right
+    return product.item() if isinstance(product, np.generic) else product
 
 
 def _own_names(data: Any, axis: Literal["columns", "index"]) -> list[Any] | None:

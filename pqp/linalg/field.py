@@ -172,6 +172,11 @@ def infinite(values: Array) -> Array:
     return np.array([is_infinite(entry) for entry in values.flat], dtype=bool).reshape(values.shape)
 
 
+def largest(numbers: Array) -> float:
+    """Return the size of the largest number of an array, 0 if it is empty."""
+    return float(np.max(np.abs(numbers.astype(float)), initial=0.0))
+
+
 def as_numbers(values: object, name: str) -> Array:
     """Return a read-only array of int64, float64 or Fractions, or raise with the entry that is not a number.
 
@@ -210,7 +215,7 @@ def _kind_checked(array: Array, name: str) -> Array:
     kind = array.dtype.kind
     if kind == "f":
         return array.astype(float)
-    if kind in "ib" and np.max(np.abs(array.astype(float)), initial=0.0) <= EXACT_INTEGERS:
+    if kind in "ib" and largest(array) <= EXACT_INTEGERS:
         return array.astype(np.int64)
     if kind in "iuO":
         return _fractions(array, name)

@@ -9,7 +9,16 @@ import numpy as np
 from scipy.sparse import csr_array, eye, issparse
 
 from pqp.errors import ProblemError
-from pqp.linalg.field import EXACT_INTEGERS, Array, as_numbers, entry_name, exact_array, float_array, infinite
+from pqp.linalg.field import (
+    EXACT_INTEGERS,
+    Array,
+    as_numbers,
+    entry_name,
+    exact_array,
+    float_array,
+    infinite,
+    largest,
+)
 
 # What a user may pass: nested sequences, arrays, scipy.sparse matrices, data frames; `as_matrix` checks it.
 MatrixLike: TypeAlias = object
@@ -88,7 +97,7 @@ def diagonal_block(diagonal: Array, rows: Array, columns: Array) -> Array:
 def _as_csr(values: Any, name: str) -> MatrixData:
     _require_matrix(values, name)
     given, kind = values.tocoo(), values.dtype.kind
-    if kind not in "bif" or (kind == "i" and _largest(given.data) > EXACT_INTEGERS):
+    if kind not in "bif" or (kind == "i" and largest(given.data) > EXACT_INTEGERS):
         return as_numbers(values.toarray(), name)  # long integers become Fractions, which are kept dense
     entries = given.data.astype(float if kind == "f" else np.int64)
     matrix = csr_array((entries, (given.row, given.col)), shape=given.shape)
@@ -110,10 +119,6 @@ def _positions(matrix: MatrixData, chosen: Array) -> Array:
         return np.argwhere(chosen)
     coordinates = matrix.tocoo()
     return np.column_stack([coordinates.row[chosen], coordinates.col[chosen]])
-
-
-def _largest(entries: Array) -> float:
-    return float(np.max(np.abs(entries.astype(float)), initial=0.0))
 
 
 def _frozen(matrix: MatrixData) -> MatrixData:

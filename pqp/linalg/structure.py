@@ -115,18 +115,6 @@ def paired_part(K: Array, first: Array, second: Array) -> Part:
     return Part(PAIRED, left=_floats(K), first=_integers(first), second=_integers(second))
 
 
-def grouped_part(left: Array, shared: int, group: Array, ranks: Array, added: Array) -> Part:
-    """Return left leftᵀ + diag(added) as a part, columns beyond the shared ones being those of a group."""
-    return Part(
-        GROUPED,
-        left=_floats(left),
-        first=_integers(group),
-        second=_integers(ranks),
-        added=_floats(added),
-        shared=shared,
-    )
-
-
 def form_of(size: int, H: Part, G: Part, B: MatrixData | None) -> Form:
     """Return the form of a system without units."""
     dense, rows = (NO_MATRIX, NO_MATRIX), (NO_ROWS, NO_ROWS)
@@ -211,6 +199,7 @@ def grouped_rows(factor: csr_array, added: Array) -> Part | None:
     >>> part.shared, part.first.tolist(), part.second.tolist()
     (2, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7], [2, 2, 2, 2, 2, 2, 2, 2])
     """
+    # the columns of most entries join most rows, so setting them aside breaks the factor up soonest
     sorting = _Sorting(factor)
     shared = sorting.fewest_shared()
     if shared is None:
@@ -221,13 +210,20 @@ def grouped_rows(factor: csr_array, added: Array) -> Part | None:
     if factor.shape[0] * (shared + width) > MOST_PADDING * factor.nnz:
         return None
     left = np.zeros((factor.shape[0], shared + width))
-    left[sorting.row, np.concatenate([np.arange(shared), shared + own])[sorting.column]] = sorting.value
+    left[sorting.row, np.concatenate([np.arange(shared), shared + own])[sorting.column]] = factor.data
     names, group = np.unique(row_group, return_inverse=True)
     sizes, widths = np.bincount(group), np.bincount(column_group, minlength=int(names.max()) + 1)[names]
     ranks = sizes if len(added) else np.minimum(sizes, widths)
     if not _is_spanned(left, shared, group, added):
         return None
-    return grouped_part(left, shared, group, ranks, added)
+    return Part(
+        GROUPED,
+        left=_floats(left),
+        first=_integers(group),
+        second=_integers(ranks),
+        added=_floats(added),
+        shared=shared,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,11 +246,6 @@ class _Sorting:
         """The columns of all entries, in the new order."""
         return np.argsort(self._order)[self.factor.indices]
 
-    @property
-    def value(self) -> Array:
-        """All entries."""
-        return self.factor.data
-
     def groups(self, shared: int) -> tuple[Array, Array]:
         """Return the group of every row, and of every column that is not shared."""
         from scipy.sparse.csgraph import connected_components  # slow to import, and rarely needed
@@ -272,6 +263,7 @@ class _Sorting:
         most = min(MOST_SHARED, n // ROWS_PER_SHARED, m)
         if not most or not self._are_small(most):
             return None
+        # groups only fall apart as more columns are set aside
         return bisect_left(range(most), True, key=self._are_small)
 
     def _are_small(self, shared: int) -> bool:

@@ -66,7 +66,6 @@ class Pure:
 
     @property
     def size(self) -> int:
-        """The number of items."""
         return self.operator.size
 
     @cached_property
@@ -76,11 +75,9 @@ class Pure:
 
     @cached_property
     def form(self) -> Form:
-        """M as compiled code takes it."""
         return form_of(self.size, self.operator.part, NO_PART, None)
 
     def times(self, vector: Array) -> Array:
-        """M times a dense block."""
         # most rows of a sparse model are zero; leaving them out saves most of a dense product
         moving = np.flatnonzero(np.any(vector, axis=1))
         if self.form.H.kind == DENSE and 2 * len(moving) < self.size:
@@ -88,11 +85,9 @@ class Pure:
         return self.operator.times(vector)
 
     def block(self, rows: Array, columns: Array) -> Array:
-        """A dense part of M."""
         return self.operator.block(rows, columns)
 
     def diagonal(self) -> Array:
-        """The diagonal of M."""
         return self.operator.diagonal()
 
 
@@ -106,7 +101,6 @@ class Mixed:
 
     @property
     def size(self) -> int:
-        """The number of items."""
         return self.H.size + self.B.shape[0]
 
     @cached_property
@@ -114,6 +108,7 @@ class Mixed:
         """J: 1 for variables, -1 for rows."""
         return np.repeat([1.0, -1.0], [self.H.size, self.B.shape[0]])
 
+    # both orders are kept: slicing a sparse matrix across its storage takes time in all of its entries
     @cached_property
     def _rows(self) -> Any:
         """B by rows."""
@@ -126,18 +121,16 @@ class Mixed:
 
     @cached_property
     def form(self) -> Form:
-        """M as compiled code takes it."""
         return form_of(self.H.size, self.H.part, NO_PART if self.G is None else self.G.part, self.B)
 
     def times(self, vector: Array) -> Array:
-        """M times a dense block."""
         n = self.H.size
         x, y = vector[:n], vector[n:]
         rows = self._rows @ x if self.G is None else self._rows @ x + self.G.times(y)
         return np.concatenate([self.H.times(x) - self._columns @ y, rows])
 
     def block(self, rows: Array, columns: Array) -> Array:
-        """A dense part of M."""
+        # most blocks asked for are one column of a basis, which needs no index sets
         if len(columns) == 1:
             return self._column(rows, int(columns[0]))[:, None]
         n = self.H.size
@@ -162,17 +155,12 @@ class Mixed:
         variables, others = rows[~is_row], rows[is_row] - n
         if item < n:
             result[~is_row] = self.H.block(variables, np.array([item]))[:, 0]
-            result[is_row] = self._entries(self._columns, item)[others]
+            result[is_row] = dense_matrix(self._columns[[item]])[0, others]
         else:
-            result[~is_row] = -self._entries(self._rows, item - n)[variables]
+            result[~is_row] = -dense_matrix(self._rows[[item - n]])[0, variables]
             if self.G is not None:
                 result[is_row] = self.G.block(others, np.array([item - n]))[:, 0]
         return result
-
-    @staticmethod
-    def _entries(matrix: Any, row: int) -> Array:
-        """Return one row as a dense vector."""
-        return dense_matrix(matrix[[row]])[0] if is_sparse(matrix) else matrix[row]
 
     def _part(self, rows: Array, columns: Array) -> Any:
         """Return B[rows, columns], sliced along the shorter list first."""
@@ -181,7 +169,6 @@ class Mixed:
         return self._columns[columns].T[rows]
 
     def diagonal(self) -> Array:
-        """The diagonal of M."""
         below = np.zeros(self.B.shape[0]) if self.G is None else self.G.diagonal()
         return np.concatenate([self.H.diagonal(), below])
 
@@ -195,7 +182,6 @@ class Scaled:
 
     @property
     def size(self) -> int:
-        """The number of items."""
         return self.system.size
 
     @property
@@ -205,17 +191,13 @@ class Scaled:
 
     @cached_property
     def form(self) -> Form:
-        """d M d as compiled code takes it."""
         return with_units(self.system.form, self.d)
 
     def times(self, vector: Array) -> Array:
-        """d M d times a dense block."""
         return self.d[:, None] * self.system.times(self.d[:, None] * vector)
 
     def block(self, rows: Array, columns: Array) -> Array:
-        """A dense part."""
         return self.d[rows, None] * self.system.block(rows, columns) * self.d[columns]
 
     def diagonal(self) -> Array:
-        """The diagonal."""
         return self.d**2 * self.system.diagonal()

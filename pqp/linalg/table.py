@@ -53,11 +53,9 @@ class FloatTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
         return self.values.shape[0], self.values.shape[1]
 
     def entry(self, row: int, column: int) -> float:
-        """One number of the table."""
         return float(self.values[row, column])
 
     def row_signs(self, row: int, count: int) -> list[int]:
@@ -88,7 +86,6 @@ class FloatTable:
         return FloatTable(values, self.zero)
 
     def permuted(self, order: Sequence[int]) -> "FloatTable":
-        """The table with rows and columns in another order."""
         return FloatTable(self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))], self.zero)
 
 
@@ -105,20 +102,17 @@ class ExactTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
         return self.numerators.nrows(), self.numerators.ncols()
 
     def entry(self, row: int, column: int) -> Fraction:
-        """One number of the table."""
         return Fraction(int(self.numerators[row, column]), int(self.denominator))
 
     def row_signs(self, row: int, count: int) -> list[int]:
-        """The signs of the first `count` entries of a row."""
         entries = (self.numerators[row, j] for j in range(count))
         return [(entry > 0) - (entry < 0) for entry in entries]
 
     def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
-        """The sign of every basic variable, its last two columns weighted."""
+        # sums of integers: a Fraction would look for a common divisor after every operation
         whole = [_integers(pair) for pair in weights]
         rows, columns = self.shape
         return [
@@ -142,7 +136,6 @@ class ExactTable:
         return ExactTable(result, pivot) if pivot > 0 else ExactTable(-result, -pivot)
 
     def permuted(self, order: Sequence[int]) -> "ExactTable":
-        """The table with rows and columns in another order."""
         columns = _with_right_hand_side(order, self.shape[1])
         entries = [self.numerators[i, j] for i in order for j in columns]
         return ExactTable(fmpz_mat(len(order), len(columns), entries), self.denominator)

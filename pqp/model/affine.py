@@ -28,6 +28,7 @@ from pqp.linalg.field import (
     fraction,
     infinite,
     is_formula,
+    largest,
 )
 
 # Numbers, an `Affine`, a sympy expression in mu, or an array or sequence of these; `as_affine` checks it.
@@ -61,7 +62,7 @@ class Affine:
         constant, slope = np.broadcast_arrays(self.constant, self.slope)
         for field, values in (("constant", constant), ("slope", slope)):
             # integers up to 2⁵³ can be added a thousand times before int64 overflows, which it does silently
-            is_long = values.dtype.kind == "i" and _largest(values) > EXACT_INTEGERS
+            is_long = values.dtype.kind == "i" and largest(values) > EXACT_INTEGERS
             frozen = exact_array(values) if is_long else values.copy()
             frozen.flags.writeable = False
             object.__setattr__(self, field, frozen)
@@ -238,13 +239,9 @@ def _has_symbols(value: Any) -> bool:
     return is_formula(value) and bool(value.free_symbols)
 
 
-def _largest(numbers: Array) -> float:
-    return float(np.max(np.abs(numbers.astype(float)), initial=0.0))
-
-
 def _times(left: Array, right: Array) -> Array:
     # int64 overflows without a warning
-    if left.dtype.kind == right.dtype.kind == "i" and _largest(left) * _largest(right) > EXACT_INTEGERS:
+    if left.dtype.kind == right.dtype.kind == "i" and largest(left) * largest(right) > EXACT_INTEGERS:
         left = exact_array(left)
     with np.errstate(invalid="ignore"):  # 0 times infinity is not a number, which the caller refuses
         return np.asarray(left * right)

@@ -68,7 +68,12 @@ class Tracer:
                 yield self._optimal_piece(outcome, at, end)
                 if end == stop:
                     return
-                outcome = yield from self._leave(outcome.dictionary, PerturbedMu(end, direction))
+                before, place = outcome.dictionary, PerturbedMu(end, direction)
+                outcome = yield from self._pivot(before, place)
+                # just beyond the end of a basis it cannot be optimal: the sign that says so was rounded
+                if isinstance(outcome, Solved) and outcome.dictionary.basis == before.basis:
+                    what = f"no progress at mu = {place}: every step is below rounding error"
+                    raise self._trouble(what, end)
             else:
                 piece = self._unsolvable_piece(outcome, at, stop, direction)
                 end = piece.end
@@ -98,13 +103,6 @@ class Tracer:
         if isinstance(beyond, Infeasible):
             yield self._optimal_piece(here, mu, mu)
         return beyond
-
-    def _leave(self, dictionary: Dictionary, place: PerturbedMu) -> Pivoting:
-        """Run the method just beyond the end of a basis, which must not come out as optimal again."""
-        outcome = yield from self._pivot(dictionary, place)
-        if isinstance(outcome, Solved) and outcome.dictionary.basis == dictionary.basis:
-            raise self._trouble(f"no progress at mu = {place}: every step is below rounding error", place.mu)
-        return outcome
 
     def _pivot(self, dictionary: Dictionary, place: PerturbedMu) -> Pivoting:
         """Run the criss-cross method; if it finds no answer, rounding is the reason, or a bug."""
@@ -157,8 +155,10 @@ class Tracer:
 
     def _obstruction(self, outcome: Infeasible, at: Number, direction: int) -> Obstruction:
         """Return the exact proof behind an infeasible row, and make sure that it is one."""
+        # from the basis and the exact data: the float row is only where to look
         t = -outcome.sign * row_vector(self.exact.lcp, outcome.dictionary.basis, outcome.row)
-        place = _next_to(RATIONAL.number(at), direction)
+        mu = RATIONAL.number(at)
+        place = PerturbedMu(mu) if is_infinite(mu) else PerturbedMu(mu, direction)
         obstruction = read_obstruction(self.exact, t)
         if is_obstruction(self.exact.lcp, t) and self._holds(obstruction, place):
             return obstruction
@@ -189,10 +189,6 @@ def _end_of_validity(dictionary: Dictionary, direction: int, stop: Number) -> Nu
                 end = root
     # a breakpoint within rounding error of the end would leave a piece of no length
     return stop if is_same_mu(end, stop, field) else end
-
-
-def _next_to(mu: Number, direction: int) -> PerturbedMu:
-    return PerturbedMu(mu) if is_infinite(mu) else PerturbedMu(mu, direction)
 
 
 def _is_before(mu: Number, other: Number, direction: int) -> bool:
