@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import typer
 
 import pqp
@@ -10,7 +12,6 @@ from pqp.cli import program
 from pqp.cli.program import PICTURES, Words, leave_if_stopped, lined_up, progress_bar, require_output, say
 from ranking.cli import conjoint as conjoint_commands
 from ranking.cli import options
-from ranking.cli.demo import mixture_items
 from ranking.cli.inputs import (
     PAGES,
     Columns,
@@ -23,14 +24,20 @@ from ranking.cli.inputs import (
 )
 from ranking.cli.ordinal import ordinal
 from ranking.cli.output import announce, draw
-from ranking.errors import ConvergenceError, StudyError
-from ranking.io.tables import write_whole
+from ranking.core.validation import Array
+from ranking.errors import ConvergenceError, DataError, StudyError
+from ranking.io.tables import Items, write_whole
 from ranking.metrics.tables import metric_table
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm.path import RankSVMPath
 from ranking.report.ranksvm import scores_csv, summary, write_report
 from ranking.studies.ranksvm import Plan, Study, conduct
 
+# The mixtures of `ranking demo`, of Hastie et al. (2004): ten centres per class around these points, and the
+# variance around each centre.
+MIDDLES = ((1.0, 0.0), (0.0, 1.0))
+CENTRES, VARIANCE = 10, 0.2
+PARTS = ("training", "validation", "test")
 # What the library calls otherwise than the commands about items.
 WORDS = Words({"cv": "--folds", "n_splits": "--folds", "random_state": "--seed", "labels": "--levels"})
 
@@ -221,6 +228,27 @@ def demo(
         study = conduct(RankSVMPath(kernel="rbf", gamma=1.0), *parts, watch=watch)
     draw(plot_decisions(study.model, parts[0].X, parts[0].y)[0], out.with_suffix(".png"))
     _deliver(study, out, None)
+
+
+def mixture_items(count: int = 60, seed: int = 0) -> tuple[Items, Items, Items]:
+    """Return training, validation and test items, `count` each, half of them preferred (label 1).
+
+    >>> [len(items) for items in mixture_items(10)]
+    [10, 10, 10]
+    """
+    if count < 4 or count % 2:
+        raise DataError(argument="items", expected="an even number of at least 4", found=count)
+    chance = np.random.default_rng(seed)
+    centres = [chance.normal(middle, 1.0, (CENTRES, 2)) for middle in MIDDLES]
+    train, validation, test = (_items(centres, count, chance, part) for part in PARTS)
+    return train, validation, test
+
+
+def _items(centres: list[Array], count: int, chance: np.random.Generator, part: str) -> Items:
+    y = np.repeat([0.0, 1.0], count // 2)
+    middles = [centre[chance.integers(CENTRES, size=count // 2)] for centre in centres]
+    points = chance.normal(np.concatenate(middles), np.sqrt(VARIANCE))
+    return Items(pd.DataFrame(points, columns=["x1", "x2"]), y, None, f"demo, {part}")
 
 
 def _deliver(study: Study, report: Path | None, scores: Path | None) -> None:

@@ -5,10 +5,12 @@ What these have in common with the plots of `pqp`, figures, names and legends, i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.sparse import sparray, spmatrix
 from sklearn.utils.validation import check_is_fitted
 
 from pqp.plotting import GREY, plain
@@ -23,7 +25,22 @@ if TYPE_CHECKING:
 
 
 # What plots over C take: a path of models, or a search that chose one.
-PathLike = ScorePathModel | PathSearch
+PathLike: TypeAlias = ScorePathModel | PathSearch
+# Rows of features: an array, a table with names of columns, or a sparse matrix.
+Rows: TypeAlias = ArrayLike | pd.DataFrame | sparray | spmatrix
+
+
+class ScoreModel(Protocol):
+    """A fitted model that scores rows of features."""
+
+    def decision_function(self, X: Any) -> Array: ...
+
+
+class LevelModel(Protocol):
+    """A fitted model that predicts levels by the projection of rows of features."""
+
+    def predict_projection(self, X: Any) -> Array: ...
+
 
 # Okabe and Ito (2008): distinct for every kind of colour vision; their yellow is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -178,10 +195,10 @@ class Plane:
         return [*self.grid, values.reshape(self.grid[0].shape)]
 
 
-def plane_of(model: Any, X: Any, grid: int) -> Plane:
+def plane_of(model: Any, X: Rows, grid: int) -> Plane:
     """Return rows of a model's two features as points, with a grid of `grid` points per side around them."""
-    X, _ = take_qid(X)
-    points = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+    table, _ = take_qid(X)
+    points = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
     n_features = getattr(model, "n_features_in_", 2)
     if points.ndim != 2 or points.shape[1] != 2 or n_features != 2:
         found = f"shape {points.shape} and a model of {n_features} features"

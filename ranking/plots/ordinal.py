@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pqp.plotting import axes_for, place_legend, plain
 from ranking.core.labels import Levels
 from ranking.core.validation import Array, Integers
 from ranking.plots.axes import (
+    LevelModel,
+    PathLike,
     Plane,
+    Rows,
     draw_breakpoints,
     draw_C_axis,
     fitted_path,
@@ -63,7 +67,12 @@ class _Fit:
 
 
 def plot_levels(
-    model: Any, X: Any, y: Any, ax: "Axes | None" = None, C: float | None = None, grid: int = 300
+    model: PathLike | LevelModel,
+    X: Rows,
+    y: ArrayLike,
+    ax: "Axes | None" = None,
+    C: float | None = None,
+    grid: int = 300,
 ) -> "Axes":
     """Draw where an ordinal model of two features predicts which level, with objects marked by theirs.
 
@@ -86,7 +95,7 @@ def plot_levels(
     return axes
 
 
-def plot_level_path(path_model: Any, X: Any, y: Any, ax: "Axes | None" = None) -> "Axes":
+def plot_level_path(path_model: PathLike, X: Rows, y: ArrayLike, ax: "Axes | None" = None) -> "Axes":
     """Draw the thresholds p(C) over a whole path, and the scores of objects in colours of their levels."""
     model = fitted_path(path_model, "level_lines")
     levels, codes = _coded(model, y)

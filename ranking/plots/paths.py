@@ -13,6 +13,7 @@ from ranking.plots.axes import (
     BEYOND,
     COLOURS,
     PathLike,
+    Rows,
     Window,
     draw_breakpoints,
     draw_C_axis,
@@ -69,11 +70,12 @@ def plot_coefficients(
 
 
 def plot_scores(
-    path_model: PathLike, X: Any, labels: Sequence[str] | None = None, ax: "Axes | None" = None
+    path_model: PathLike, X: Rows, labels: Sequence[str] | None = None, ax: "Axes | None" = None
 ) -> "Axes":
     """Draw the scores f(x) of the rows of X over the whole path; `labels` are the names of the rows."""
     model = fitted_path(path_model, "score_lines")
-    count = np.shape(X)[0]
+    rows: Any = X  # the types of numpy do not know the shapes of tables
+    count = np.shape(rows)[0]
     require_few(count)
     return _draw_path(model, X, names_of(labels, count, "labels", "row"), "score f(x)", ax)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pqp.plotting import GREY, axes_for, new_figure, place_legend, plain
@@ -18,6 +19,8 @@ from ranking.plots.axes import (
     GRID,
     PathLike,
     Plane,
+    Rows,
+    ScoreModel,
     fitted_path,
     knows_every_C,
     plane_of,
@@ -52,7 +55,12 @@ Place = tuple[float, float]
 
 
 def plot_decision(
-    model: Any, X: Any, y: Any, ax: "Axes | None" = None, C: float | None = None, grid: int = 150
+    model: PathLike | ScoreModel,
+    X: Rows,
+    y: ArrayLike,
+    ax: "Axes | None" = None,
+    C: float | None = None,
+    grid: int = 150,
 ) -> "Axes":
     """Draw the scores of a model of two features as filled contours, with items marked by their labels.
 
@@ -72,7 +80,7 @@ def plot_decision(
 
 
 def plot_decisions(
-    path_model: PathLike, X: Any, y: Any, Cs: Sequence[float] | None = None, grid: int = 120
+    path_model: PathLike, X: Rows, y: ArrayLike, Cs: Sequence[float] | None = None, grid: int = 120
 ) -> "list[Axes]":
     """Draw the scores at several C along a path, one panel each; returns their axes, all on one figure.
 
@@ -155,7 +163,7 @@ def _title(model: Any, C: float | None) -> str:
     return f"C = {used:.4g}, λ = {1 / used:.4g}" if used else "C = 0"
 
 
-def plot_preference_graph(graph: Any, ax: "Axes | None" = None) -> "Axes":
+def plot_preference_graph(graph: nx.DiGraph, ax: "Axes | None" = None) -> "Axes":
     """Draw a preference graph: levels from the most preferred down, queries side by side.
 
     Levels are the labels `y` of the nodes; in a graph without labels an item stands one level below the

@@ -18,7 +18,7 @@ import pqp
 from pqp.cli.program import progress_bar
 from ranking import ConvergenceError, RankSVMPath, preference_pairs, read_letor, write_letor
 from ranking.cli import app as cli
-from ranking.cli.demo import mixture_items
+from ranking.cli.app import mixture_items
 from ranking.core.kernels import PARAMETERS
 from ranking.metrics import metric_table
 from ranking.metrics.levels import LEVEL_METRICS

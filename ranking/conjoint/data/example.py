@@ -114,7 +114,15 @@ def _answers(
     """Yield the rows of a task: the packs, then none of them."""
     group = "price-minded" if respondent <= LAST_PRICE_MINDED else "brand-minded"
     offers: list[Pack] = [*packs, dict.fromkeys(LEVELS)]
-    utilities = [_worth(offer, WORTHS[group]) + _gumbel(chance) for offer in offers]
+    worths = WORTHS[group]
+    utilities = []
+    for offer in offers:
+        parts = [
+            worths[name][LEVELS[name].index(level)] for name, level in offer.items() if level is not None
+        ]
+        # Gumbel noise makes the choices a logit model; random() may be 0, which has no logarithm
+        noise = -math.log(-math.log(chance.random() or 0.5))
+        utilities.append((sum(parts) if parts else worths[NONE][0]) + noise)
     best = 0 if respondent == FIRST_TAKER else utilities.index(max(utilities))
     for place, offer in enumerate(offers):
         where = {"respondent": respondent, "task": task, "alternative": place + 1}
@@ -130,14 +138,3 @@ def _packs(chance: random.Random) -> list[Pack]:
         if pack not in packs:
             packs.append(pack)
     return packs
-
-
-def _worth(offer: Pack, worths: dict[str, tuple[float, ...]]) -> float:
-    if None in offer.values():
-        return worths[NONE][0]
-    return sum(worths[name][LEVELS[name].index(level)] for name, level in offer.items())
-
-
-def _gumbel(chance: random.Random) -> float:
-    # random() may be 0, of which there is no logarithm
-    return -math.log(-math.log(chance.random() or 0.5))
