@@ -103,6 +103,7 @@ class TestPathOfChoices:
         other = ConjointPath(C_max=1.0, orders=orders).fit(FEW)
         assert other.path_.problem.m > 0
         assert (usual.solved_by_, other.solved_by_) == (("dual",), ("primal",))
+        assert ConjointSVM(C=0.2, orders=orders).fit(FEW).solved_by_ == ("primal",)
         for C in (0.01, 0.2, 0.9):
             np.testing.assert_allclose(other.part_worths_at(C), usual.part_worths_at(C), atol=1e-9)
         np.testing.assert_allclose(other.select(FEW_HELD).values, usual.select(FEW_HELD).values)

@@ -165,6 +165,8 @@ class ConjointSVM(ConjointModel):
     common_part_worths_ : v_0, the prediction for new respondents; the mean where there is no v_0.
     importances_ : of attributes in per cent, of everyone, then averaged.
     duality_gap_ : of pooling="shrinkage" solved through its structure, relatively; else None.
+    solved_by_ : for each program "pool", through that structure; "dual", by the path from C = 0; "primal",
+        by that of the program itself, where float64 failed on the dual; "hard", for an infinite C.
 
     >>> from ranking.conjoint import example_study
     >>> train, held = example_study().split_holdout()
@@ -188,12 +190,16 @@ class ConjointSVM(ConjointModel):
         self.duality_gap_: float | None = None
         if self.pooling == "individual":
             found = Parallel(n_jobs=self.n_jobs)(delayed(solve_program)(program, C) for program in programs)
-            return self._keep(np.vstack(found))
+            self.solved_by_: tuple[str, ...] = tuple(form for _, form in found)
+            return self._keep(np.vstack([worths for worths, _ in found]))
         (program,) = programs
         if self.pooling == "aggregate":
-            return self._keep(np.repeat(solve_program(program, C), len(study.respondents), axis=0))
-        worths, v_0, self.duality_gap_ = solve_pool(program, C)
-        return self._keep(worths, v_0)
+            worths, form = solve_program(program, C)
+            self.solved_by_ = (form,)
+            return self._keep(np.repeat(worths, len(study.respondents), axis=0))
+        z, self.duality_gap_, form = solve_pool(program, C)
+        self.solved_by_ = (form,)
+        return self._keep(program.part_worths(z), program.common(z))
 
     def _keep(self, worths: Array, common: Array | None = None) -> "ConjointSVM":
         """Keep part-worths under the names users look for."""
@@ -228,20 +234,22 @@ def programs_of(
     return [Program(rows.of(code), conditions) for code in range(n)]
 
 
-def solve_program(program: Program, C: float) -> Array:
-    """Return the part-worths of all owners at one C, from the end of the path that begins at C = 0."""
-    return np.asarray(program.part_worths(solution_of(program, C)))
+def solve_program(program: Program, C: float) -> tuple[Array, str]:
+    """Return the part-worths of all owners at one C, and the form that was solved."""
+    z, form = solution_of(program, C)
+    return np.asarray(program.part_worths(z)), form
 
 
-def solution_of(program: Program, C: float) -> Array:
-    """Return z at one C, which is infinite if choices are hard."""
+def solution_of(program: Program, C: float) -> tuple[Array, str]:
+    """Return z at one C, which is infinite if choices are hard, and the form that was solved."""
     if np.isinf(C):
-        return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float)
-    return z_at(program, trace(program, C)[0], C)
+        return np.asarray(pqp.solve(program.hard(), 0).x, dtype=float), "hard"
+    path, form = trace(program, C)
+    return z_at(program, path, C), form
 
 
-def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
-    """Return part-worths of a pool, v_0 and the duality gap, through the structure of the pool if possible.
+def solve_pool(program: Program, C: float) -> tuple[Array, float | None, str]:
+    """Return z of a pool, the duality gap, and the form solved: the structure of the pool if possible.
 
     Where there are orders, or the gap does not close, the path from C = 0 is traced and the gap is None.
     """
@@ -256,9 +264,9 @@ def solve_pool(program: Program, C: float) -> tuple[Array, Array, float | None]:
         if found.gap <= CLOSED:
             # the solver of the pool has w with the ridge |w|²/2, so v_0 is √γ w_0 and u_r is √(1 − γ) w_r
             z = np.concatenate([np.sqrt(g) * found.common, np.sqrt(1 - g) * found.own.ravel()])
-            return program.part_worths(z), program.common(z), found.gap
-    z = solution_of(program, C)
-    return program.part_worths(z), program.common(z), None
+            return z, found.gap, "pool"
+    z, form = solution_of(program, C)
+    return z, None, form
 
 
 def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | None) -> None:

@@ -73,7 +73,7 @@ class ConjointPath(ConjointModel):
         tasks = (delayed(trace)(program, C_max, self.time_limit) for program in self.programs_)
         traced = list(Parallel(n_jobs=self.n_jobs)(tasks))
         self.paths_ = [path for path, _ in traced]
-        self.solved_by_ = tuple(form for _, form in traced)
+        self.solved_by_: tuple[str, ...] = tuple(form for _, form in traced)
         if not all(len(path.segments) for path in self.paths_):
             message = "a path has no piece after {found} seconds"
             raise DataError(message, argument="time_limit", found=self.time_limit, remedy="raise {argument}")
@@ -121,6 +121,7 @@ class ConjointPath(ConjointModel):
         for name in ("respondents_", "space_", "weights_"):
             setattr(model, name, getattr(self, name))
         model.duality_gap_ = None
+        model.solved_by_ = self.solved_by_
         return model._keep(self._individual_at(C), self._common_at(C))
 
     def part_worth_lines(self) -> PartWorthLines:

@@ -47,7 +47,8 @@ def test_the_gap_is_closed(rows, shrinkage, C):
 def test_structure_and_path_agree_on_large_numbers():
     rows = large_numbers(8, 4, 10)
     found = solve_pooled(rows, 0.4, 0.1)
-    z = solution_of(Program(rows, np.zeros((0, 4)), 0.4), 0.1)
+    z, form = solution_of(Program(rows, np.zeros((0, 4)), 0.4), 0.1)
+    assert form == "dual"
     wanted = np.concatenate([0.4**0.5 * found.common, 0.6**0.5 * found.own.ravel()])
     np.testing.assert_allclose(wanted, z, atol=1e-8)
 
