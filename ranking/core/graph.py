@@ -120,12 +120,8 @@ def read_graph(graph: Any, n: int) -> tuple[list[tuple[int, int]], dict[str, lis
         )
     strange = [node for node in graph if node not in range(n)]
     if strange:
-        raise DataError(
-            argument="nodes",
-            expected=f"item numbers from 0 to {n - 1}",
-            found=values_shown(strange),
-            remedy="relabel them",
-        )
+        wanted = f"item numbers from 0 to {n - 1}"
+        raise DataError(argument="nodes", expected=wanted, found=values_shown(strange), remedy="relabel them")
     present = [name for name in ("weight", "margin") if nx.get_edge_attributes(graph, name)]
     carried = {name: [value for *_, value in graph.edges(data=name, default=1)] for name in present}
     return [(int(i), int(j)) for i, j in graph.edges()], carried

@@ -138,12 +138,8 @@ def _precomputed(K: Any, Y: Any) -> Array:
         return as_symmetric(as_dense(K), "X")
     values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
     if values.shape[1] != count:
-        raise DataError(
-            MUST_HAVE,
-            argument="X",
-            expected=f"one column per row of Y, {count}",
-            found=f"shape {values.shape}",
-        )
+        wanted = f"one column per row of Y, {count}"
+        raise DataError(MUST_HAVE, argument="X", expected=wanted, found=f"shape {values.shape}")
     return values
 
 

@@ -59,11 +59,9 @@ class Preferences:
         )
         if (weight <= 0).any():
             p = int((weight <= 0).argmax())
+            remedy = "or remove the pair"
             raise DataError(
-                argument=f"pair_weight[{p}]",
-                expected="positive",
-                found=str(weight[p]),
-                remedy="or remove the pair",
+                argument=f"pair_weight[{p}]", expected="positive", found=str(weight[p]), remedy=remedy
             )
         columns = {"pairs": pairs, "weight": weight, "margin": margin, "group": group.astype(np.int64)}
         for name, column in columns.items():

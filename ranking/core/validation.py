@@ -163,12 +163,8 @@ def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
     if not items.size:
         raise DataError("{argument} is empty: at least one is needed", argument=name)
     if items.ndim != 2 or items.shape[1] != 2:
-        raise DataError(
-            MUST_HAVE,
-            argument=name,
-            expected="two columns, the preferred item first",
-            found=f"shape {items.shape}",
-        )
+        wanted = "two columns, the preferred item first"
+        raise DataError(MUST_HAVE, argument=name, expected=wanted, found=f"shape {items.shape}")
     if items.dtype.kind not in "iu":
         raise DataError(argument=name, expected="integers, numbers of items", found=f"dtype {items.dtype}")
     is_outside = (items < 0) | (items >= n_items)
@@ -260,11 +256,9 @@ def as_table(X: Any, name: str) -> Any:
     try:
         return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
     except (ValueError, TypeError) as error:
+        wanted = "a table of finite numbers, one row per item"
         raise DataError(
-            "{argument} must be {expected}: {found}",
-            argument=name,
-            expected="a table of finite numbers, one row per item",
-            found=str(error),
+            "{argument} must be {expected}: {found}", argument=name, expected=wanted, found=str(error)
         ) from error
 
 
@@ -282,11 +276,9 @@ def as_symmetric(K: Any, name: str = "K") -> Array:
     difference = np.abs(matrix - matrix.T)
     if difference.size and difference.max() > ASYMMETRY * np.abs(matrix).max():
         i, j = (int(k) for k in np.unravel_index(difference.argmax(), matrix.shape))
+        shown = f"{name}[{i}, {j}] = {matrix[i, j]} and {name}[{j}, {i}] = {matrix[j, i]}"
         raise DataError(
-            "{argument} must be {expected}, but {found}",
-            argument=name,
-            expected="symmetric",
-            found=f"{name}[{i}, {j}] = {matrix[i, j]} and {name}[{j}, {i}] = {matrix[j, i]}",
+            "{argument} must be {expected}, but {found}", argument=name, expected="symmetric", found=shown
         )
     return matrix / 2 + matrix.T / 2
 
@@ -313,10 +305,6 @@ def read_only(values: Array) -> Array:
 def _as_float(array: Array, name: str) -> Array:
     """Return real numbers as float64, without losing any digit."""
     if array.dtype.kind in "iu" and array.size and max(array.max(), -int(array.min())) > LARGEST_WHOLE:
-        raise DataError(
-            argument=name,
-            expected="exact in float64",
-            found="whole numbers beyond 2^53",
-            remedy="subtract an offset",
-        )
+        shown = "whole numbers beyond 2^53"
+        raise DataError(argument=name, expected="exact in float64", found=shown, remedy="subtract an offset")
     return array.astype(np.float64)

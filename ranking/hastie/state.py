@@ -103,12 +103,8 @@ class HastiePath:
         """Return f at new points, whose kernel values with the items are the rows of `K_test_rows`."""
         rows = np.asarray(K_test_rows, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != self.n_items:
-            raise DataError(
-                MUST_HAVE,
-                argument="K_test_rows",
-                expected=f"{self.n_items} columns, one per item",
-                found=f"shape {rows.shape}",
-            )
+            wanted = f"{self.n_items} columns, one per item"
+            raise DataError(MUST_HAVE, argument="K_test_rows", expected=wanted, found=f"shape {rows.shape}")
         return np.asarray(rows @ self.beta_at(lambda_), dtype=float)
 
     @cached_property

@@ -89,12 +89,8 @@ def write_letor(
     features, labels = _finite(X, "X", 2), _finite(y, "y", 1)
     queries = np.asarray(qid)
     if not features.size:
-        raise DataError(
-            MUST_HAVE,
-            argument="X",
-            expected="at least one item and one feature",
-            found=f"shape {features.shape}",
-        )
+        shown = f"shape {features.shape}"
+        raise DataError(MUST_HAVE, argument="X", expected="at least one item and one feature", found=shown)
     if queries.dtype.kind not in "iu":
         raise DataError(
             argument="qid", expected="integers", found=f"dtype {queries.dtype}", remedy="use pandas.factorize"

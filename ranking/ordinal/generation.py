@@ -235,12 +235,8 @@ class MarginProblem:
         object.__setattr__(self, "X", as_table(self.X, "X"))
         checked_levels(self.codes)
         if self.X.shape[0] != len(self.codes):
-            raise DataError(
-                MUST_HAVE,
-                argument="X",
-                expected=f"a row for each of {len(self.codes)} labels",
-                found=self.X.shape[0],
-            )
+            wanted = f"a row for each of {len(self.codes)} labels"
+            raise DataError(MUST_HAVE, argument="X", expected=wanted, found=self.X.shape[0])
         positive_number(self.C, "C", can_be_infinite=True)
         require_choice(self.norm, (1, 2), "norm")
         require_choice(self.form, FORMS, "form")

@@ -210,12 +210,8 @@ def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
     require_choice(form, FORMS, "form")
     items = as_symmetric(as_dense(rows), "K") if form == "kernel" else as_table(rows, "X")
     if items.shape[0] != hinges.n_items:
-        raise DataError(
-            MUST_HAVE,
-            argument="X or K",
-            expected=f"a row for each of {hinges.n_items} items",
-            found=items.shape[0],
-        )
+        wanted = f"a row for each of {hinges.n_items} items"
+        raise DataError(MUST_HAVE, argument="X or K", expected=wanted, found=items.shape[0])
     if not hinges.n_thresholds:
         raise DataError(MUST_HAVE, argument="hinges", expected="at least one threshold", found="none")
     return items

@@ -286,12 +286,8 @@ def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
         raise DataError("{argument} differ in whether greater is better", argument="curves")
     lo, hi = max(c.edges[0] for c in curves), min(c.edges[-1] for c in curves)
     if not lo < hi:
-        raise DataError(
-            MUST_HAVE,
-            argument="curves",
-            expected="some C in common",
-            found=f"a start at {lo:g} and an end at {hi:g}",
-        )
+        shown = f"a start at {lo:g} and an end at {hi:g}"
+        raise DataError(MUST_HAVE, argument="curves", expected="some C in common", found=shown)
     edges = np.unique(np.concatenate([curve.edges for curve in curves]))
     edges = edges[(edges >= lo) & (edges <= hi)]
     values = np.stack([curve.at(edges[:-1]) for curve in curves])

@@ -52,11 +52,9 @@ class PiecewiseLinear:
         if pieces < 1 or not (np.diff(ends) > 0).all():
             raise DataError(argument="edges", expected="at least two ascending numbers", found=ends.tolist())
         if a.shape != b.shape or len(a) != pieces:
+            shown = f"{a.shape} and {b.shape}"
             raise DataError(
-                MUST_HAVE,
-                argument="constant and slope",
-                expected=f"{pieces} rows each",
-                found=f"{a.shape} and {b.shape}",
+                MUST_HAVE, argument="constant and slope", expected=f"{pieces} rows each", found=shown
             )
         return cls(ends[:-1], ends[1:], a, b)
 
@@ -224,11 +222,9 @@ def sampled_lines(values_at: Callable[[float], Array], breakpoints: Any) -> Piec
     bend = np.abs((low + high) / 2 - mean).max(axis=1)
     sizes = np.maximum(np.abs(low), np.abs(high)).max(axis=1)
     for k in np.flatnonzero(bend > STRAIGHT * sizes)[:1]:
+        shown = f"[{edges[k]:g}, {edges[k + 1]:g}]"
         raise DataError(
-            "values bend within {found}",
-            argument="breakpoints",
-            found=f"[{edges[k]:g}, {edges[k + 1]:g}]",
-            remedy="pass all {argument}",
+            "values bend within {found}", argument="breakpoints", found=shown, remedy="pass all {argument}"
         )
     return PiecewiseLinear.on_edges(edges, mean - middle[:, None] * slope, slope)
 
