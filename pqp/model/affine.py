@@ -257,6 +257,7 @@ def _require_same_shape(left: Affine, right: Affine) -> None:
 def _reciprocal(numbers: Array) -> Array:
     if numbers.dtype.kind == "f":
         return 1.0 / numbers
+    # integers and Fractions stay exact, as everywhere in affine data
     return np.vectorize(lambda n: Fraction(1) / Fraction(n), otypes=[object])(numbers)
 
 
@@ -319,6 +320,7 @@ def read_affine(text: str) -> AffineNumber:
         raise _unreadable(text, ALLOWED) from None
     except ProblemError as error:
         raise _unreadable(text, error.message) from None
+    # a decimal is a float to the user: the result is one too, unless float64 cannot hold it
     has_decimals = not all(word.isdigit() for word in literals)
     return AffineNumber(*(_as_float(part) for part in value)) if has_decimals else value
 

@@ -86,6 +86,7 @@ class Gram:
         if self.w is None:
             return F
         roots = np.sqrt(float_array(self.w))
+        # in float64 the roots may be rounded; exact work multiplies by the weights themselves
         return F.multiply(roots).tocsr() if is_sparse(F) else F * roots
 
     @cached_property
@@ -117,6 +118,7 @@ class Gram:
         """Return P @ vector in float64, for a vector or a block of them."""
         if self._expanded is not None:
             return self._expanded @ vector
+        # from the right: Fᵀv is short, and F Fᵀ is never formed
         product = self._factor @ (self._transposed @ vector)
         return product if self.d is None else product + (self._added * vector.T).T
 
@@ -170,6 +172,7 @@ class PairGram:
     pairs: Array
 
     def __init__(self, K: MatrixLike, pairs: object) -> None:
+        # convexity of K is enough, D K Dᵀ inherits it; a sparse K would gain nothing, kernels are dense
         kernel = as_convex(dense_matrix(K), "K")
         object.__setattr__(self, "K", kernel)
         object.__setattr__(self, "pairs", _valid_pairs(pairs, len(kernel)))

@@ -63,6 +63,7 @@ def as_limit(value: AffineLike, length: int, name: str, default: float) -> Affin
 
 def as_penalty(value: AffineLike, length: int) -> Affine:
     """Return the penalties of rows, infinite where none is given."""
+    # only here does None make sense entry by entry: hard rows among soft ones
     if isinstance(value, Sequence):
         value = [np.inf if entry is None else entry for entry in value]
     data = as_limit(value, length, "penalty", np.inf)

@@ -238,6 +238,7 @@ def _read_constraint(constraint: Any) -> _Constraint:
     if isinstance(constraint, Soft):
         return replace(_read_constraint(constraint.constraint), penalty=constraint.penalty)
     relation, where = _relation(constraint), f"the constraint {constraint}"
+    # sympy writes 3 >= x as it is given; variables on the left give the row the sign a user expects
     if not relation.lhs.free_symbols - {MU_SYMBOL}:
         relation = relation.reversed
     terms = read_terms(read_formula(relation.lhs, where) - read_formula(relation.rhs, where), where)

@@ -52,6 +52,7 @@ def residuals(data: QPData, mu: Number, x: Array, y: Array, z: Array) -> Residua
     primal = np.concatenate([xlow - x, x - xhigh, below[~soft], above[~soft]])
     stationarity = data.P @ x + data.c.at(mu) - data.A.T @ y - z
     dual = np.maximum(np.abs(y[soft]) - penalty[soft], 0)
+    # hard rows have no cap: 0 keeps infinity out of sums whose entries are dropped below
     cap = np.where(soft, penalty, 0)
     complementarity = np.concatenate(
         [
@@ -109,6 +110,7 @@ def _scales(data: QPData, mu: float, sizes: Sizes) -> _Scales:
     P, A, x, y = np.abs(data.dense_P), np.abs(data.dense_A), _size(sizes.x, mu), _size(sizes.y, mu)
     gradient = P @ x + _size(data.c, mu) + A.T @ y
     row = A @ x + _size(data.row_lower, mu) + _size(data.row_upper, mu)
+    # a bound has no terms of its own: its violation counts by what it does to gradients and rows
     unit = np.maximum(_largest_ratio(P.T, gradient), _largest_ratio(A.T, row))
     return _Scales(gradient, row, y + _size(data.penalty, mu), np.where(unit > 0, unit, 1.0))
 

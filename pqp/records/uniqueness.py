@@ -39,6 +39,7 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
         rank = 0
     else:
         rank = np.linalg.matrix_rank(both) if field is FLOAT else to_flint_matrix(both).rank()
+    # a direction in the kernel of all of them can be followed both ways
     if rank < len(kept):
         return False
     return len(G) == 0 or _has_positive_combination(G, H, field)
@@ -93,6 +94,7 @@ def _has_positive_combination(G: Array, H: Array, field: Field) -> bool:
     M = field.array(np.zeros((k, k)))
     M[n:, :n], M[:n, n:] = rows, -rows.T
     q = field.array([*[0] * n, *(G.T @ field.array(np.ones(len(G))))])
+    # u = 1 + u' with u' ≥ 0, so that the sign conditions of the LCP say u ≥ 1; v is free
     free = np.array([False] * len(G) + [True] * (k - len(G)), dtype=bool)
     names = tuple(str(i) for i in range(k))
     lcp = ParametricLCP(M, AffineArray(q, 0 * q), free, names, names, field)
