@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 from ranking.core.kernels import difference_features, kernel_matrix
 from ranking.errors import ConvergenceError, DataError
-from ranking.ranksvm.model import solve_squared_hinge
+from ranking.ranksvm.newton import solve_squared_hinge
 from tests.strategies import QUICK, THOROUGH
 
 # The default accuracy of the solver, and room for rounding when the two values are computed here again.
