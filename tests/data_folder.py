@@ -24,7 +24,7 @@ def needs(folder: str) -> pytest.MarkDecorator:
 
 @cache
 def index(folder: str) -> dict[str, dict[str, str]]:
-    """The index.csv of a folder: one record a problem, by name."""
+    """The index.csv of a folder: one record per problem, by name."""
     with (DATA / folder / "index.csv").open(encoding="utf-8", newline="") as file:
         return {row["name"]: row for row in csv.DictReader(file)}
 

@@ -89,7 +89,7 @@ def hastie_path(
     Parameters
     ----------
     K : the symmetric positive semidefinite Gram matrix of the items.
-    pairs : one row a preference, the index of the preferred item first.
+    pairs : one row per preference, the index of the preferred item first.
     max_events : how many events to allow; 100 per pair by default.
 
     Raises

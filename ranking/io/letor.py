@@ -1,4 +1,4 @@
-"""LETOR files: learning-to-rank text, one item a line, `label qid:query feature:value ... # comment`.
+"""LETOR files: learning-to-rank text, one item per line, `label qid:query feature:value ... # comment`.
 
 Features are numbered from 1, absent ones are 0. scikit-learn reads the features; its reader gives no line
 numbers and pairs queries with the wrong items when a line has none, so queries, comments and messages are

@@ -173,7 +173,7 @@ def test_one_proof_serves_both_sides_of_where_the_trace_began_though_its_end_was
 
 
 class TestThresholdsWhereAllLimitsMeet:
-    """At C = 0 all hinges of ordinal regression tie, and with one row a threshold bases have free pairs."""
+    """At C = 0 all hinges of ordinal regression tie, and with one row per threshold bases have free pairs."""
 
     @pytest.mark.parametrize("data", [whole_objects(12, 11, 3), objects(20, 5, 5)], ids=["whole", "real"])
     def test_path_that_exact_arithmetic_called_a_contradiction_is_the_exact_path(self, data):
