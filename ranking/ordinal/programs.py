@@ -213,7 +213,7 @@ def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
         wanted = f"a row for each of {hinges.n_items} items"
         raise DataError(MUST_HAVE, argument="X or K", expected=wanted, found=items.shape[0])
     if not hinges.n_thresholds:
-        raise DataError(MUST_HAVE, argument="hinges", expected="at least one threshold", found="none")
+        raise DataError(MUST_HAVE, argument="hinges", expected="at least two levels", found=1)
     return items
 
 
