@@ -130,9 +130,11 @@ def distinct_rows(X: Any) -> tuple[Integers, Integers]:
     [[0, 1], [0, 1, 0]]
     """
     if not isinstance(X, np.ndarray):
+        # np.unique reads dense arrays only; equal sparse rows kept apart give the same loss, with more hinges
         everything = np.arange(X.shape[0])
         return everything, everything
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    # np.unique sorts rows; in order of appearance, data without equal rows keep their numbers
     order = np.argsort(first, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -160,6 +162,7 @@ def hinges_of(
     # equal hinges become one with the sum of weights: otherwise their α would not be unique
     _, first, hinge = np.unique(key, return_index=True, return_inverse=True)
     total = np.bincount(hinge, weight[owner])
+    # shared out by weight, every object's part of α stays below its own cap: α ω / Σω ≤ C ω
     shares = csr_array((sign * weight[owner] / total[hinge], (owner, hinge)), shape=(n, len(first)))
     kinds = (items[owner][first], threshold[first], sign[first].astype(float))
     return Hinges(*kinds, total, int(items.max(initial=-1)) + 1, n_levels - 1, shares)
@@ -172,6 +175,7 @@ def _asked(codes: Integers, n_thresholds: int, scope: Scope) -> tuple[Integers, 
     sign = np.where(k < codes[:, None], 1, -1)
     asked = np.ones(sign.shape, dtype=bool)
     if scope == "adjacent":
+        # the paper's p_ℓ and p_{ℓ+1} are thresholds ℓ - 1 and ℓ here; p_0 = -∞ and p_{l+1} = ∞ ask nothing
         asked = (k == codes[:, None] - 1) | (k == codes[:, None])
     owner, threshold = np.nonzero(asked)
     return owner, threshold, sign[asked]
@@ -226,6 +230,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
             raise DataError(
                 "{argument} has one class only, {found}; two are needed", argument="y", found=observed.shown
             )
+        # a level without objects would leave its two thresholds without a link
         codes = np.searchsorted(np.unique(codes), codes)
         self.classes_ = observed.names
         representation = self._represent(rows)
@@ -253,6 +258,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
                 "{argument} do not fit together: {found}", argument="X, y and sample_weight", found=str(error)
             ) from error
         levels = read_levels(labels, self.levels)
+        # with weights of 0 the shares of a hinge, and 1/(2 C ω) of the 2-norm, would divide by 0
         counts = weight > 0
         kept = rows if counts.all() else rows[counts]
         if self.kernel == "precomputed" and not counts.all():
@@ -277,6 +283,8 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         """Return how far scores are inside each level, or below 0; of two levels, above the threshold."""
         if len(thresholds) == 1:
             return np.asarray(f - thresholds[0])
+        # a level is how many thresholds a score exceeds, whichever they are: margins have to agree with that
+        # also where thresholds do not ascend
         ends = np.concatenate([[-np.inf], np.sort(thresholds), [np.inf]])
         return np.minimum(f[:, None] - ends[:-1], ends[1:] - f[:, None])
 

@@ -66,6 +66,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         are left out everywhere.
         """
         self._require_arguments(y)
+        # a clone, because reading sets attributes and a search must not change the estimator it was given
         reader = clone(self._base())
         rows, codes, weight, levels = reader._checked(X, y, sample_weight)
         if len(observed := levels.observed(codes)) < 2:

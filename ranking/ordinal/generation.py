@@ -107,6 +107,7 @@ def generate(
         # a stable sort lets the first rows of equal violation join: the same data give the same rounds
         worst = np.argsort(-violation, kind="stable")[: np.count_nonzero(violation > TOLERANCE)]
         records.append((solution.objective, len(working), len(worst), time.perf_counter() - begin))
+        # a solution on W that violates nothing outside is optimal for all objects (Lemmas 2 and 3)
         if not len(worst):
             columns = ["objective", "working", "violators", "seconds"]
             return Generation(solution, working, pd.DataFrame(records, columns=columns))
@@ -166,6 +167,7 @@ def _along(X: Any, codes: Integers) -> Array:
     counts = np.bincount(codes)
     sums = np.asarray([np.asarray(X[rows].sum(axis=0)).ravel() for rows in _by_level(codes)])
     means, level = sums / counts[counts > 0, None], np.flatnonzero(counts)
+    # up to a positive factor, which extremes do not depend on, the least-squares slope of means over levels
     return np.asarray(X @ ((level - level.mean()) @ means)).ravel()
 
 
@@ -182,6 +184,7 @@ def _given(rows: Any, codes: Integers, name: str) -> Integers:
         )
     for row in given[(given < 0) | (given >= len(codes))][:1]:
         raise DataError(argument=name, expected=f"row numbers from 0 to {len(codes) - 1}", found=str(row))
+    # a threshold needs hinges on both sides: without them nothing bounds it
     for level in np.setdiff1d(codes, codes[given])[:1]:
         raise DataError("{argument} has no object of level {found}", argument=name, found=str(level))
     return np.unique(given).astype(np.int64)
@@ -281,11 +284,13 @@ class MarginProblem:
         return as_dense(left @ right.T if self.kernel is None else self.kernel(left, right))
 
     def _hard(self, working: Integers) -> MarginSolution:
+        # a linear model is separated in w even where λ is wanted: λ as unknowns square the condition of K
         form: Literal["primal", "kernel"] = "kernel" if self.form == "kernel" else "primal"
         X, codes = self.X[working], self.codes[working]
         try:
             found = separate(X if form == "primal" else self._products(X, X), codes, form, self.scope)
         except NotSeparableError as error:
+            # a conflict of some objects is one of all: no further round could resolve it
             conflict = cast(Conflict, error.certificate).renumbered(working)
             raise not_separable(conflict, self.codes, form, self.levels) from None
         coefficients = found.w if self.form == "primal" else found.dual_coef
@@ -317,6 +322,7 @@ class MarginProblem:
         if self.form == "primal":
             coefficients = np.asarray(self.X[rows].T @ coefficients).ravel()
         thresholds = threshold_matrix(hinges.n_thresholds, self.ordered) @ point.y
+        # the dual is solved as a minimum, so its value is the negative of the margin's objective
         return MarginSolution(rows, coefficients, thresholds, -float(point.objective))
 
     def _representation(self, items: Any) -> Representation:

@@ -170,6 +170,7 @@ def separate(
     ranking.errors.NotSeparableError: these objects conflict: rows 0 (level 0), 1 (level 1), 2 (level 0); ...
     """
     task = _Task(_table(rows, form), checked_levels(codes), int(codes.max()) + 1, form, scope)
+    # first, because equal objects need no program, and their multipliers are exact
     twins = task.twins()
     found: Separation | Conflict = task.solve(np.arange(len(codes))) if twins is None else twins
     if isinstance(found, Separation):
@@ -221,6 +222,7 @@ class _Task:
 
     def reduced(self, conflict: Conflict) -> Conflict:
         """Return a conflict none of whose objects can be left out, by trying each of them."""
+        # one pass is enough: if the rest without a row is separable, so is every part of that rest
         for row in conflict.rows:
             rest = np.array([other for other in conflict.rows if other != row])
             if len(rest) == len(conflict.rows):
@@ -263,10 +265,14 @@ def _from_rows(X: Any, hinges: Hinges) -> Separation | Conflict:
 
 def _from_kernel(K: Array, hinges: Hinges) -> Separation | Conflict:
     """Return the solution of the dual, or a ray of it; that of (H̃) over a basis where K is singular."""
+    # signed α of a threshold add up to 0, so only differences φ(x_i) - φ(x_0) count; a K that is singular
+    # because of its origin alone needs no basis
     differences = K - (K[0] + K[:, :1]) + K[0, 0]
     basis = _independent(differences)
+    # the difference of item 0 is 0, so the rank is at most n - 1
     if len(basis) < len(K) - 1:
         return _over_basis(K, differences, basis, hinges)
+    # the row added is the item of score 0 that `pairs` puts opposite every item
     P = pqp.PairGram(np.pad(K, (0, 1)), hinges.pairs)
     A = hinges.incidence
     point = pqp.solve(pqp.ParametricQP(P, -np.ones(len(hinges)), A, row_lower=0, row_upper=0, lower=0), 0)
@@ -288,6 +294,7 @@ def _over_basis(K: Array, differences: Array, basis: Integers, hinges: Hinges) -
     if point.status == "infeasible":
         return _conflict(point.segment.farkas, hinges)
     found = _of_items(K, point.y, point.x[len(basis) :], hinges)
+    # both scores differ by one constant up to rounding, which the mean evens out
     shift = np.mean(found.f - scores @ point.x[: len(basis)])
     return replace(found, thresholds=found.thresholds + shift)
 
@@ -298,6 +305,7 @@ def _independent(G: Array) -> Integers:
     if largest <= 0:
         return np.arange(0)
     _, order, rank, _ = dpstrf(G, tol=SINGULAR * largest)
+    # LAPACK numbers rows from 1
     return np.sort(order[:rank] - 1).astype(np.int64)
 
 
@@ -310,6 +318,7 @@ def _of_items(K: Array, alpha: Array, thresholds: Array, hinges: Hinges) -> Sepa
 def _separation(
     w: Array | None, alpha: Array, thresholds: Array, f: Array, squared_norm: float, hinges: Hinges
 ) -> Separation:
+    # hinges at distance 1 on both sides of a threshold keep two levels 2/‖w‖ apart (section 2 of the paper)
     margin = float(2 / np.sqrt(squared_norm)) if squared_norm else np.inf
     dual_coef = np.asarray(hinges.shares @ alpha).ravel()
     return Separation(w, dual_coef, thresholds, f, margin, squared_norm / 2, alpha, hinges)

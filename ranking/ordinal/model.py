@@ -63,6 +63,7 @@ def solve_margin(training: Training, task: MarginTask) -> DualSolution:
         return DualSolution(alpha, solved_by=solved_by)
     point = pqp.solve(squared_dual_program(representation, hinges, task.ordered, task.C), 0)
     rises = threshold_matrix(hinges.n_thresholds, task.ordered)
+    # the weighted quantile that scores determine is that of the 1-norm; squared slacks have other optima
     return DualSolution(np.asarray(point.x), rises @ np.asarray(point.y, dtype=float))
 
 
@@ -106,8 +107,10 @@ def _by_rounds(training: Training, task: MarginTask, rows: Integers, add: int | 
     )
     found = generate_margin(problem, rows, "all" if add is None else add)
     working = np.unique(items[found.working])
+    # solved once more by the way of all objects, since generation gives w or λ but not the α of hinges
     answer = solve_margin(training.part(working), task)
     alpha = np.zeros(len(training.hinges))
+    # objects outside violate nothing, so α = 0 is optimal for them (Lemmas 2 and 3)
     alpha[training.hinges.of_items(working)] = answer.alpha
     return DualSolution(alpha, answer.thresholds, working, found.rounds)
 
@@ -120,6 +123,7 @@ def _hard(training: Training, task: MarginTask) -> Array:
         return found.alpha
     K = representation.gram[np.ix_(items, items)]
     found = separate(K, training.codes, "kernel", task.scope, training.levels)
+    # different objects may have equal rows of K, which `separate` takes as one item
     _, group = distinct_rows(K)
     of_item = np.empty(hinges.n_items, dtype=np.int64)
     of_item[items] = group
@@ -215,6 +219,7 @@ class OrdinalSVM(OrdinalModel):
         self.thresholds_ = middle if answer.thresholds is None else answer.thresholds
         values = (representation, hinges, self._b)
         self.objective_ = primal_value(*values, self.thresholds_, C, self.norm)
+        # a feasible α bounds the optimum from below, so the gap proves the solution whatever found it
         lower = dual_value(*values, alpha, C, self.norm)
         self.duality_gap_ = (self.objective_ - lower) / self.objective_ if self.objective_ else 0.0
         return self

@@ -52,6 +52,7 @@ class SectionedPath:
     @cached_property
     def breakpoints(self) -> Array:
         """The values of C at which pieces end, ascending, without the ends of the path."""
+        # a section may have been traced beyond its end, where it is not optimal for the objects outside
         inner = [float(C) for s in self.sections for C in s.path.breakpoints if s.lo < C < s.hi]
         return np.unique([*inner, *(section.lo for section in self.sections[1:])])
 
@@ -60,6 +61,7 @@ class SectionedPath:
         """Where the path ends; of one without end its last bend, or 1 beyond its beginning."""
         if np.isfinite(self.hi):
             return self.hi
+        # on a piece without end scores stand still, so its beginning shows all of it
         return float(self.breakpoints[-1]) if len(self.breakpoints) else self.lo + 1.0
 
     @property
@@ -68,6 +70,7 @@ class SectionedPath:
         basis = self.sections[-1].path.segments[-1].basis
         if np.isfinite(self.hi) or basis is None:
             return None
+        # a hinge at its cap C ω for all larger C is never satisfied; without one the hard margin is reached
         return "upper" not in basis.variables
 
     @property
@@ -77,6 +80,7 @@ class SectionedPath:
 
     def alpha(self, C: float) -> Array:
         """Return the dual variables at one C; those outside the working set are 0."""
+        # where two sections meet the later one counts: beyond, the earlier one lacks objects
         section = self.sections[max(bisect_right([s.lo for s in self.sections], C) - 1, 0)]
         alpha = np.zeros(len(self.training.hinges))
         alpha[section.hinges] = section.path.x(C)
@@ -177,6 +181,7 @@ class OrdinalSVMPath(OrdinalModel):
         rounds: list[Round] = []
         X = training.representation.X[training.items]
         rows = initial_working_set(training.codes, X, working_set, self.random_state, name="working_set")
+        # users number objects, programs distinct items
         start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
         traced = list(trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append))
@@ -232,6 +237,7 @@ class OrdinalSVMPath(OrdinalModel):
     def thresholds_at(self, C: float) -> Array:
         """Return the thresholds at one C; of several optimal ones the middle."""
         f = self.training_.representation.scores(self.coef_at(C))
+        # multipliers may be any optimal thresholds; the middle does not depend on the basis
         return middle_thresholds(self.training_.hinges, f, self.ordered)
 
     def predict_projection(self, X: Rows, C: float | Sequence[float] | Array | None = None) -> Array:

@@ -201,7 +201,9 @@ def trace_sections(
             yield section
         if found.C is None and path.stopped is None:
             return
+        # from the left: beyond `end` the path of this working set is not optimal for all objects
         states, items = working.states(path.left(end) if end > C else path(C)), np.union1d(items, found.items)
+        # objects violated where the section begins cannot join with α = 0, so their caps rise first
         if found.C == C:
             states = WorkingSet(training, items, ordered).joined(states, found, C)
         C = end
@@ -242,6 +244,7 @@ def _first_violation(lo: Array, hi: Array, constant: Array, slope: Array) -> Arr
     # a piece without end is judged at a finite C; beyond it a positive slope decides
     far = np.where(np.isinf(hi), np.maximum(1.0, 2.0 * lo), hi)
     begin, end = (constant + where[:, None] * slope for where in (lo, far))
+    # large terms may cancel in the sum, so rounding is relative to the terms
     noise = (
         VIOLATED * (1.0 + np.abs(constant) + far[:, None] * np.abs(slope)).max(axis=1, initial=0.0)[:, None]
     )

@@ -181,6 +181,7 @@ class _Loss:
         """Return the penalties of the rows of hinges, and none of the hard ones after them."""
         if self.slacks or not self.norm:
             return None
+        # infinite as a constant: as a weight it would be an infinite slope of the penalty in μ
         hard = np.concatenate([np.zeros(len(hinges)), np.full(n_hard, np.inf)])
         return self.price(np.concatenate([hinges.weight, np.zeros(n_hard)])) + hard
 
@@ -188,6 +189,7 @@ class _Loss:
 def _formulate(rows: Any, hinges: Hinges, form: Form, ordered: bool, loss: _Loss) -> Formulation:
     """Return the program: variables are coefficients, thresholds, slacks; rows are hinges, then the order."""
     items = _checked(rows, hinges, form)
+    # an optimal w lies in the span of the objects (Lemma 1 of the paper), so f = K λ loses nothing
     scores = as_dense(items @ items.T) if form == "dual" else items
     size, n_thresholds, curvature = scores.shape[1], hinges.n_thresholds, loss.curvature(hinges)
     n_steps = n_thresholds - 1 if ordered else 0
@@ -226,6 +228,7 @@ def _hessian(items: Any, form: Form, n_thresholds: int, curvature: Array) -> Any
         P = block_diag([items, diags_array(rest)], "csr")
         return P if len(curvature) else P.toarray()
     diagonal = np.concatenate([np.zeros(items.shape[0]), rest])
+    # by its factor P has the rank of X; a K of numbers that are not whole is rounded and has a higher one
     factor = vstack([csr_array(items), csr_array((len(rest), items.shape[1]))], "csr")
     return pqp.Gram(factor if issparse(items) else factor.toarray(), diagonal if len(curvature) else None)
 
@@ -257,6 +260,7 @@ def _alike(matrix: Any, x: Array) -> Any:
     """Return a matrix in the arithmetic of x: as it is, or in Fractions."""
     if x.dtype != object:
         return matrix
+    # a Fraction times a float is a float: the scores of an exact solution would no longer be exact
     dense = as_dense(matrix)
     return np.array([Fraction(entry) for entry in dense.ravel().tolist()], dtype=object).reshape(dense.shape)
 
@@ -283,6 +287,7 @@ def squared_dual_program(
 
 def threshold_matrix(n_thresholds: int, ordered: bool) -> Array:
     """Return the matrix that makes thresholds of the multipliers of the rows."""
+    # the multiplier of the sum of rows 1, ..., k is p_k - p_{k+1}, so p_k is the sum of those from k on
     return np.triu(np.ones((n_thresholds, n_thresholds))) if ordered else np.eye(n_thresholds)
 
 
@@ -290,6 +295,7 @@ def primal_value(
     representation: Representation, hinges: Hinges, b: Array, thresholds: Array, C: float, norm: int
 ) -> float:
     """Return ½‖f‖² + C Σ ω ξ, or ξ² for the 2-norm; the hard margin has no ξ."""
+    # ∞ · 0 is not a number, and a slack that is rounding error would cost ∞
     if np.isinf(C):
         return representation.squared_norm(b) / 2
     slack = np.maximum(0.0, hinges.slack(representation.scores(b), thresholds))
@@ -302,6 +308,7 @@ def dual_value(
 ) -> float:
     """Return the value of the dual, which no primal value is below."""
     value = float(alpha.sum()) - representation.squared_norm(b) / 2
+    # the largest α ξ - C ω ξ² over ξ is α² / (4 C ω)
     return value if norm == 1 else value - float((alpha**2 / hinges.weight).sum()) / (4 * C)
 
 
@@ -309,6 +316,7 @@ def _program(P: Any, hinges: Hinges, ordered: bool, upper: Any) -> pqp.Parametri
     """Return a dual, with the rows that thresholds are multipliers of."""
     A, row_lower = hinges.incidence.toarray(), np.zeros(hinges.n_thresholds)
     if ordered:
+        # the multiplier of the last sum is p_l itself, which is free: that row stays an equation
         A, row_lower[:-1] = np.cumsum(A, axis=0), -np.inf
     return pqp.ParametricQP(
         P, -np.ones(len(hinges)), A, row_lower=row_lower, row_upper=0, lower=0, upper=upper

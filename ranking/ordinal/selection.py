@@ -122,6 +122,7 @@ class LevelValidation:
         ahead, flips, at = crossings(together, np.column_stack([item, n + threshold]))
         exceeded = (ahead > 0).reshape(len(lines.hi), n, n_thresholds).sum(axis=2)
         piece, start, is_move = steps_of(together, flips.piece, at)
+        # a flip says who was ahead: an item that was above a threshold falls by one level
         who, change = item[flips.pair], -flips.change
         before = exceeded[flips.piece, who] + earlier_changes(flips.piece * n + who, change).astype(np.int64)
         after = before + change.astype(np.int64)
@@ -140,6 +141,7 @@ class LevelValidation:
         """Yield the confusion tables of all steps, some steps at a time."""
         cells, rows = self.n_levels**2, self.y[moves.item] * self.n_levels
         lost, won = rows + moves.before, rows + moves.after
+        # tables are one running sum over all steps, so the beginning of a piece has to enter as a difference
         jumps = self._jumps(moves, lost, won)
         number, size, table = np.cumsum(moves.is_move) - 1, max(1, ENTRIES // cells), np.zeros(cells)
         for begin in range(0, len(moves.start), size):
@@ -173,6 +175,7 @@ class LevelValidation:
                 move += 1
             else:
                 levels = moves.begin[piece]
+            # copies, because a user's function may change its arguments
             values.append(float(self.metric(self.y.copy(), levels.copy())))
         yield Steps(moves.start, np.array(values), np.full(len(values), np.nan))
 
