@@ -110,6 +110,7 @@ def largest_slope(arrays: BasisArrays, data_slope: float) -> float:
 @compiled
 def is_rebuild_due(arrays: BasisArrays) -> bool:
     """Return whether it is time to recompute everything from the data."""
+    # A rebuild takes O(|R|³) and an update O(|R|²), so after |R| updates it costs no more than they did.
     return arrays.counts[CHANGES] >= max(REBUILD_EVERY, arrays.core.used[0])
 
 
@@ -127,6 +128,7 @@ def set_state(tables: ProblemTables, arrays: BasisArrays, item: int, state: int)
     known = False
     for k in range(counts[CHANGED]):
         known = known or arrays.moved[k] == item
+    # The state on the last piece is kept, not one that the item passed through within a tie.
     if not known:
         arrays.moved[counts[CHANGED]], arrays.before[counts[CHANGED]] = item, arrays.states[item]
         counts[CHANGED] += 1
@@ -191,6 +193,7 @@ def _refine_until_small(
     """
     is_open = np.ones(2, dtype=np.bool_)
     for attempt in range(REFINEMENTS_PER_CHANGE):
+        # The items that left have made their whole step in the first round.
         if attempt:
             moved, by = moved[:0], by[:, :0]
         count, steps = arrays.core.used[0], np.zeros((2, arrays.core.used[0] + len(moved)))
@@ -204,6 +207,7 @@ def _refine_until_small(
                     form, tables, arrays, part, rest, moved, steps[part], terms[part]
                 )
         everything = np.concatenate((arrays.core.items[:count], moved))
+        # Values and slopes together, so that the factors of M are read once (docs/method.md, Cost).
         add_products(form, everything, steps, arrays.lines.g)
         if not np.any(is_open):
             return
@@ -211,6 +215,7 @@ def _refine_until_small(
     for part in range(2):
         share = _relative_residual(tables, arrays, _residual(arrays, part), terms[part])
         if is_open[part] and not share <= REFINED:
+            # More steps would not help where the inverse has lost its digits: the caller computes it again.
             arrays.numbers[SLOPE_CHANGE] = np.inf
 
 
@@ -219,6 +224,7 @@ def _relative_residual(tables: ProblemTables, arrays: BasisArrays, rest: Array, 
     """Return the largest residual on R relative to the terms of its kind."""
     share = 0.0
     for k in range(len(rest)):
+        # Variables and rows may differ much in size, and one scale would hide errors of the smaller kind.
         size = terms[1] if tables.is_row[arrays.core.items[k]] else terms[0]
         if abs(rest[k]) > share * size:
             share = abs(rest[k]) / size
@@ -267,6 +273,7 @@ def _refinement_step(
     for k in range(len(R)):
         step[k] = found[k]
         lines.v[part, R[k]] += found[k]
+    # Slopes only: a change of basis leaves the values where they are (docs/method.md, Centred lines).
     if part == 1:
         arrays.numbers[SLOPE_CHANGE] = max(arrays.numbers[SLOPE_CHANGE], max_abs(found))
     return True
@@ -485,6 +492,7 @@ class WorkingBasis:
             block = self.symmetric_block(R)
             self.inverse.rebuild(R, block)
             size = _size(block)
+        # Written with `not`, so that NaN counts as singular.
         if not size * self.inverse.top() <= SINGULAR_BASIS:
             raise self._singular()
 
@@ -524,6 +532,8 @@ class WorkingBasis:
         for item, state in zip(items, states, strict=True):
             set_state(self.lcp.tables, self.arrays, item, state)
         chosen = [item for item in items if self._is_displaced(item)]
+        # Where no single pivot can be trusted, the basis after all of them may still be regular when it is
+        # inverted anew.
         if self.changes + len(items) > max(REBUILD_EVERY, self.inverse.count) or not self._pivot(chosen):
             self.rebuild()
             return
@@ -539,6 +549,7 @@ class WorkingBasis:
     def _pivot(self, waiting: list[int]) -> bool:
         """Let items enter or leave one by one while pivots can be trusted; return whether all did."""
         while waiting:
+            # A pivot that is too small now may be large once another item has entered or left.
             done = next((item for item in waiting if self._pivot_on(item)), None)
             if done is None:
                 return False
@@ -564,6 +575,7 @@ class WorkingBasis:
         corner = float(self.lcp.tables.diagonal[item])
         solved, schur = self.inverse.border(column, corner)
         size = abs(corner) + _size(column) * _size(solved)
+        # A small pivot is a difference of large numbers: only there do the errors of the inverse matter.
         if len(R) and abs(schur) <= TRUSTED_PIVOT * size:
             solved = self.refined(self.signs[R, None] * column[:, None])[:, 0]
             schur = corner - float(column @ solved)

@@ -74,9 +74,11 @@ def rebuild_blocks(blocks: Blocks, R: Array) -> bool:
     """Compute all blocks, Z and K for the given items; return whether no block has too many."""
     group, shared = blocks.group[R], blocks.K.shape[0]
     blocks.counts[:] = np.bincount(group, minlength=len(blocks.counts))
+    # The room of a block is the rank of its group: more items are dependent, and the basis singular.
     if np.any(blocks.counts > np.diff(blocks.begins)):
         return False
     U = blocks.rows[R, :shared]
+    # Groups are many and small, so all of one size are inverted in one call.
     for positions in groups_by_size(group):
         items, where, numbers = R[positions], group[positions[:, 0]], np.arange(positions.shape[1])
         inverse = np.linalg.inv(_own_blocks(blocks, items))
@@ -113,6 +115,7 @@ def solve_by_blocks(blocks: Blocks, position: Array, right: Array) -> Array:
             result[position[members[a]]] = total
     for k in range(len(right)):
         _add(inner, right[k], blocks.Z[k])
+    # From right to left, Z (K (Zᵀb)) takes O(|R| d), and Z K Zᵀ is never formed.
     _subtract_products(blocks.Z, _times(blocks.K, inner), result)
     return result
 
@@ -154,6 +157,8 @@ def enter_block(blocks: Blocks, position: Array, item: int, new: int) -> bool:
         _add(solved, column[b], _row(blocks, g, b))
     corner = _own_entry(blocks, item, item)
     schur = corner - _dot(column, solved)
+    # The caller has tested the pivot of M_RR; that of the block is another one, and both must be trusted
+    # (docs/method.md, Groups).
     if not schur > TRUSTED_PIVOT * (corner + max_abs(column) * max_abs(solved)):
         return False
     z = np.zeros(shared)
@@ -165,6 +170,7 @@ def enter_block(blocks: Blocks, position: Array, item: int, new: int) -> bool:
     for j in range(shared):
         blocks.Z[new, j] = z[j]
     _add_border(blocks, g, solved, schur)
+    # UᵀZ grows by schur z zᵀ, so K changes by rank one (Sherman and Morrison).
     w = _times(blocks.K, z)
     _add_outer(blocks.K, -1.0 / (1.0 / schur + _dot(z, w)), w)
     blocks.members[blocks.begins[g] + count], blocks.numbers[item] = item, count
@@ -201,9 +207,11 @@ def leave_block(blocks: Blocks, position: Array, item: int, last: int) -> bool:
     The row of Z at the last position moves to the position of the item.
     """
     g, p = blocks.group[item], blocks.numbers[item]
+    # Copies, since the updates below change the rows they are read from.
     members, column, z = _members(blocks, g), _copy(_row(blocks, g, p)), _copy(blocks.Z[position[item]])
     column = column[: len(members)]
     w = _times(blocks.K, z)
+    # `rest` is the pivot of M_RR, `column[p]` that of the block: both must be trusted.
     rest = column[p] - _dot(z, w)
     if not (column[p] > TRUSTED_PIVOT * max_abs(column) and rest > TRUSTED_PIVOT * column[p]):
         return False
@@ -242,6 +250,7 @@ def _members(blocks: Blocks, g: int) -> Array:
 @compiled_inside
 def _row(blocks: Blocks, g: int, a: int) -> Array:
     """Return a row of the inverse of a block, with all its capacity."""
+    # Rows have the width of a full block, so that blocks grow and shrink in place.
     width = blocks.begins[g + 1] - blocks.begins[g]
     begin = blocks.entries[g] + a * width
     return blocks.values[begin : begin + width]

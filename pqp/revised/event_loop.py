@@ -96,6 +96,7 @@ def run_events(
     counts, numbers, position = arrays.counts, arrays.numbers, arrays.core.position
     while True:
         mu, top = numbers[MU], largest_slope(arrays, settings.data_slope)
+        # g follows v by products with its steps, so steps much larger than v have cost g its digits
         if numbers[SLOPE_CHANGE] > LARGE_STEPS * (1.0 + top) or is_rebuild_due(arrays):
             return STALE
         distance, which = first_end(arrays.lines, position, mu, settings.direction, FLAT * top)
@@ -137,6 +138,7 @@ def _record(arrays: BasisArrays, records: PieceRecords, end: float) -> bool:
     records.ends[number, 0], records.ends[number, 1] = mu, end
     for k in range(counts[CHANGED]):
         item = arrays.moved[k]
+        # an item may be back in its old state at the end of a tie, which is no change of the path
         if arrays.before[k] != arrays.states[item]:
             records.items[change], records.before[change] = item, arrays.before[k]
             records.after[change] = arrays.states[item]
@@ -161,6 +163,7 @@ def _resolve_tie(form: Form, tables: ProblemTables, arrays: BasisArrays, setting
     In a large tie only one item may cross: gaps that close then may be rounding errors of the others.
     """
     size, count = len(arrays.states), find_tied(tables, arrays)
+    # bounds that differ by less than rounding errors: the state beyond one end would end at once
     if _is_any_at_both_ends(arrays, count):
         return False
     flat = FLAT * (largest_slope(arrays, 0.0) + settings.data_slope)
@@ -240,6 +243,7 @@ def _left(tables: ProblemTables, core: InverseArrays, item: int) -> bool:
     found, size = column(core, item), 0.0
     for value in found:
         size = max(size, abs(value))
+    # the sign counts too: Λ is positive semidefinite, so a negative diagonal entry is rounding error
     if not found[core.position[item]] * tables.signs[item] > TRUSTED_PIVOT * size:
         return False
     return leave(core, item)

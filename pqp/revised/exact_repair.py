@@ -68,6 +68,7 @@ class ExactTracer:
     @property
     def is_small_enough(self) -> bool:
         """Whether the problem is small enough."""
+        # A bound on the data first: to compile a large problem in rationals takes long itself.
         size = self.problem.n + 2 * self.problem.m
         return size <= MOST_PAIRS and self.compiled.lcp.size <= MOST_PAIRS
 
@@ -130,6 +131,7 @@ def take_subproblem(postsolve: Postsolve, item_states: Array, moving: Array) -> 
     problem, states = postsolve.reduced.problem, postsolve.all_states(item_states)
     variables, rows = _kept(postsolve, moving)
     x, y = postsolve.known_x(states, RATIONAL), postsolve.known_y(states, RATIONAL)
+    # What the subproblem solves for must not enter its costs and bounds as known.
     x[variables], y[rows] = 0, 0
     row_lower, row_upper = _bounds(problem, rows, x)
     part = ParametricQP(
@@ -150,6 +152,7 @@ def _kept(postsolve: Postsolve, moving: Array) -> tuple[Array, Array]:
     reduced, count = postsolve.reduced, len(postsolve.reduced.variables)
     variables, rows = reduced.variables[moving[:count]], reduced.rows[moving[count:]]
     limiting, slacks = postsolve.row_of[variables], postsolve.slack_of[rows]
+    # What presolve removed comes back, since the exact tableau takes problems without presolve.
     free = variables[:0] if reduced.elimination is None else reduced.elimination.variables
     return (
         np.unique(np.concatenate([variables, slacks[slacks >= 0], free])).astype(np.int64),
@@ -177,6 +180,7 @@ def _bounds(problem: ParametricQP, rows: Array, x: Array) -> tuple[Affine, Affin
         shift = exact_product(exact_matrix(problem.A[rows][:, others]), x[others])
         bounds = [limit - shift for limit in bounds]
         for limit in bounds:
+            # An infinite limit has slope 0 by convention, and the shift has changed that.
             limit[np.isinf(limit[:, 0].astype(float)), 1] = 0
     lower, upper = map(_affine, bounds)
     return lower, upper
@@ -355,6 +359,7 @@ class Repair:
         is_row, begin, end = self.scaled.lcp.is_row, finite_start(one), finite_end(one)
         first, second = (self._point(piece, begin) for piece in (one, other))
         gap, size = np.abs(first - second), np.maximum(np.abs(first), np.abs(self._point(one, end)))
+        # Variables and rows have different units, so neither may set the scale of the other.
         kinds = (~is_row, is_row)
         return any(gap[kind].max(initial=0.0) > SAME_POINT * size[kind].max(initial=0.0) for kind in kinds)
 

@@ -73,6 +73,7 @@ class IntervalTracer:
         A tie at the beginning that takes more than `max_pivots` pivots raises `LargeTieError`.
         """
         direction = 1 if stop >= begin else -1
+        # Exact, because the search resumes at the exact root of the proof before.
         at: Number = RATIONAL.number(begin)
         while True:
             # Crossed bounds are proved directly: the engine assumes that lower ≤ upper.
@@ -112,6 +113,7 @@ class IntervalTracer:
             for step in tracer.trace(float(at), float(edge), max_pivots):
                 if isinstance(step, UnblockedRay):
                     ray = step
+                    # The problem may be solvable at this mu alone, which is then a piece of its own.
                     if not moved:
                         yield point_on(basis, float(at))
                 else:
@@ -125,6 +127,7 @@ class IntervalTracer:
             yield self._unsolvable_piece(wall, edge, stop, direction)
         elif ray.mu != float(stop):
             proof = self._proof(basis.states, ray)
+            # The proof holds from its exact root on; the mu at which the trace ended is rounded.
             root = proof.root
             yield self._unsolvable_piece(
                 proof, RATIONAL.number(ray.mu) if root is None else root, stop, direction
@@ -166,6 +169,7 @@ class IntervalTracer:
         course = value[1] * direction
         if root is not None and course > 0 and not _is_before(end, root, direction):
             end = root
+        # A proof that is 0 at its beginning still counts if it holds just beyond.
         holds = value[0] + begin * value[1] < 0 or (value[0] + begin * value[1] == 0 and course < 0)
         if not holds:
             raise _unconfirmed(FLOAT.number(begin))

@@ -51,6 +51,7 @@ class Inverse:
     def __init__(self, size: int, capacity: int = 32, blocks: Blocks | None = None) -> None:
         position, items = np.full(size, -1, dtype=np.int64), np.empty(capacity, dtype=np.int64)
         blocks = no_blocks() if blocks is None else blocks
+        # Blocks are there to avoid the |R|² entries of the full inverse.
         side = 0 if len(blocks.group) else capacity
         self.core = InverseArrays(
             position, items, np.empty((side, side)), np.zeros(1, dtype=np.int64), blocks
@@ -109,6 +110,7 @@ class Inverse:
         """Return the largest entry of S_RR⁻¹; with blocks, where it is definite, from its diagonal."""
         if not self.has_blocks:
             return float(np.abs(self.values).max(initial=0.0))
+        # The largest entry of a definite matrix is on its diagonal, so no column has to be formed.
         diagonal = diagonal_by_blocks(self.core.blocks, self.position, self.count)
         return float(np.abs(diagonal).max(initial=0.0))
 
@@ -133,6 +135,7 @@ class Inverse:
             values = inv(matrix) if len(items) else matrix
         except (LinAlgError, ValueError) as error:
             raise _unfactorised(str(error)) from None
+        # `solve` reads rows as columns, which is right only if the inverse is exactly symmetric.
         self._assign_positions(items)
         self.core.values[: len(items), : len(items)] = (values + values.T) / 2
 
@@ -191,6 +194,7 @@ def solve(core: InverseArrays, right: Array) -> Array:
     if len(core.blocks.group):
         return solve_by_blocks(core.blocks, core.position, right)
     result = np.zeros(count)
+    # By rows, which are contiguous: in a symmetric matrix they are the columns.
     for j in range(count):
         factor, row = right[j], core.values[j]
         if factor != 0.0:
@@ -216,6 +220,7 @@ def enter(core: InverseArrays, item: int, solved: Array, schur: float) -> bool:
         _add_border(core.values, k, solved, schur)
     elif not enter_block(core.blocks, core.position, item, k):
         return False
+    # Only after the block has agreed, so that a refusal leaves everything as it was.
     core.items[k] = item
     core.position[item] = k
     core.used[0] = k + 1
@@ -249,8 +254,10 @@ def leave(core: InverseArrays, item: int) -> bool:
 @compiled_inside
 def _take_out(values: Array, p: int, last: int) -> None:
     """Take a Schur complement of the leading block; its last row and column move to p."""
+    # A copy, since the update in place changes the column that it reads.
     column = values[: last + 1, p].copy()
     _add_outer(values, last + 1, -1.0 / column[p], column)
+    # Moving the last row and column takes O(|R|), closing the gap would move up to all entries.
     if p != last:
         for j in range(last):
             values[p, j] = values[last, j]

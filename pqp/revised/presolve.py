@@ -245,9 +245,11 @@ def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Matrix
     """Return rows with a single entry on a free variable, one per variable."""
     data = A.data
     taken = np.isinf(data.row_lower[0]) & np.isinf(data.row_upper[0])
+    # Without a penalty a row has no force, so it bounds nothing.
     taken |= (data.penalty[0] == 0) & (data.penalty[1] == 0)
     taken[slacks.rows] = True
     found = np.flatnonzero((A.in_row[A.row] == 1) & free[A.column] & ~taken[A.row])
+    # One row per variable, since a variable shows the state of one row only (`Postsolve.row_of`).
     _, first = np.unique(A.column[found], return_index=True)
     chosen = found[first]
     return MatrixEntries(A.column[chosen], A.row[chosen], A.value[chosen])
@@ -274,6 +276,7 @@ def _own_block(P: Hessian, n: int, candidates: Array) -> tuple[Array, Array, Arr
     if isinstance(P, Matrix) and is_sparse(P.values):
         entries = np.diff(csr_array(P.values).indptr)
         diagonal = P.diagonal()
+        # The inverse of a sparse block may be full, so only variables coupled with no other are taken.
         alone = candidates[(entries[candidates] == 1) & (diagonal[candidates] > 0)]
         return alone, diagonal[alone], 1.0 / diagonal[alone]
     if not len(candidates) or len(candidates) > LARGEST_BLOCK:

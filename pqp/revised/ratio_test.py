@@ -72,6 +72,8 @@ def _is_any_nearer(
     )
     inside, hits = position[begin:end], 0
     for i in range(end - begin):
+        # Selections instead of branches, and a count instead of an early return, so that the loop vectorises.
+        # Ends that are decided are few; `_nearest` leaves them out.
         value, slope, v_value, v_rate = g[i], g_slope[i], v[i], v_slope[i]
         value, slope = (v_value if inside[i] >= 0 else value), (v_rate if inside[i] >= 0 else slope)
         fall, gap = (lo_slope[i] - slope) * direction, value - (lo[i] + mu * lo_slope[i])
@@ -97,6 +99,8 @@ def _nearest(
     for i in range(ends[0], ends[1]):
         value, slope = (v[0, i], v[1, i]) if position[i] >= 0 else (g[0, i], g[1, i])
         fall = (lo[1, i] - slope) * direction
+        # The solution of a tie binds: where its ends were tested again, the trace would stall in steps of
+        # length 0.
         if fall > flat and not decided[0, i]:
             gap = value - (lo[0, i] + mu * lo[1, i])
             if gap < best * fall:
@@ -119,6 +123,7 @@ def magnitudes(v: Array, is_row: Array) -> tuple[float, float]:
 @compiled
 def first_row(is_row: Array) -> int:
     """Return the number of variables."""
+    # Variables come before rows, so that a bisection is enough.
     low, high = 0, len(is_row)
     while low < high:
         middle = (low + high) // 2
@@ -162,6 +167,7 @@ def reached_ends(
     size, first, count = len(position), first_row(is_row), 0
     for kind, begin, end in ((0, 0, first), (1, first, size)):
         outside = noise * terms[kind]
+        # Values that were solved for carry the error of the inverse, others that of one product only.
         allowed = outside, max(TIE * magnitude[kind], outside)
         for start in range(begin, end, CHUNK):
             ends = start, min(start + CHUNK, end)
@@ -183,6 +189,8 @@ def _is_any_reached(
         value, v_value = g[i], v[i]
         value, room = (v_value if inside[i] >= 0 else value), allowed[1] if inside[i] >= 0 else allowed[0]
         low, high = mu * lo_slope[i], mu * hi_slope[i]
+        # Not relative to `lo` itself: an infinite end would always be reached. Near a finite one its size is
+        # at most that of the two other numbers together.
         hits += int(abs(value - (lo[i] + low)) <= room + TIE * (abs(value) + abs(low)))
         hits += int(abs(hi[i] + high - value) <= room + TIE * (abs(value) + abs(high)))
     return hits > 0

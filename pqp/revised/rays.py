@@ -56,6 +56,7 @@ def is_proof(problem: ParametricQP, obstruction: Obstruction) -> bool:
     for name, limit in (bounds | rows).items():
         missing = infinite(limit.constant)
         if name in rows:
+            # A soft row may be violated, so its bounds do not prove infeasibility.
             missing = missing | problem.is_soft
         if np.any((getattr(obstruction.farkas, name) != 0) & missing):
             return False
@@ -63,6 +64,7 @@ def is_proof(problem: ParametricQP, obstruction: Obstruction) -> bool:
     falls, rises = ray < 0, ray > 0
     if np.any(falls & ~infinite(problem.lower.constant)) or np.any(rises & ~infinite(problem.upper.constant)):
         return False
+    # With curvature along the ray the objective would rise again far out.
     return _keeps_rows(problem, ray) and not np.any(_curvature(problem, ray) != 0)
 
 
@@ -144,6 +146,7 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 def exact_block(P: Hessian, rows: Array, columns: Array) -> Array:
     """Return a part of a Hessian in rationals, without its other entries."""
+    # Rationals of the block alone: those of a whole kernel matrix would take far longer.
     if isinstance(P, Matrix):
         return exact_matrix(P.values[rows][:, columns])
     if isinstance(P, Gram):

@@ -164,6 +164,7 @@ def _units(system: System, reduced: ReducedProblem) -> Array:
     # Well-scaled data are left as they are: products then need no units.
     if d.size == 0 or (d.max() <= NEARLY_ONE and d.min() >= 1 / NEARLY_ONE):
         return np.ones(system.size)
+    # Powers of two, so that neither scaling nor its undoing rounds anything.
     return np.asarray(np.exp2(np.round(np.log2(d))))
 
 

@@ -65,6 +65,7 @@ def bounds_at(bounds: Bounds, mu: float, coinciding: Array, cap_zero: Array) -> 
     """Return bounds and caps at one mu."""
     lower, upper, cap = (constants_at(lines, mu) for lines in (bounds.lower, bounds.upper, bounds.cap))
     upper[coinciding] = lower[coinciding]
+    # A violation that costs nothing is no violation: such items are free at this mu.
     lower[cap_zero, 0], upper[cap_zero, 0], cap[cap_zero, 0] = -np.inf, np.inf, np.inf
     return Bounds(lower, upper, cap, (bounds.is_equal | coinciding) & ~cap_zero)
 
@@ -266,6 +267,7 @@ def _best_partner(box: Box, v: Array, g: Array, first: int, column: Array) -> tu
     for k in range(len(v)):
         if (row[k] > 0.0 and v[k] > low[k]) or (row[k] < 0.0 and v[k] < high[k]):
             descent, terms = g[k] / row[k] - least, own + curvature[k] / row[k] ** 2
+            # The curvature along a pair of equal items is 0; as a difference it may come out negative.
             bend = max(terms - 2.0 * column[k] / (row[first] * row[k]), REFINED * terms)
             largest = max(largest, descent)
             if descent > 0.0 and descent * descent > most * bend:
@@ -289,6 +291,7 @@ def _multiplier(box: Box, v: Array, g: Array) -> float:
     if up < 0 or down < 0:
         only = max(up, down)
         return 0.0 if only < 0 else g[only] / box.row[only]
+    # At the optimum both are equal, but the descent stops before it.
     return (g[up] / box.row[up] + g[down] / box.row[down]) / 2.0
 
 
@@ -320,6 +323,7 @@ def find_start(scaled: ScaledProblem, mu: float) -> Array | NoStart:
     homotopy, relaxed = phase_one.homotopy(basis)
     basis = WorkingBasis(homotopy, relaxed)
     for step in EventTracer(basis, 1, records_pieces=False).trace(0.0, 1.0):
+        # A ray at θ = 1 concerns what is beyond the problem at this mu, so it proves nothing about it.
         if isinstance(step, UnblockedRay) and step.mu < 1.0 - GOAL_REACHED:
             return NoStart(phase_one.restored(basis), step)
     return phase_one.restored(basis)
@@ -435,6 +439,7 @@ class _PhaseOne:
         value = self.basis(item_states).g[:, 0]
         item_states[soft & (value < self.bounds.lower[:, 0])] = BELOW
         item_states[soft & (value > self.bounds.upper[:, 0])] = ABOVE
+        # A soft equality has no inactive state: where it is not active, its multiplier is at a cap.
         item_states[soft & self.bounds.is_equal & (item_states == BETWEEN)] = BELOW
         return item_states
 
@@ -469,6 +474,7 @@ class _PhaseOne:
         """Return the shift of q that puts every item at an end or beyond it inside its range."""
         gaps, margin = basis.gaps()[:, :, 0], self._margin(basis)
         width, near = gaps[LO] + gaps[HI], TIE * margin
+        # A narrow range has no room for the margin; its middle is farthest from both ends.
         inset = np.minimum(margin, width / 2)
         shift = np.where(
             gaps[LO] <= near, inset - gaps[LO], np.where(gaps[HI] <= near, gaps[HI] - inset, 0.0)
@@ -481,6 +487,7 @@ class _PhaseOne:
         """Return bounds in which artificial caps of variables, and widths of rows, shrink to 0."""
         bounds, is_row = self.bounds, self.is_row
         away = np.maximum(-basis.gaps()[:, :, 0].min(axis=0), 0.0)
+        # Beyond the violation by the margin of the item, so that no two of them reach their ends together.
         room = np.where(self.artificial, away + self._margin(basis), 0.0)
         shrinking = np.column_stack([room, -room])
         lower, upper, cap = bounds.lower.copy(), bounds.upper.copy(), bounds.cap.copy()
@@ -501,6 +508,7 @@ class _PhaseOne:
         variables, rows = self.artificial & ~self.is_row, self.artificial & self.is_row
         result[variables & ((item_states == BELOW) | (item_states == ABOVE))] = BETWEEN
         result[rows & ((item_states == LOWER) | (item_states == UPPER))] = EQUAL
+        # Bounds that coincide here part beyond mu; the multiplier shows which of them the item stays on.
         pulled_up = basis.multipliers()[:, 0] >= 0
         result = np.where(self.coinciding & (result == EQUAL), np.where(pulled_up, LOWER, UPPER), result)
         return np.where(self.cap_zero, self._states_at_zero_cap(basis, result), result).astype(np.int8)

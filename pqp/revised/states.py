@@ -75,6 +75,8 @@ def build_state_table(bounds: Bounds) -> StateTable:
     """
     low, high, cap = bounds.lower, bounds.upper, bounds.cap
     zero, far = np.zeros_like(low), np.column_stack([np.full(len(bounds), np.inf), np.zeros(len(bounds))])
+    # A free item that nothing determines rests at 0, and its multiplier must be 0 without help
+    # (docs/method.md, From the problem to a complementarity problem).
     width = np.where(bounds.is_free[:, None], 0.0, cap)
     at_rest = np.where(bounds.is_free[:, None], 0.0, low)
     return StateTable(
@@ -95,5 +97,6 @@ def _next(bounds: Bounds, neighbours: Sequence[int | None]) -> Array:
         np.full(len(bounds), neighbour) if neighbour is not None else ends[state]
         for state, neighbour in enumerate(neighbours)
     ]
+    # A free item has no cap to go to: when it leaves its rest it is solved for.
     rows[EQUAL] = np.where(bounds.is_free, BETWEEN, rows[EQUAL])
     return np.stack(rows).astype(np.int8)

@@ -188,6 +188,7 @@ class EventTracer:
         item_states, late = self.basis.states.copy(), slice(int(records.change_ends[0]), int(records.used[1]))
         moved, before = self.basis.arrays.moved, self.basis.arrays.before
         count = self.basis.counts[CHANGED]
+        # Backwards, so that of an item that changed more than once the earliest state remains.
         for items, states in ((moved[:count], before[:count]), (records.items[late], records.before[late])):
             item_states[items[::-1]] = states[::-1]
         return item_states
@@ -282,6 +283,7 @@ class EventTracer:
         for end, item in crossed:
             state, begins = next_state(basis.lcp.tables, int(basis.states[item]), item, end == HI)
             new.append(state)
+            # The item is at this end of its new state, and must not be found to reach it again.
             basis.decided[:, item] = begins == LO, begins == HI
         basis.counts[PIVOTS] += 1
         basis.change([item for _, item in crossed], new)

@@ -79,9 +79,11 @@ def fill_block(
     Pieces are checked at their ends, and at their starts where they do not continue the piece before.
     """
     count, number = 0, first
+    # Two points must fit: a piece that does not continue the one before is checked at its start too.
     while number < len(packed.ends) and count + 2 <= len(block.mus):
         _advance(form, tables, packed, number, cursor)
         goes_on = cursor.is_begun[0] and _continues(packed, number, cursor)
+        # An affine solution that is optimal at both ends of a piece is optimal between them.
         for at_end in range(1 if goes_on else 0, 2):
             mu = packed.ends[number] if at_end else packed.starts[number]
             _write(form, packed, number, mu, cursor, block, count)
@@ -99,6 +101,7 @@ def _advance(form: Form, tables: ProblemTables, packed: PackedPieces, number: in
         item, state, old = packed.items[k], packed.after[k], cursor.states[packed.items[k]]
         cursor.states[item] = state
         for part in range(2):
+            # A column of M per change is cheaper than M times all fixed values.
             if cursor.base.shape[1]:
                 moved = outside(tables, item, state, part) - outside(tables, item, old, part)
                 if moved != 0.0:
@@ -126,6 +129,7 @@ def _continues(packed: PackedPieces, number: int, cursor: Cursor) -> bool:
         if not np.any(unknowns == item):
             fixed = cursor.fixed[item, 0] + mu * cursor.fixed[item, 1]
             magnitude, gap = max(magnitude, abs(fixed)), max(gap, abs(cursor.before[item] - fixed))
+    # A gap this small is no jump: the check at the end of the piece before covers this start.
     return gap <= ACCURATE * magnitude
 
 
@@ -183,6 +187,7 @@ def point_violations(
                 result[b] = max(result[b], rest)
                 if rest > largest:
                     worst, largest = i, rest
+        # Above ACCURATE the piece has failed already, below ROUNDING only rounding error is left.
         if is_mixed and ROUNDING < largest <= ACCURATE:
             line = tables.fixed[block.states[b, worst], worst]
             result[b] = max(result[b], _own_violation(form, q[worst], line, mu, v, products[b], worst))
@@ -194,6 +199,7 @@ def _own_violation(
     form: Form, q: Array, fixed: Array, mu: float, v: Array, products: Array, item: int
 ) -> float:
     """Return the residual of one equation relative to the sum of its own terms."""
+    # Only for the worst equation: all of them would take a product with |M|.
     column = column_of(form, np.arange(len(v)), item)
     total = abs(q[0]) + abs(mu * q[1]) + abs(fixed[0]) + abs(mu * fixed[1])
     for j in range(len(v)):
@@ -217,6 +223,7 @@ def relative_violation(violation: float, limit: float, value: float, magnitude: 
     """Return a violation relative to the numbers involved; infinity if it is not a number."""
     if violation <= 0.0:
         return 0.0
+    # Comparisons with NaN are false, so that it would pass if it were returned.
     share = violation / (abs(value) + limit + SHARE_OF_LARGEST * magnitude)
     return share if share == share else np.inf
 
@@ -414,6 +421,7 @@ def _sweep_write(
         add_to_inner(part, packed.unknowns[k], value, inner)
         magnitude = max(magnitude, abs(value))
     points.magnitudes[at] = magnitude
+    # Unknowns that do not fit the states make a piece wrong, whatever their values: NaN lets it fail.
     if strangers:
         inner[:] = np.nan
 
@@ -421,6 +429,7 @@ def _sweep_write(
 @compiled_inside
 def _remember(packed: PackedPieces, number: int, cursor: SweepCursor, points: SweepPoints) -> None:
     """Note the solved values at the end of a piece and their states, and forget the piece before."""
+    # The unknowns of the piece before are fewer than all items, so they alone are cleared.
     if number:
         for k in range(packed.unknown_ends[number - 1], packed.unknown_ends[number]):
             cursor.solved[packed.unknowns[k]] = np.nan
@@ -447,6 +456,7 @@ def sweep_violations(
     """
     q, tops = data
     result, size = np.empty(len(points.mus)), len(cursor.states)
+    # Two passes: errors are relative to the largest term of a point, which is known after the first.
     for begin in range(0, size, TILE):
         _raise_magnitudes(tables, packed, cursor.lines[:, begin : begin + TILE].copy(), begin, points)
     for p in range(len(result)):
@@ -529,6 +539,7 @@ def _sweep(
         if len(part.added):
             for i in range(len(g)):
                 g[i] += part.added[begin + i] * (tile[FIXED, i] + mu * tile[FIXED + 1, i])
+        # Nearly all tiles pass, so the slower loop with divisions runs only where one does not.
         if _is_any_outside(g, q, tile, mu):
             result[p] = max(result[p], _range_violations(g, q, tile, mu, points.magnitudes[p]))
 
@@ -537,6 +548,7 @@ def _sweep(
 def _is_any_outside(products: Array, q: Array, tile: Array, mu: float) -> bool:
     """Return whether any g of a tile is outside its range or not a number."""
     q_0, q_1, lo_0, lo_1, hi_0, hi_1 = q[0], q[1], tile[LO], tile[LO + 1], tile[HI], tile[HI + 1]
+    # Without branches, so that the loop vectorises; a comparison with NaN is false and shows as well.
     inside = True
     for i in range(len(products)):
         g = products[i] + (q_0[i] + mu * q_1[i])
@@ -611,6 +623,7 @@ def _violations_by_sweeps(sequence: PieceSequence, lcp: MixedLCP) -> Array:
     for begin in range(0, len(sequence.pieces), CHUNK):
         packed, number = _packed(sequence.pieces[begin : begin + CHUNK]), 0
         points = new_points(TOGETHER, columns, packed)
+        # From the data for every chunk, so that rounding errors of the updates do not add up.
         cursor.base[:] = inner_of(part, cursor.fixed)
         while number < len(packed.ends):
             number, count = fill_sweep(part, tables, packed, number, cursor, points)
@@ -632,6 +645,7 @@ def _violations_in_full(sequence: PieceSequence, lcp: MixedLCP) -> Array:
     scales = _couples(lcp), _tops(lcp)
     for begin in range(0, len(sequence.pieces), CHUNK):
         packed, number = _packed(sequence.pieces[begin : begin + CHUNK]), 0
+        # From the data for every chunk, so that rounding errors of the updates do not add up.
         fixed_products = _fixed_products(cursor, lcp)
         cursor = _based(cursor, fixed_products, lcp)
         while number < len(packed.ends):
