@@ -136,6 +136,7 @@ def check(document: Mapping[str, object]) -> Certificate:
     """
     began = perf_counter()
     interval, cut = _read_frame(document)
+    # Float numbers are roundings of the exact ones; exact numbers must be right.
     tolerance = TOLERANCE if document["arithmetic"] == "float" else fmpq(0)
     accuracy = Accuracy(tolerance)
     # float64 only decides comparisons that are clear; a result that is not a number decides none
@@ -157,6 +158,7 @@ def check(document: Mapping[str, object]) -> Certificate:
         deviation=float(_fraction(max([*moves, accuracy.worst]))),
         interval=(known[0], known[-1]),
         statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
+        # A piece without length has both its ends at one breakpoint.
         breakpoints=tuple(dict.fromkeys(Fraction(mu) for mu in known[1:-1])),
         seconds=perf_counter() - began,
     )
@@ -173,6 +175,7 @@ def _prove_pieces(document: Mapping[str, Any], accuracy: Accuracy) -> Iterator[P
         if before is not None:
             require_continuity(problem, before, piece)
         before = piece
+        # One solution at a time, so that memory does not grow with the number of pieces.
         yield replace(piece, x=None)
 
 

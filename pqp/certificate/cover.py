@@ -185,6 +185,7 @@ def _prove_infeasible(active: ActiveSet, segment: Any, piece: ProvedPiece, accur
     for i, pair in enumerate(zip(signed["row_lower"], signed["row_upper"], strict=True)):
         for j, value in problem.A.row(i).items() if any(pair) else ():
             sums[j] += sum(pair) * value
+    # Only if every x cancels does the weighted sum of limits hold for all x, and contradict itself.
     for j, excess in enumerate(sums):
         if excess:
             message = "{argument} must cancel {expected}, but leaves {found} times it"
@@ -198,6 +199,7 @@ def _prove_unbounded(active: ActiveSet, segment: Any, piece: ProvedPiece, accura
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
     violation = weights(entry(segment, "violation", place), problem.penalty, f"{place}: violation")
     along = {j: Affine(value, fmpq(0)) for j, value in enumerate(ray) if value}
+    # With curvature along the ray the objective would rise again far out.
     curvature = Product(problem.P, along, problem.inner(along))
     for j in range(size):
         if not curvature[j].is_zero:

@@ -59,6 +59,7 @@ class Hessian:
 
     def block(self, kept: Sequence[int]) -> list[Sparse]:
         """Return the rows and columns of P with the given indices, both counted anew."""
+        # One product of integer matrices is faster there than sums of rationals one by one.
         if self.factor is not None and self.factor.is_dense and self.middle is None:
             return self._gram_block(kept)
         place = {j: k for k, j in enumerate(kept)}
@@ -166,6 +167,7 @@ def read_hessian(value: Any, size: int, place: str) -> Hessian:
     A factor is {"gram": F, "diagonal": d, "weights": w}, without d and w if these are 0 and 1; pairs are
     {"pair_gram": {"K": K, "pairs": pairs}}.
     """
+    # Convex by its form if d and w are nonnegative; a matrix given by its entries must be shown to be.
     if isinstance(value, Mapping) and "gram" in value:
         factor = read_matrix(value["gram"], (size, None), f"{place}.gram")
         diagonal = _nonnegative(value, "diagonal", size, place)
@@ -198,6 +200,7 @@ def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
     if middle.shape != (count, count):
         found = f"{middle.shape[0]} x {middle.shape[1]}"
         raise CertificateError(argument=f"{place}.K", expected="square", found=found)
+    # D K Dᵀ is convex if K is, so that it need not be formed.
     require_convex(middle, f"{place}.K")
     pairs = [
         [index(i, count, f"{place}.pairs[{r}]") for i in items(pair, 2, f"{place}.pairs[{r}]")]
@@ -311,6 +314,7 @@ class Problem:
         sides = chain(self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
         known = [side for side in sides if side is not None]
         shared = [value.q for side in known for value in (side.constant, side.slope)]
+        # Integers over a long common denominator would be slower than the rationals they replace.
         if below is None or common_multiple(shared + self.A.denominators, LONGEST_COMMON) is None:
             return None
         return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]

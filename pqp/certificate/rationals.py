@@ -169,6 +169,7 @@ class AffineBlock(Mapping[int, Affine]):
         if self._is_shared:
             above, below = self._integers
             divisor = int(below)
+            # Integers beyond float64 overflow, though their quotient may be an ordinary number.
             with suppress(OverflowError):
                 values = [value / divisor for value in map(int, above.entries())]
         values = values or [approximate(value) for value in self._table.entries()]
@@ -212,6 +213,7 @@ def common_multiple(integers: Iterable[fmpz], longest: int) -> fmpz | None:
     common = fmpz(1)
     for value in integers:
         common = common.lcm(value)
+        # Stopped early, since the multiple of unrelated denominators grows with every one of them.
         if common.bit_length() > longest:
             return None
     return common
@@ -240,6 +242,7 @@ class Span:
             holds = line.constant > 0 or (line.constant == 0 and not strict)
             return self if holds else replace(self, nowhere=self.nowhere or why)
         root = -line.constant / line.slope
+        # At the same root the strict inequality is the stronger one.
         if line.slope > 0 and (self.lo is None or root > self.lo or (root == self.lo and strict)):
             return Span(root, self.hi, strict, self.hi_open, why, self.hi_why, self.nowhere)
         if line.slope < 0 and (self.hi is None or root < self.hi or (root == self.hi and strict)):
@@ -271,6 +274,7 @@ class Span:
 
     def holds_between(self, lo: End, hi: End) -> bool:
         """Return whether every mu strictly between lo and hi belongs to the set."""
+        # Open ends do not matter: only the mu strictly between are asked for.
         above = self.lo is None or (lo is not None and self.lo <= lo)
         below = self.hi is None or (hi is not None and hi <= self.hi)
         return above and below and not self.is_empty
@@ -410,6 +414,7 @@ def read_matrix(value: Any, shape: tuple[int | None, int | None], place: str) ->
     rows = items(value, shape[0], place)
     width = shape[1] if shape[1] is not None else len(items(rows[0], None, f"{place}[0]")) if rows else 0
     listed = [items(row, width, f"{place}[{i}]") for i, row in enumerate(rows)]
+    # Float64 data stay float64: they are exact, and much smaller than rationals.
     found = _exact_floats(list(chain.from_iterable(listed)))
     if found is not None:
         dense = found.reshape(len(rows), width)
@@ -461,6 +466,7 @@ def _read_sparse(value: Any, shape: tuple[int | None, int | None], place: str) -
     for key, size in (("row", sizes[0]), ("column", sizes[1])):
         listed = items(entry(value, key, place), len(values), f"{place}.{key}")
         places.append([index(v, size, f"{place}.{key}[{k}]") for k, v in enumerate(listed)])
+    # Two values for one entry could mean their sum or the last of them.
     if len(set(zip(*places, strict=True))) != len(values):
         raise CertificateError("{argument} must state every entry only once", argument=place)
     exact = [number(v, f"{place}.value[{k}]") for k, v in enumerate(values)]

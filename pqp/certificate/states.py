@@ -98,6 +98,7 @@ class ActiveSet:
         if target is not None:
             self.targets[i] = target
         change = _replace(self.y, self.known_y, i, known or ZERO)
+        # As with x, only differences are added, so that a change costs one row of A.
         for j, factor in () if change.is_zero else self.problem.A.row(i).items():
             self.gradient[j] -= change.scaled(factor)
 

@@ -134,6 +134,7 @@ class Gram:
     def diagonal(self) -> Array:
         """Return the diagonal in float64."""
         F = self._factor
+        # From rows alone: F Fᵀ may be far too large to be formed for its diagonal.
         squares = F.multiply(F).sum(axis=1) if is_sparse(F) else np.einsum("ij,ij->i", F, F)
         return np.asarray(squares).ravel() + self._added
 
@@ -147,6 +148,7 @@ class Gram:
     def exact_block(self, rows: Array, columns: Array) -> Array:
         """Return P[rows, columns] in rationals."""
         left, right = exact_matrix(self.F[rows]), exact_matrix(self.F[columns])
+        # With the weights themselves: most of their roots are not rational.
         product = exact_product(left if self.w is None else left * exact_array(self.w), right.T)
         if self.d is None:
             return product
@@ -316,6 +318,7 @@ class Matrix:
 
     def require_exact_convexity(self) -> None:
         """Raise `NotConvexError` if the entries at face value are not positive semidefinite."""
+        # Integers and Fractions were decided exactly when the matrix was given.
         if not is_decided_exactly(self.values):
             require_convex(self.values, self.name, exactly=True)
 

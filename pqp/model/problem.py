@@ -147,6 +147,7 @@ def forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) ->
 def forbid_crossing_within(low: Affine, high: Affine, rows: Array, interval: tuple[Number, Number]) -> None:
     """Raise if the limits of one of the rows exclude each other somewhere in an interval."""
     both = ~infinite(low.constant[rows]) & ~infinite(high.constant[rows])
+    # Limits of equal slope were compared when the problem was made.
     rows = rows[both & (low.slope[rows] != high.slope[rows])]
     if not len(rows):
         return
@@ -155,6 +156,7 @@ def forbid_crossing_within(low: Affine, high: Affine, rows: Array, interval: tup
     for i in rows[doubtful[0] | doubtful[1]]:
         gap = RATIONAL.number(high.constant[i]) - RATIONAL.number(low.constant[i])
         slope = RATIONAL.number(high.slope[i]) - RATIONAL.number(low.slope[i])
+        # An affine gap that is not negative at either end is not negative between them.
         if any(gap + RATIONAL.number(mu) * slope < 0 for mu in interval):
             raise ProblemError(
                 "{argument} and {expected} cross at mu = {found}, and row {row} is soft",
@@ -169,6 +171,7 @@ def forbid_crossing_within(low: Affine, high: Affine, rows: Array, interval: tup
 def _may_have_crossed(low: Affine, high: Affine, mu: Number) -> Array:
     """Return which limits of different slopes may have crossed at mu: those that float64 cannot decide."""
     parts = (high.constant, -low.constant, high.slope, -low.slope)
+    # Far out the slopes decide, which are known to differ.
     if is_infinite(mu):
         return np.asarray(high.slope < low.slope if mu > 0 else high.slope > low.slope, dtype=bool)
     # outside the normal range a number is not rounded to float64 with a small relative error
@@ -321,6 +324,7 @@ class ParametricQP:
             "row_names": as_labels(row_names, m, "row_names", "row"),
             "constant": as_constant(constant),
         }
+        # Limits that cross at every mu are taken for a mistake, not for an infeasible problem.
         forbid_crossing(data["lower"], data["upper"], "lower", "upper")
         forbid_crossing(data["row_lower"], data["row_upper"], "row_lower", "row_upper")
         forbid_idle_penalties(data["penalty"], data["row_lower"], data["row_upper"])
@@ -389,5 +393,6 @@ def _coincide(low: Affine, high: Affine) -> Array:
 
 
 def _frozen(array: Array) -> Array:
+    # Cached, so every caller gets this very array.
     array.flags.writeable = False
     return array

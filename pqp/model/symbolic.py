@@ -148,6 +148,7 @@ class Objective:
     variables: tuple[sympy.Symbol, ...] | None = None
 
     def __post_init__(self) -> None:
+        # Read at once, so that an error is raised where the objective was written.
         objective_terms(self.expression)
 
     def subject_to(self, *constraints: object) -> ParametricQP:
@@ -309,6 +310,7 @@ def _take_bound(bounds: Bounds, constraint: _Constraint) -> bool:
     sense = constraint.sense if coefficient > 0 else _FLIPPED[constraint.sense]
     sides: list[Sense] = ["<=", ">="] if sense == "==" else [sense]
     present = {side: bounds[variable, side] for side in sides if (variable, side) in bounds}
+    # Which of two bounds with different slopes is tighter depends on mu.
     if any(bound.slope != limit.slope for bound in present.values()):
         return False
     for side in sides:
@@ -352,6 +354,7 @@ def _quadratic_and_linear(terms: Sequence[Term], variables: Sequence[Any]) -> tu
     for term in terms:
         if term.degrees == (2, 0):
             i, j = (place[v] for v, power in term.powers.items() for _ in range(power))
+            # On the diagonal i = j, so both lines together double the coefficient: P carries the ½.
             P[i, j] += term.coefficient
             P[j, i] += term.coefficient
         elif term.degrees[0] == 1:

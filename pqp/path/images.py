@@ -132,6 +132,7 @@ def _items(trail: Trail, part: Part) -> Items:
 
 def _fill_run(trail: Trail, first: int, B: Any, items: Items, lines: Array) -> Array:
     """Write constants and slopes of consecutive pieces; return for which of them the trail was enough."""
+    # By columns, since an item that changes concerns one column of B.
     columns, is_done = B.T.tocsr(), np.zeros(lines.shape[1], dtype=bool)
     changes = (trail.change_ends, trail.changed_items, trail.changed_states)
     solved = (trail.solved_ends, trail.solved_items, trail.solved_values)
@@ -169,6 +170,7 @@ def _replay(
                 _add(matrix, item, fixed[state, item] - fixed[states[item], item], base)
                 count += int(is_unknown[state]) - int(is_unknown[states[item]])
                 states[item] = state
+        # The unknowns differ on every piece, so they are added to a copy and never enter the base.
         lines[:, k] = base
         found = 0
         others = 0

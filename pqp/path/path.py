@@ -145,6 +145,7 @@ class Path:
     @property
     def breakpoints(self) -> tuple[Number, ...]:
         """Where one piece ends and the next begins, ascending; the ends of the path are not among them."""
+        # A piece without length shares its mu with both neighbours.
         return tuple(dict.fromkeys(segment.lo for segment in self.segments[1:]))
 
     def __call__(self, mu: Number, side: Side = "right") -> Point:
@@ -385,6 +386,7 @@ class Path:
     def _segment_at(self, mu: Number, side: Side) -> Segment:
         """Return the segment that owns mu: the best status, then the side asked for."""
         candidates = self._touching(mu)
+        # Optimal pieces include their ends, so at a shared end the neighbour without solution gives way.
         best = max(_RANK[segment.status] for segment in candidates)
         owners = [segment for segment in candidates if _RANK[segment.status] == best]
         return owners[-1] if side == "right" else owners[0]
@@ -404,6 +406,7 @@ class Path:
             raise self._not_covered(mu)
         # ends are shared: up to two segments touch mu, and more where segments have no length
         first, last = bisect_left(self._his, mu), bisect_right(self._los, mu)
+        # An end at which the only proof vanishes is proved by no piece.
         if last - first == 1 and mu in (self.lo, self.hi) and not self.segments[first].covers(mu):
             raise self._not_covered(mu)
         return self.segments[first:last]

@@ -97,6 +97,7 @@ def relative_residual(
 ) -> float:
     """Return the largest residual of a float piece (x, y, z) at mu, relative to the terms it sums up."""
     x, y, z = (part.at(mu) for part in solution)
+    # Sizes, not values: terms that cancel leave rounding errors in proportion to their sizes.
     scales = _scales(data, mu, sizes)
     parts = [
         _ratio(np.abs(data.P @ x + data.c.at(mu) - data.A.T @ y - z), scales.gradient),
@@ -119,6 +120,7 @@ def _row_misses(data: QPData, mu: float, activity: Array, y: Array, scales: _Sca
     """Return by how much rows miss feasibility, caps and complementarity."""
     penalty, low, high = (limit.at(mu) for limit in (data.penalty, data.row_lower, data.row_upper))
     below, above = _ratio(low - activity, scales.row), _ratio(activity - high, scales.row)
+    # A multiplier has no scale of its own: it counts by what it adds to the gradient.
     pull, soft = (
         _largest_ratio(np.abs(data.dense_A) * np.abs(y)[:, None], scales.gradient),
         np.isfinite(penalty),
@@ -152,6 +154,7 @@ def _largest_ratio(values: Array, scale: Array) -> Array:
 
 def _ratio(value: Array, scale: Array) -> Array:
     """Return value / scale, infinite where a limit is, the sign of the value where the scale vanishes."""
+    # Terms of size 0 leave no rounding error, so any residual there counts in full.
     divisor = np.where(np.isinf(value) | (scale == 0), 1.0, scale)
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(value), value, np.where(scale == 0, np.sign(value), value / divisor))

@@ -33,6 +33,7 @@ class _Part(Generic[T]):
     def __get__(self, segment: "Segment | None", owner: type) -> T | None:
         if segment is None:
             return None  # the default of the field
+        # Not kept here: all completed pieces of a long path would fill the memory (docs/method.md, Cost).
         stored: T | None = segment.__dict__[self.name]
         return stored if segment.trail is None else _read(segment.trail, segment.number, self.name)
 
@@ -145,6 +146,7 @@ class Segment:
         """Whether x(mu) is the only optimal point at every mu inside the piece."""
         if self.status != "optimal":
             return False
+        # A nonnegative affine gap that is 0 inside a piece is 0 on all of it, so one mu decides for all.
         point = self.at(_inside(self.lo, self.hi))
         return is_unique(self.problem, self.arithmetic, point.mu, point.x, point.y, point.z)
 
@@ -251,6 +253,7 @@ class Point:
 
 def proof_strength(segment: Segment) -> AffineNumber | None:
     """Return what is positive where the proof of an unsolvable segment holds; None if it has no proof."""
+    # Proofs are exact in both arithmetics, so their sign is read in rationals.
     data = segment.problem.data(RATIONAL)
     if segment.proof is not None:
         return segment.proof.gap(data)
@@ -275,6 +278,7 @@ def product(left: AffineArray, right: AffineArray) -> Array:
 
 def _inside(lo: Number, hi: Number) -> Number:
     """Return a mu inside the interval."""
+    # Not an end: there, gaps may be 0 that are positive inside.
     if is_infinite(lo) and is_infinite(hi):
         return 0
     if is_infinite(lo):

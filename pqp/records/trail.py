@@ -104,6 +104,7 @@ class Trail:
         """Return the states of all items on a piece."""
         if not 0 <= number < len(self):
             raise IndexError(f"the trail has pieces 0 to {len(self) - 1}, not {number}")
+        # From the nearest checkpoint, so that a piece far down the path does not replay all before it.
         kept = number // CHECKPOINT_EVERY
         while len(self._checkpoints) <= kept:
             stop = len(self._checkpoints) * CHECKPOINT_EVERY
@@ -129,6 +130,7 @@ class Trail:
 
     def _completed(self, number: int) -> Solution:
         solution = self.complete(self.states(number), *self.unknowns(number))
+        # The cache hands the same arrays to every caller.
         for array in (array for pair in solution for array in pair):
             array.flags.writeable = False
         return solution

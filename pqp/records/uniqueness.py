@@ -27,6 +27,7 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
     data = problem.data(field)
     bounds = zip(data.lower.at(mu), data.upper.at(mu), z, strict=True)
     fixed, rising = _directions(field, x, [_hard_interval(field, *bound) for bound in bounds])
+    # What cannot move has d = 0, so its columns can be left out.
     kept = np.flatnonzero(~fixed)
     row_fixed, row_rising = _row_directions(data, mu, data.A @ x, y)
     H = np.vstack([data.dense_P, data.dense_A[row_fixed]])[:, kept]
@@ -42,6 +43,7 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
     # a direction in the kernel of all of them can be followed both ways
     if rank < len(kept):
         return False
+    # Full rank leaves no line in the cone; whether it leaves a ray is decided by Stiemke's theorem.
     return len(G) == 0 or _has_positive_combination(G, H, field)
 
 
@@ -81,6 +83,7 @@ def _directions(field: Field, values: Array, allowed: list[tuple[Number, Number]
     """Return which values cannot move, and for the others +1, -1 or 0: only up, only down, both."""
     at_low, at_high = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=bool)
     for i, (value, (low, high)) in enumerate(zip(values, allowed, strict=True)):
+        # The rounding error of a float grows with it; exact arithmetic has no tolerance to scale.
         scale = max(1.0, abs(float(value)))
         at_low[i] = field.sign(value - low, scale) == 0
         at_high[i] = field.sign(high - value, scale) == 0

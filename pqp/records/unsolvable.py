@@ -48,6 +48,7 @@ class Farkas:
 
 def descent(data: QPData, ray: Array, violation: Array) -> AffineNumber:
     """Return the change of the objective along a ray, affine in mu."""
+    # Penalties of hard rows are infinite, and 0 times infinity is not a number.
     soft = np.flatnonzero(violation != 0)
     penalty = data.penalty.take(soft)
     return AffineNumber(*(data.c[part] @ ray + penalty[part] @ violation[soft] for part in (0, 1)))
