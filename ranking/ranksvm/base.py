@@ -34,6 +34,7 @@ class RankerMixin:
         X, qid = take_qid(X, qid)
         scores = self.decision_function(X)
         codes = query_codes(qid, len(scores))
+        # ranks of pandas ascend, and the highest score has place 1
         return pd.Series(-scores).groupby(codes).rank(method="min").to_numpy().astype(np.int64)
 
     def predict_pairs(self, X: Rows, pairs: Pairs) -> Array:
@@ -82,6 +83,7 @@ class Ranker(RankerMixin, KernelEstimator):
                 found=type(self).__name__,
                 remedy="or pass pairs",
             )
+        # after the queries are taken out: a column of them must not count as a feature
         X, y = validated(self, X, y)
         preferences = as_preferences(
             X.shape[0],
@@ -119,6 +121,7 @@ class Ranker(RankerMixin, KernelEstimator):
 
 def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = True) -> tuple[Any, Any]:
     """Return rows, and labels if there are any, as scikit-learn checks them."""
+    # one row can be scored, but a fit needs two, since one alone is preferred to nothing
     options = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_min_samples": 1 + reset}
     try:
         if y is None:

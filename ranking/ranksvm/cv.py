@@ -99,6 +99,7 @@ def split_rows(cv: Splits, y: Array, qid: Queries | None, random_state: int | No
             raise DataError(
                 argument="cv", expected=f"at most {codes.max() + 1}, the number of queries", found=count
             )
+        # only rows of one query are compared: a query in two folds would lose the pairs between its parts
         splitter = GroupKFold(count, shuffle=True, random_state=random_state)
         return list(splitter.split(np.arange(len(y)), groups=codes))
     if len(y) < 2 * count:

@@ -82,6 +82,8 @@ class RankSVM(Ranker):
             )
             self.objective_, self.duality_gap_ = hinge_value(representation, preferences, alpha, C)
         else:
+            # unknowns are at most one per item here, in the dual one per pair, O(n²) of them
+            # [Kuo et al. 2014, section 3.1]
             edges, weights, margins = preferences.pairs, preferences.weight, preferences.margin
             solution = solve_squared_hinge(representation.gram, edges, C, weights=weights, margins=margins)
             alpha, self.objective_ = solution.alpha, solution.objective
@@ -94,6 +96,7 @@ class RankSVM(Ranker):
         self._b = np.asarray(representation.basis(preferences.pairs) @ alpha).ravel()
         first, second = preferences.pairs.T
         n = preferences.n_items
+        # β = Pᵀ α / λ in Zapien et al. (2009), section 3; our α is their α / λ, so it holds the factor
         self.dual_coef_ = np.bincount(first, alpha, n) - np.bincount(second, alpha, n)
         return self
 

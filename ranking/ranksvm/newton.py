@@ -115,7 +115,9 @@ def solve_squared_hinge(
     for iteration in range(MAX_ITERATIONS):
         alpha = problem.curvature * np.maximum(state.slack, 0)
         objective, gap = _certificate(problem, state.w, alpha)
+        # rounding can make a gap negative, and one far below 0 proves nothing either
         if abs(gap) <= tol:
+            # where K is singular Lᵀβ = w has many solutions; QR gives the shortest one, without forming LᵀL
             Q, R = qr(problem.L, mode="economic")
             beta = np.asarray(Q @ solve_triangular(R, state.w, trans="T"))
             return NewtonSolution(read_only(beta), read_only(alpha), objective, gap, iteration)
@@ -173,6 +175,7 @@ def _certificate(problem: _Problem, w: Array, alpha: Array) -> tuple[float, floa
     slack, c = problem.margins - problem.D @ (problem.L @ w), problem.curvature
     primal = float(w @ w + c @ np.maximum(slack, 0) ** 2) / 2
     image = problem.L.T @ (problem.D.T @ alpha)
+    # a pair of weight 0 has c = 0 and α = 0, and 0/0 is not a number
     conjugate = np.divide(alpha**2, c, out=np.zeros_like(c), where=c > 0)
     dual = float(problem.margins @ alpha - image @ image / 2 - conjugate.sum() / 2)
     return primal, (primal - dual) / primal if primal != dual else 0.0
@@ -186,6 +189,8 @@ def _newton_step(problem: _Problem, state: _State, alpha: Array) -> Array:
     D_ST = D_S[:, T]
     A_TT = (D_ST.T @ (D_ST * problem.curvature[active][:, None])).toarray()
     L_T = problem.L[T]
+    # K + 2 C K AᵀA K of Kuo et al. (2014), appendix B, their A being D_S, written in w = Lᵀβ: so it has
+    # an inverse although K need not have one
     hessian = np.eye(L_T.shape[1]) + L_T.T @ (A_TT @ L_T)
     right = problem.L.T @ (problem.D.T @ alpha) - state.w
     try:
@@ -223,6 +228,7 @@ def _line_minimum(c: Array, a: Array, b: Array, line: tuple[float, float]) -> fl
     # the derivative increases, so bisection finds the two bends between which it vanishes
     place = bisect_left(bends, 0.0, key=derivative)
     low = bends[place - 1] if place else 0.0
+    # beyond the last bend nothing changes any more, so any t there will do
     high = bends[place] if place < len(bends) else 2 * low + 1
     # which pairs have a loss is the same between two bends; halfway no pair is at its bend
     on = a - (low + high) / 2 * b > 0

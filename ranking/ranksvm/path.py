@@ -110,6 +110,7 @@ class RankSVMPath(Ranker):
     @property
     def lambdas_(self) -> Array:
         """The same in λ = 1/C, descending."""
+        # from λ/2 ‖f‖² of (6) in Zapien et al. (2009); with λ ‖f‖² of their (5) it would be 1/(2C)
         return 1 / self.breakpoints_
 
     def alpha_at(self, C: float) -> Array:
@@ -133,6 +134,7 @@ class RankSVMPath(Ranker):
         """Return the estimator at one C, fitted."""
         shared = {name: value for name, value in self.get_params().items() if name in Ranker().get_params()}
         model = RankSVM(self._checked(C), **shared)
+        # the path knows α at this C, so nothing is solved again
         model._keep(self.representation_, self.preferences_, self.alpha_at(C))
         model.objective_, model.duality_gap_ = hinge_value(
             self.representation_, self.preferences_, model.alpha_, model.C
@@ -144,6 +146,8 @@ class RankSVMPath(Ranker):
 
     def pair_sets(self, C: float) -> PairSets:
         """Return the numbers of the pairs in I_0, I_α and I_1 at, and just beyond, one C."""
+        # α = 0, 0 < α < C ω and α = C ω are I_0, I_α and I_1 of Zapien et al. (2009), section 5; the basis
+        # says which it is without a tolerance for values next to a limit
         basis = self.path_(self._checked(C)).segment.basis
         assert basis is not None
         states = np.array(basis.variables)
@@ -152,6 +156,7 @@ class RankSVMPath(Ranker):
     def pair_counts(self) -> pd.DataFrame:
         """Return for every piece its ends in C and in λ and the sizes of I_0, I_α and I_1."""
         counts = self.path_.counts()
+        # a path begins at C = 0, where λ is infinite
         with np.errstate(divide="ignore"):
             ends = {"lambda_lo": 1 / counts["hi"].to_numpy(), "lambda_hi": 1 / counts["lo"].to_numpy()}
         return pd.DataFrame(
@@ -169,6 +174,7 @@ class RankSVMPath(Ranker):
         """Yield the scores of rows as lines in C, some pieces at a time."""
         rows = self._rows(X)
         for begin in range(0, len(self.path_.segments), BLOCK):
+            # scores need B α only, which has one entry per feature or item, where α has one per pair
             images = self.path_.images(self._basis, slice(begin, begin + BLOCK))
             constant, slope = (np.asarray((rows @ part.T).T) for part in (images.constant, images.slope))
             yield PiecewiseLinear(images.lo, images.hi, constant, slope)
