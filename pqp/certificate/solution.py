@@ -328,6 +328,7 @@ class Solution:
 
     def z_of(self, j: int) -> Affine:
         """Return the multiplier of a bound, P x + c − Aᵀy."""
+        # Stationarity was solved for these, so their z is 0 without a product.
         if j in self.solved_x:
             return ZERO
         total = self.active.gradient[j] + self._curvature[j]
@@ -339,6 +340,7 @@ class Solution:
     def activity(self, i: int) -> Affine:
         """Return the value of a row."""
         known = self.active.targets.get(i)
+        # A held row is at its limit by the equations that were solved.
         if known is not None:
             return known
         row = self.problem.A.integer_row(i)

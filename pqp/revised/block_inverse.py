@@ -220,6 +220,7 @@ def leave_block(blocks: Blocks, position: Array, item: int, last: int) -> bool:
         for b in range(len(members)):
             row[b] -= column[a] * column[b] / column[p]
         _add(blocks.Z[position[members[a]]], -column[a] / column[p], z)
+    # UᵀZ loses z zᵀ / column[p], again by rank one.
     _add_outer(blocks.K, 1.0 / rest, w)
     for j in range(len(z)):
         blocks.Z[position[item], j] = blocks.Z[last, j]

@@ -87,6 +87,7 @@ def find_crossing_bounds(problem: ParametricQP, slacks: MatrixEntries) -> Crossi
     """Return the widths of a problem that change with mu."""
     candidates = {
         "variable": np.flatnonzero(_opposed(problem.lower, problem.upper)),
+        # Soft rows are left out: their limits may be violated, so that crossing proves nothing.
         "row": np.flatnonzero(_opposed(problem.row_lower, problem.row_upper) & ~problem.is_soft),
         "penalty": np.flatnonzero(problem.is_soft & (problem.penalty.slope != 0)),
         "slack": slacks.variables[problem.c.slope[slacks.variables] != 0],

@@ -96,7 +96,7 @@ def run_events(
     counts, numbers, position = arrays.counts, arrays.numbers, arrays.core.position
     while True:
         mu, top = numbers[MU], largest_slope(arrays, settings.data_slope)
-        # g follows v by products with its steps, so steps much larger than v have cost g its digits
+        # g is updated by products with the steps of v: steps much larger than all slopes have cost digits
         if numbers[SLOPE_CHANGE] > LARGE_STEPS * (1.0 + top) or is_rebuild_due(arrays):
             return STALE
         distance, which = first_end(arrays.lines, position, mu, settings.direction, FLAT * top)

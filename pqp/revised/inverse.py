@@ -135,8 +135,8 @@ class Inverse:
             values = inv(matrix) if len(items) else matrix
         except (LinAlgError, ValueError) as error:
             raise _unfactorised(str(error)) from None
-        # `solve` reads rows as columns, which is right only if the inverse is exactly symmetric.
         self._assign_positions(items)
+        # `solve` reads rows as columns, which is right only if the inverse is exactly symmetric.
         self.core.values[: len(items), : len(items)] = (values + values.T) / 2
 
     def rebuild_by_blocks(self, items: Array) -> None:

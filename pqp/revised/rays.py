@@ -146,7 +146,7 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 def exact_block(P: Hessian, rows: Array, columns: Array) -> Array:
     """Return a part of a Hessian in rationals, without its other entries."""
-    # Rationals of the block alone: those of a whole kernel matrix would take far longer.
+    # Rationals of the block alone: those of a whole matrix would take far longer.
     if isinstance(P, Matrix):
         return exact_matrix(P.values[rows][:, columns])
     if isinstance(P, Gram):

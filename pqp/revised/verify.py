@@ -211,6 +211,7 @@ def _own_violation(
 def range_violation(lo: Array, hi: Array, mu: float, value: float, magnitude: float) -> float:
     """Return by how much a value is outside a range at mu, relative to the numbers involved."""
     lo_moved, hi_moved = mu * lo[1], mu * hi[1]
+    # Most values are inside their range and need no division.
     if lo[0] + lo_moved <= value <= hi[0] + hi_moved:
         return 0.0
     below = relative_violation(lo[0] + lo_moved - value, abs(lo[0]) + abs(lo_moved), value, magnitude)
