@@ -164,12 +164,14 @@ def find_cycle(pairs: ArrayLike, n: int) -> list[int] | None:
     adjacency = coo_array((np.ones(len(edges)), (upper, lower)), shape=(n, n))
     # networkx alone would walk the reachable edges anew from every item
     _, component = connected_components(adjacency, directed=True, connection="strong")
+    # an edge inside a strong component lies on a cycle, and no other edge does
     is_inside = component[upper] == component[lower]
     if not is_inside.any():
         return None
     start = int(upper[is_inside].min())
     graph = nx.DiGraph(edges[is_inside].tolist())
     steps = nx.single_source_shortest_path_length(graph, start)
+    # a shortest cycle is a shortest path to an item from which one edge leads back
     last = min(graph.predecessors(start), key=lambda item: (steps[item], item))
     return [int(item) for item in nx.shortest_path(graph, start, last)]
 
@@ -229,8 +231,10 @@ def _product_edges(levels: _Levels, consecutive_only: bool) -> tuple[Integers, I
 
 def _tree_edges(levels: _Levels, representative: Integers) -> tuple[Integers, Integers]:
     """Return the upper level with the lower representative, and the upper one with the rest below."""
+    # nothing is below the last level: rolled round, this says that nothing is above the first
     has_upper = np.roll(levels.has_lower, 1)
     down = levels.has_lower[levels.level]
+    # the pair of both representatives is among those that go down already
     up = has_upper[levels.level] & (levels.items != representative[levels.level])
     upper = np.append(levels.items[down], representative[levels.level[up] - 1])
     lower = np.append(representative[levels.level[down] + 1], levels.items[up])
@@ -252,6 +256,7 @@ def _choose(
 
 
 def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
+    # a copy, because a user's function may change its argument
     answer = representative(level.copy())
     if answer not in level.tolist():
         raise DataError(
@@ -263,6 +268,7 @@ def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
 def _in_order(upper: Integers, lower: Integers, query: Integers) -> Integers:
     """Return pairs query by query, then by item numbers."""
     n = len(query)
+    # stable, so that the items of a query stay in the order of their numbers
     by_query = np.argsort(query, kind="stable")
     place = np.empty(n, dtype=np.int64)
     place[by_query] = np.arange(n)

@@ -148,6 +148,7 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
     for counts, argument in ((X, "X"), (Y, "Y")):
         if counts.min() < 0:
             raise DataError(
+                # the checks of scikit-learn look for these words in an estimator of counts
                 "Negative values in data: {argument} holds {found}, but kernel="
                 + repr(name)
                 + " is for counts",
@@ -168,6 +169,7 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
 def _minmax(X: Array, Y: Array) -> Array:
     r"""Return the MinMax kernel: twice the minimum is a + b − |a − b|, twice the maximum a + b + |a − b|."""
     total = X.sum(axis=1)[:, None] + Y.sum(axis=1)
+    # minima by broadcasting would need an array with one entry per row of X, row of Y and column
     distance = cdist(X, Y, "cityblock")
     return _ratio(total - distance, total + distance)
 
@@ -180,6 +182,7 @@ def _tanimoto(X: Array, Y: Array) -> Array:
 
 def _ratio(numerator: Array, denominator: Array) -> Array:
     """Return the ratio, 1 where both are 0."""
+    # counts have a denominator of 0 only where both rows are 0, and then the numerator is 0 as well
     return np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0)
 
 

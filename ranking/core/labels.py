@@ -61,6 +61,7 @@ class Levels:
             return self._inside(categories, name)
         values = _column(y, name)
         is_number = self.names.dtype.kind in "biuf" and values.dtype.kind in "biuf"
+        # where levels are not in the order of numbers, a new number has no place among them
         if not is_number or not np.array_equal(self.names, np.unique(self.names)):
             return self
         return Levels(np.union1d(self.names, values))
@@ -139,6 +140,7 @@ def _column(y: Any, name: str) -> Array:
 
 def _distinct(levels: Sequence[Any]) -> Array:
     """Return given levels as a vector, each there once."""
+    # by pandas: numpy alone would turn 1 and "1" into equal strings
     names = np.asarray(pd.Series(list(levels)))
     if len(names) == 0:
         raise DataError(

@@ -65,6 +65,7 @@ class Preferences:
             )
         columns = {"pairs": pairs, "weight": weight, "margin": margin, "group": group.astype(np.int64)}
         for name, column in columns.items():
+            # `cycle` is computed once, and would not follow a change of the pairs
             column.setflags(write=False)
             object.__setattr__(self, name, column)
 
@@ -176,6 +177,7 @@ def preferences_from_pairs(
     items = item_pairs(pairs, n)
     query = query_codes(qid, n)
     _require_one_query(items, query, qid)
+    # before pairs are left out, since weights and margins are given for all of them
     preferences = _complete(items, pair_weight, margin, query)
     if reduction == "full":
         return preferences
@@ -239,6 +241,7 @@ def take_qid(X: Any, qid: Queries | None = None) -> tuple[Any, Queries | None]:
     """
     if not isinstance(X, pd.DataFrame):
         return X, qid
+    # two columns of a DataFrame may have one name, and X[QID] would be both of them
     in_columns, in_index = list(X.columns).count(QID), list(X.index.names).count(QID)
     if in_columns and qid is not None:
         raise DataError(
@@ -265,6 +268,7 @@ def _complete(
         one_per_pair(1 if values is None else values, len(pairs), name)
         for name, values in (("pair_weight", pair_weight), ("margin", margin))
     )
+    # both items of a pair are of one query, so either says which
     return Preferences(pairs, weight, delta, query[pairs[:, 0]], len(query))
 
 

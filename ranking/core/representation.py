@@ -53,6 +53,7 @@ class Representation:
         """Return f(x) for new rows; of the training rows only those with a coefficient are used."""
         if self.is_linear:
             return np.asarray(X @ b).ravel()
+        # kernel values are what a score costs, and those of rows without a coefficient count for nothing
         used = np.flatnonzero(b)
         return np.asarray(self.evaluate(X, used) @ b[used]).ravel() if len(used) else np.zeros(X.shape[0])
 
@@ -76,9 +77,11 @@ class Representation:
         if diagonal is not None:
             D = self._incidence(pairs)
             return np.asarray(D @ (D @ self.gram).T) + np.diag(diagonal)
+        # padding copies K, so it is done only where a pair names the item of score 0
         has_nothing = bool(pairs.max() == self.X.shape[0])
         try:
             return pqp.PairGram(np.pad(self.gram, (0, 1)) if has_nothing else self.gram, pairs)
+        # a function or a matrix of the user need not be positive semidefinite
         except pqp.NotConvexError as error:
             raise DataError(
                 "{argument} must give {expected}, got {found}",
@@ -89,15 +92,18 @@ class Representation:
 
     def scores(self, b: Array) -> Array:
         """Return the scores of the training rows, from the Gram matrix if it is there already."""
+        # to form K for these scores alone would take n² kernel values; `project` skips rows with b = 0
         has_gram = not self.is_linear and "gram" in self.__dict__
         return np.asarray(self.gram @ b).ravel() if has_gram else self.project(self.X, b)
 
     def squared_norm(self, b: Array) -> float:
         """Return ‖f‖²."""
+        # ‖f‖² = βᵀKβ = βᵀf: scores suffice, K itself is not needed
         return float(b @ b if self.is_linear else b @ self.scores(b))
 
     def _incidence(self, pairs: Array) -> Any:
         n = self.X.shape[0]
+        # the item of score 0 has the last column: without it, it adds nothing to any sum
         return incidence(pairs, n + 1)[:, :n]
 
     def dual(self, preferences: Preferences) -> pqp.ParametricQP:
@@ -106,6 +112,8 @@ class Representation:
         .. math:: \min_\alpha \; \tfrac12 \alpha^\top D K D^\top \alpha - \Delta^\top \alpha,
                   \qquad 0 \le \alpha \le C\,\omega
         """
+        # (8) of Zapien et al. (2009) in α = α_Z/λ: there 1/λ multiplies the quadratic term, here P is
+        # constant and C is in the limits, as a program in a parameter needs it
         return pqp.ParametricQP(
             self.hessian(preferences.pairs), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
         )
@@ -127,6 +135,7 @@ def represent(
     kernel_params: Mapping[str, object] | None = None,
 ) -> Representation:
     """Return the representation of training rows, gamma fixed by them."""
+    # a Gram matrix has no features that gamma could be taken from, and no use for it
     number = 1.0 if kernel_name(kernel, kernel_params) == "precomputed" else gamma_of(X, gamma)
     return Representation(X, kernel, number, degree, coef0, kernel_params)
 
@@ -164,6 +173,7 @@ def hinge_value(
     f, norm = representation.scores(b), representation.squared_norm(b)
     slack = preferences.margin - f[preferences.pairs[:, 0]] + f[preferences.pairs[:, 1]]
     loss = float(preferences.weight @ np.maximum(0.0, slack))
+    # α is feasible, so its dual value is a lower bound: the gap proves the solution, whatever found it
     primal, dual = norm / 2 + C * loss, float(preferences.margin @ alpha) - norm / 2
     return primal, (primal - dual) / primal if primal else 0.0
 

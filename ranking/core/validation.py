@@ -101,6 +101,7 @@ def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integ
             raise DataError(
                 argument=name, expected=f"one value for each of {n} items", found=f"shape {column.shape}"
             )
+        # unlike np.unique it keeps the order of appearance, and takes values of several types
         codes, names = pd.factorize(column)
     except TypeError:
         raise DataError(argument=name, expected="a vector of hashable values", found=f"{qid!r:.80}") from None
@@ -130,6 +131,7 @@ def positive_number(value: Any, name: str, can_be_infinite: bool = False) -> flo
     2.0
     """
     wanted = "a positive number, or inf" if can_be_infinite else "a positive finite number"
+    # True is a Real, and would pass for 1
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not value > 0 or (np.isinf(float(value)) and not can_be_infinite):
         raise DataError(argument=name, expected=wanted, found=repr(value))
@@ -234,6 +236,7 @@ def counted(number: int, word: str) -> str:
 
 
 def _masked(values: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    # np.asarray drops a mask, and the values under it would count
     is_masked = isinstance(values, np.ma.MaskedArray)
     return np.ma.getmaskarray(values) if is_masked else np.zeros(shape, dtype=bool)
 
@@ -280,6 +283,7 @@ def as_symmetric(K: Any, name: str = "K") -> Array:
         raise DataError(
             "{argument} must be {expected}, but {found}", argument=name, expected="symmetric", found=shown
         )
+    # halves first, since a sum might overflow
     return matrix / 2 + matrix.T / 2
 
 
@@ -297,6 +301,7 @@ def incidence(pairs: Array, n: int) -> csr_array[Any]:
 
 def read_only(values: Array) -> Array:
     """Return a view of an array that cannot be written to."""
+    # a view, so that the array itself stays writable for its owner
     view = values.view()
     view.flags.writeable = False
     return view
@@ -304,6 +309,7 @@ def read_only(values: Array) -> Array:
 
 def _as_float(array: Array, name: str) -> Array:
     """Return real numbers as float64, without losing any digit."""
+    # as a Python integer, since the negative of the least int64 wraps around
     if array.dtype.kind in "iu" and array.size and max(array.max(), -int(array.min())) > LARGEST_WHOLE:
         shown = "whole numbers beyond 2^53"
         raise DataError(argument=name, expected="exact in float64", found=shown, remedy="subtract an offset")
