@@ -64,6 +64,7 @@ class Validation:
         self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
         query = query_codes(qid, len(self.y))[self.pairs[:, 0]]
         found, self.query, counts = np.unique(query, return_inverse=True, return_counts=True)
+        # the accuracy is a mean over queries: each counts the same, however many pairs it has
         self.weight = 1 / (counts[self.query] * len(found))
         self.groups = groups_of(self.pairs, self.query, len(self.y))
 
@@ -81,6 +82,7 @@ class Validation:
         """Return the steps of the pairwise accuracy: at a crossing one pair flips."""
         left, flips, at = crossings(lines, self.crossing)
         pieces, starts, is_flip = steps_of(lines, flips.piece, at)
+        # a pair tied on a whole piece counts as half wrong
         v, first = self.groups.start((1 - left) / 2)
         added = self.groups.changes(v, flips)
         sums = Sums(*(cumulated(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
@@ -228,6 +230,7 @@ class SelectionCurve:
             raise DataError(
                 argument="C", expected=f"between {self.edges[0]:g} and {self.edges[-1]:g}", found=repr(C)
             )
+        # the last edge has no step to its right, so it belongs to the one before
         return np.minimum(np.searchsorted(self.edges, where, side="right") - 1, len(self.values) - 1)
 
     def _runs(self, chosen: Array) -> list[tuple[float, float]]:
@@ -251,6 +254,7 @@ def log_midpoint(interval: tuple[float, float]) -> float:
 def _width(interval: tuple[float, float]) -> float:
     """Return how wide an interval is on a logarithmic axis."""
     lo, hi = interval
+    # an interval that begins at 0 is endless on a logarithmic axis
     return float(np.log(hi / lo)) if lo > 0 else np.inf
 
 
@@ -304,6 +308,7 @@ def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, A
         raise DataError(
             "the {argument} has no length: it is C = {found} alone", argument="path", found=f"{edges[0]:g}"
         )
+    # an edge at which the error alone changes stays: `error_at` and `C_one_standard_error` read it
     is_new = (np.abs(np.diff(values)) > EQUAL) | (np.abs(np.diff(errors)) > EQUAL_ERRORS)
     new = np.append(True, is_new)
     return np.append(starts[new], edges[-1]), values[new], errors[new]

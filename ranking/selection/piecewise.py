@@ -119,6 +119,7 @@ class PiecewiseLinear:
         count = self.constant.shape[1]
         begin, end = (_clusters(values, noise) for values in self.ends())
         constant, slope = self.constant.copy(), self.slope.copy()
+        # lines that agree at both ends of a piece agree on all of it
         for k, keys in enumerate(begin * count + end):
             _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
             constant[k] = constant[k, first[inverse]]
@@ -154,6 +155,7 @@ def steps_of(lines: PiecewiseLinear, piece: Array, at: Array) -> tuple[Array, Ar
     """Return piece and start of every step, and whether a flip, rather than a piece, begins there."""
     pieces = np.concatenate([np.arange(len(lines.lo)), piece])
     starts = np.concatenate([lines.lo, at])
+    # stable: the beginning of a piece stays ahead of its crossings, and these stay in order of C
     order = np.argsort(pieces, kind="stable")
     return pieces[order], starts[order], order >= len(lines.lo)
 
@@ -187,6 +189,7 @@ def distinct_edges(edges: Array) -> Array:
     for edge in ascending[1:].tolist():
         if edge - kept[-1] > CLOSE * edge or np.isinf(edge):
             kept.append(edge)
+    # the end of a path must stay as it is, so its close neighbour goes instead
     if kept[-1] != ascending[-1]:
         kept = [*kept[:-1], float(ascending[-1])] if len(kept) > 1 else [*kept, float(ascending[-1])]
     return np.array(kept)

@@ -102,6 +102,7 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         """Choose, and return an estimator with what was chosen, not fitted yet."""
         base, folds = self._base(), task.folds
         grid = list(ParameterGrid(self.param_grid or {}))
+        # one clone for every path, since several may be fitted at the same time
         models = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
         tasks = [(model, *task.data, fold, self.metric) for model, fold in models]
         running = Parallel(n_jobs=self.n_jobs, return_as="generator")(

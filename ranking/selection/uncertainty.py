@@ -58,6 +58,7 @@ class Groups:
         piece, u = flips.piece[:, None], self.u[groups]
         before = v[piece, groups] + earlier_changes(piece * len(self.u) + groups, change)
         first, weighted = ((power * change).sum(axis=1) for power in (u, u**2))
+        # (v + δ)² - v² = 2 v δ + δ²
         second = (u**2 * (2 * before * change + change**2)).sum(axis=1)
         return Sums(first, weighted, second, flips.change)
 
@@ -72,6 +73,7 @@ class Groups:
             first = sums.wrong * self.u.sum() - first
             second = sums.wrong**2 * (self.u**2).sum() - 2 * sums.wrong * sums.weighted + second
             factor = (size - 1) / size
+        # a variance of 0 may come out below 0 by rounding
         return np.asarray(np.sqrt(factor * np.maximum(second - first**2 / size, 0.0)))
 
 
@@ -81,6 +83,7 @@ def groups_of(pairs: Array, query: Array, n: int) -> Groups:
     if len(sizes) > 1:
         return Groups(query[:, None], 1 / sizes, is_query=True)
     rest = len(pairs) - np.bincount(pairs.ravel(), minlength=n)
+    # without an item that is in every pair no pair is left to measure
     u = np.divide(1.0, rest, out=np.zeros(n), where=rest > 0)
     return Groups(pairs, u, is_query=False)
 
