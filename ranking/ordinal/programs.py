@@ -151,6 +151,7 @@ def soft_margin(
             expected="a number with norm=2",
         )
     price = None if C is None else positive_number(C, "C")
+    # the penalty of a row is linear in its violation, so squared slacks have to be variables
     return _formulate(rows, hinges, form, ordered, _Loss(norm, price, slacks or norm == 2))
 
 

@@ -124,6 +124,7 @@ class LevelValidation:
         piece, start, is_move = steps_of(together, flips.piece, at)
         # a flip says who was ahead: an item that was above a threshold falls by one level
         who, change = item[flips.pair], -flips.change
+        # an item may cross several thresholds on one piece: its level counts its own flips before
         before = exceeded[flips.piece, who] + earlier_changes(flips.piece * n + who, change).astype(np.int64)
         after = before + change.astype(np.int64)
         levels = (self.predicted[part] for part in (before, after))
