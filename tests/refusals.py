@@ -1,13 +1,22 @@
-"""Refusals are counted: a property test may skip examples that float64 refuses, but only a stated share."""
+"""Refusals: what an error must say about an argument, and how often float64 may refuse a random example."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
+import pytest
 from hypothesis import reject
 
-from pqp.errors import NumericalTroubleError
+from pqp.errors import ExplainedError, NumericalTroubleError
+
+
+@contextmanager
+def refuses(kind: type[ExplainedError], argument: str, match: str | None = None) -> Iterator[Any]:
+    """Require an error about an argument: its data, and where a pattern is given its sentence too."""
+    with pytest.raises(kind, match=match) as caught:
+        yield caught
+    assert caught.value.argument == argument
 
 
 class RefusedError(Exception):

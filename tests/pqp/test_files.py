@@ -20,6 +20,7 @@ from pqp.io.writing import path_document, problem_document
 from pqp.linalg.field import RATIONAL
 from tests.engines import EVERY_ENGINE, EXACT, REVISED, TABLEAU
 from tests.pqp.documents import EXAMPLES, HAND_WRITTEN, as_float, budget
+from tests.refusals import refuses
 
 PROBLEMS = {
     "integers": lambda: pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], [[1, 1]], row_upper=mu, lower=0),
@@ -180,7 +181,7 @@ def test_missing_file_is_pythons_own_error(tmp_path):
 
 
 def test_problem_is_saved_as_json_only(tmp_path):
-    with pytest.raises(ProblemError, match=r"must end in \.json, got 'p\.npz'"):
+    with refuses(ProblemError, "file", match=r"must end in \.json, got 'p\.npz'"):
         save_problem(PROBLEMS["integers"](), tmp_path / "p.npz")
 
 

@@ -14,6 +14,7 @@ from pqp.errors import NoSolutionError, ProblemError
 from pqp.linalg.field import RATIONAL
 from pqp.path.path import Interval
 from tests.engines import ENGINES, EVERY_ENGINE, EXACT, REVISED, Engine
+from tests.refusals import refuses
 
 INFINITY = math.inf
 F = Fraction
@@ -108,18 +109,18 @@ class TestEvaluation:
         ],
     )
     def test_bad_mu_is_named(self, engine, bad, message):
-        with pytest.raises(ProblemError, match=message):
+        with refuses(ProblemError, "mu", match=message):
             budget(engine)(bad)
 
     @pytest.mark.parametrize("end", [-INFINITY, INFINITY])
     def test_infinite_mu_is_no_point_of_an_infinite_path(self, engine, end):
         path = engine.trace(pqp.ParametricQP([[1]], [0 * mu], lower=0), (-INFINITY, INFINITY))
         for question in (path, path.x, path.objective):
-            with pytest.raises(pqp.PQPError, match="inf"):
+            with refuses(pqp.PQPError, "mu", match="inf"):
                 question(end)
 
     def test_unknown_side_is_refused(self, engine):
-        with pytest.raises(ProblemError, match=r"side must be .*left.*right.*got 'up'"):
+        with refuses(ProblemError, "side", match=r"side must be .*left.*right.*got 'up'"):
             budget(engine)(1, side="up")
 
 

@@ -13,6 +13,7 @@ import pqp
 from pqp import mu
 from pqp.errors import ProblemError
 from tests.engines import ENGINES
+from tests.refusals import refuses
 
 BUDGET = pqp.ParametricQP(
     [[2, 0], [0, 2]], [-4, -6], [[1, 1]], row_upper=mu, lower=0, names=["wine", "cheese"]
@@ -140,7 +141,9 @@ class TestVariables:
 
     @pytest.mark.parametrize("asked", ["beer", 2, -1, 0.5, ["wine", "beer"], [["wine"]]], ids=repr)
     def test_unknown_one_is_named(self, asked):
-        with pytest.raises(ProblemError, match=r"variables must be among wine, cheese .*, got") as caught:
+        with refuses(
+            ProblemError, "variables", match=r"variables must be among wine, cheese .*, got"
+        ) as caught:
             pqp.solve_path(BUDGET, (0, 8)).plot(asked)
         assert caught.value.argument == "variables"
         assert caught.value.expected == "among wine, cheese or indices below 2"

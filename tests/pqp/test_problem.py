@@ -13,6 +13,7 @@ import pqp
 from pqp import Affine, mu
 from pqp.errors import NotConvexError, PQPError, ProblemError
 from pqp.linalg.field import FIELDS
+from tests.refusals import refuses
 
 INFINITY = math.inf
 
@@ -128,7 +129,7 @@ class TestPaperForm:
         assert problem.data(FIELDS["exact"]).P[0, 0] == 2**63
 
     def test_factor_is_refused_with_a_remedy(self):
-        with pytest.raises(ProblemError, match="Q must be a matrix, got Gram; double the factor"):
+        with refuses(ProblemError, "Q", match="Q must be a matrix, got Gram; double the factor"):
             pqp.paper_form(pqp.Gram([[1]]), [0], [[1]], [0])
 
     def test_Q_is_named_in_messages(self):
@@ -311,5 +312,5 @@ class TestManyRows:
         assert self.problem().row_names[-1] == f"row{self.N}"
         assert self.problem(row_names=names).row_names[-1] == "r99999"
         names[5] = "r4"
-        with pytest.raises(ProblemError, match="got 'r4' twice"):
+        with refuses(ProblemError, "row_names", match="got 'r4' twice"):
             self.problem(row_names=names)

@@ -17,6 +17,7 @@ from pqp.revised import trace as revised_trace
 from pqp.tableau import runner as tableau_runs
 from pqp.tableau import trace as tableau
 from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, REVISED, TABLEAU, Engine
+from tests.refusals import refuses
 
 DIRECTIONS = pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
 INFINITY = math.inf
@@ -255,11 +256,11 @@ class TestMistakes:
     @EVERY_ENGINE
     def test_extension_refuses_what_is_traced_already_or_makes_no_sense(self, engine):
         path = engine.trace(BUDGET, (0, 3))
-        with pytest.raises(ProblemError, match=r"mu must lie outside \[0.*, 3.*\].*got 2"):
+        with refuses(ProblemError, "mu", match=r"mu must lie outside \[0.*, 3.*\].*got 2"):
             path.extend(2)
-        with pytest.raises(ProblemError, match="mu must be a number, got nan"):
+        with refuses(ProblemError, "mu", match="mu must be a number, got nan"):
             path.extend(math.nan)
-        with pytest.raises(ProblemError, match="single number"):
+        with refuses(ProblemError, "mu", match="single number"):
             path.extend([4, 5])
 
     @EVERY_ENGINE
@@ -274,7 +275,7 @@ class TestMistakes:
         factor = np.random.default_rng(0).normal(size=(6, 2))
         problem = pqp.ParametricQP(factor @ factor.T, np.zeros(6))
         assert pqp.solve(problem, 0).status == "optimal"
-        with pytest.raises(NotConvexError, match=r"pqp\.Gram"):
+        with refuses(NotConvexError, "P", match=r"pqp\.Gram"):
             pqp.solve(problem, 0, arithmetic="exact")
 
     def test_mu_beyond_float64_is_refused_in_float_and_fine_in_exact(self):

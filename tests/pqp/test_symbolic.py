@@ -12,6 +12,7 @@ import pqp
 from pqp import Affine, minimize, mu, soft
 from pqp.errors import NotConvexError, ProblemError
 from pqp.model.symbolic import Objective
+from tests.refusals import refuses
 
 x, y, z = sympy.symbols("x y z")
 x1, x2, x10 = sympy.symbols("x1 x2 x10")
@@ -153,7 +154,7 @@ class TestSoft:
         assert path.x([1, 4]).tolist() == [[2], [0]]
 
     def test_penalty_must_be_one_number(self):
-        with pytest.raises(ProblemError, match=r"penalty must be one number .* got shape \(2,\)"):
+        with refuses(ProblemError, "penalty", match=r"penalty must be one number .* got shape \(2,\)"):
             soft(x <= 1, [1, 2])
 
     def test_soft_twice_is_refused(self):

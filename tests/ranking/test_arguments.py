@@ -5,6 +5,7 @@ import pytest
 
 from ranking import preference_pairs
 from ranking.errors import DataError
+from tests.refusals import refuses
 
 
 class TestBadInput:
@@ -38,5 +39,5 @@ class TestBadInput:
             preference_pairs(**arguments)
 
     def test_bad_data_are_value_errors(self):
-        with pytest.raises(ValueError, match="missing"):
+        with refuses(ValueError, "y[0]", match="missing"):
             preference_pairs([np.nan])

@@ -11,6 +11,7 @@ from ranking.conjoint import importance_summary, part_worth_summary, refit_boots
 from ranking.conjoint.results.bootstrap import bootstrap_of, resampled, summary_of
 from tests.ranking.choice_tables import assert_same
 from tests.ranking.market import COFFEE, COLUMNS, counted_worths, mixed_study, worths
+from tests.refusals import refuses
 
 TRAIN = COFFEE.split_holdout()[0]
 
@@ -124,20 +125,20 @@ class TestRefits:
 class TestMessages:
     @pytest.mark.parametrize("draws", [1, 2.5, True, "many"])
     def test_draws_are_counted(self, draws):
-        with pytest.raises(DataError, match="draws must be a whole number of at least 2"):
+        with refuses(DataError, "draws", match="draws must be a whole number of at least 2"):
             respondent_bootstrap(worths(3), COFFEE, draws=draws)
 
     @pytest.mark.parametrize("level", [0, 1, 95])
     def test_a_level_lies_between_0_and_1(self, level):
-        with pytest.raises(DataError, match="level must be between 0 and 1"):
+        with refuses(DataError, "level", match="level must be between 0 and 1"):
             summary_of(pd.Series([1.0]), pd.DataFrame([[1.0]]), level)
 
     def test_weights_belong_to_the_bootstrap(self):
         boot = respondent_bootstrap(worths(3), COFFEE)
-        with pytest.raises(DataError, match="weights are those of the bootstrap"):
+        with refuses(DataError, "weights", match="weights are those of the bootstrap"):
             bootstrap_of(boot, COFFEE, np.ones(3))
 
     def test_a_bootstrap_of_another_study_is_refused(self):
         boot = respondent_bootstrap(worths(3), COFFEE)
-        with pytest.raises(DataError, match="part_worths has no column"):
+        with refuses(DataError, "part_worths", match="part_worths has no column"):
             importance_summary(boot, mixed_study())

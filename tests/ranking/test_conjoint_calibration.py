@@ -11,6 +11,7 @@ from ranking.conjoint.results.calibration import fit_scale, slope_of
 from ranking.conjoint.results.predictions import task_utilities, task_weights
 from tests.data_folder import DATA, needs
 from tests.ranking.market import COFFEE, conditional_logit, counted_worths, mixed_study, worths
+from tests.refusals import refuses
 
 
 def gaps(part_worths, study):
@@ -112,7 +113,7 @@ def test_an_estimator_is_as_good_as_a_function_and_stays_as_it_is():
 
 @pytest.mark.parametrize("fit", [None, ConjointSVM, 0.1])
 def test_what_cannot_estimate_is_refused(fit):
-    with pytest.raises(DataError, match="fit must be an estimator"):
+    with refuses(DataError, "fit", match="fit must be an estimator"):
         calibrate(fit, COFFEE)
 
 

@@ -11,6 +11,7 @@ from scipy.stats import binom
 from ranking import ConjointStudy, DataError
 from ranking.conjoint.data.card import confounded, tail
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study, table
+from tests.refusals import refuses
 
 
 class TestCounts:
@@ -110,7 +111,7 @@ class TestPositions:
 
     @pytest.mark.parametrize("straight", [0.3, 1.5])
     def test_a_share_that_makes_no_sense_is_refused(self, straight):
-        with pytest.raises(DataError, match=r"straight must be a share of tasks between 0\.5 and 1"):
+        with refuses(DataError, "straight", match=r"straight must be a share of tasks between 0\.5 and 1"):
             study().card(straight)
 
     def test_the_tail_is_that_of_the_binomial(self):

@@ -12,6 +12,7 @@ from ranking.conjoint.estimation.pool import solve_pooled
 from ranking.conjoint.estimation.programs import choice_rows
 from ranking.errors import RankingError
 from tests.ranking.choice_tables import study, table
+from tests.refusals import refuses
 
 COFFEE = example_study()
 TRAIN, HELD = COFFEE.split_holdout()
@@ -156,12 +157,12 @@ class TestHardMargin:
     def test_contradictions_are_told_by_name(self):
         frame = table()
         frame.loc[6:, "taken"] = [0, 1, 0, 1, 0, 0]
-        with pytest.raises(ContradictionError, match="respondent 7, task 11: 1 chosen over 2") as caught:
+        with refuses(ContradictionError, "C", match="respondent 7, task 11: 1 chosen over 2") as caught:
             ConjointSVM(np.inf).fit(study(frame))
         assert len(caught.value.conflicts) == 1
 
     def test_everyone_who_contradicts_themselves_is_named(self):
-        with pytest.raises(ContradictionError, match="respondents in all") as caught:
+        with refuses(ContradictionError, "C", match="respondents in all") as caught:
             ConjointSVM(np.inf, pooling="individual").fit(TRAIN)
         assert len(caught.value.conflicts) == len(find_conflicts(TRAIN)) > 1
 
@@ -265,7 +266,7 @@ class TestUse:
 
     def test_strangers_are_refused_where_everyone_is_alone(self):
         model = ConjointSVM(0.1, pooling="individual").fit(FEW)
-        with pytest.raises(DataError, match="respondent 7 is not in the training data") as caught:
+        with refuses(DataError, "pooling", match="respondent 7 is not in the training data") as caught:
             model.score(TRAIN)
         assert (caught.value.respondent, caught.value.setting) == (7, ("pooling", "shrinkage"))
 
@@ -287,7 +288,7 @@ class TestUse:
             ConjointSVM(**parameters).fit(data)
 
     def test_another_study_must_have_the_same_levels(self):
-        with pytest.raises(DataError, match="must have the attributes and levels"):
+        with refuses(DataError, "study", match="must have the attributes and levels"):
             ConjointSVM().fit(TRAIN).score(study())
 
     def test_a_study_without_tasks_to_learn_from_is_refused(self):
@@ -301,5 +302,5 @@ class TestUse:
             attributes=["colour", "price"],
             holdout="held",
         )
-        with pytest.raises(DataError, match="no task to learn from"):
+        with refuses(DataError, "study", match="no task to learn from"):
             ConjointSVM().fit(held)

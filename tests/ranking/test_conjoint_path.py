@@ -12,6 +12,7 @@ from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.estimation.hit_rate import HitCounter, hit_rate_curve
 from ranking.conjoint.estimation.programs import Program
 from ranking.selection.piecewise import PiecewiseLinear
+from tests.refusals import refuses
 
 TRAIN, HELD = example_study().split_holdout()
 FEW, FEW_HELD = (part.only(respondents=range(1, 6)) for part in (TRAIN, HELD))
@@ -129,11 +130,11 @@ class TestPathOfChoices:
             ConjointPath(**parameters).fit(FEW)
 
     def test_C_beyond_the_end_is_refused(self):
-        with pytest.raises(DataError, match="C must be between 0 and 1, the ends of the path, got 2"):
+        with refuses(DataError, "C", match="C must be between 0 and 1, the ends of the path, got 2"):
             ConjointPath(C_max=1.0).fit(FEW).at(2)
 
     def test_only_the_hit_rate_is_known(self):
-        with pytest.raises(DataError, match="metric must be 'hit_rate', got 'ndcg'"):
+        with refuses(DataError, "metric", match="metric must be 'hit_rate', got 'ndcg'"):
             ConjointPath(C_max=1.0).fit(FEW).select(FEW_HELD, metric="ndcg")
 
 

@@ -30,6 +30,7 @@ from ranking.conjoint_plots import (
     plot_stability,
 )
 from tests.ranking.market import COFFEE, PACKS, mixed_study, worths
+from tests.refusals import refuses
 
 V = worths(24)
 STEPS = first_choice_steps(
@@ -106,7 +107,7 @@ class TestPriceCurve:
         assert f"revenue, largest at {curve['revenue'].idxmax():g}" in legend(axes)
 
     def test_a_table_of_shares_is_no_price_curve(self):
-        with pytest.raises(DataError, match="no column 'revenue'"):
+        with refuses(DataError, "curve", match="no column 'revenue'"):
             plot_price_curve(simulate(V, COFFEE, PACKS))
 
 
@@ -151,9 +152,9 @@ class TestStability:
             assert all(left.x1 <= right.x0 for left, right in pairwise(boxes))
 
     def test_what_cannot_be_drawn_is_refused(self):
-        with pytest.raises(DataError, match="curves must be ShareSteps or a table"):
+        with refuses(DataError, "curves", match="curves must be ShareSteps or a table"):
             plot_stability([1, 2])
-        with pytest.raises(DataError, match="no interval without conclusions"):
+        with refuses(DataError, "C", match="no interval without conclusions"):
             plot_stability(STEPS, C=0.5)
 
 

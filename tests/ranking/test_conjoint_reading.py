@@ -23,6 +23,7 @@ from tests.ranking.choice_tables import (
     table,
     with_cell,
 )
+from tests.refusals import refuses
 
 
 class TestRows:
@@ -209,14 +210,14 @@ class TestFiles:
         path = tmp_path / "study.csv"
         arguments = {"attributes": ["price"], **ROLES}
         path.write_bytes("köln".encode("latin-1"))
-        with pytest.raises(DataError, match=r"study.csv is not UTF-8 text; pass its encoding") as caught:
+        with refuses(DataError, "path", match=r"study.csv is not UTF-8 text; pass its encoding") as caught:
             ConjointStudy.read_csv(path, **arguments)
         assert (caught.value.argument, caught.value.setting) == ("path", ("encoding", "latin-1"))
         path.write_text("")
-        with pytest.raises(DataError, match=r"is not a CSV file"):
+        with refuses(DataError, "path", match=r"is not a CSV file"):
             ConjointStudy.read_csv(path, **arguments)
         path.write_text("who,who\n1,2\n")
-        with pytest.raises(DataError, match=r"the column 'who' occurs twice"):
+        with refuses(DataError, "path", match=r"the column 'who' occurs twice"):
             ConjointStudy.read_csv(path, **arguments)
         with pytest.raises(FileNotFoundError):
             ConjointStudy.read_csv(tmp_path / "nothing.csv", **arguments)

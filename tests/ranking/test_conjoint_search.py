@@ -11,6 +11,7 @@ from ranking.conjoint.estimation.cv import part_worths_by_group, respondent_grou
 from ranking.selection.curve import average_curves
 from tests.conjoint_data import ROLES, choice_study
 from tests.data_folder import needs
+from tests.refusals import refuses
 
 TRAIN, HELD = example_study().split_holdout()
 PATH = ConjointPath(C_max=1.0, pooling="shrinkage")
@@ -95,7 +96,7 @@ class TestChoice:
             ConjointPathCV(**{"estimator": PATH} | parameters).fit(TRAIN)
 
     def test_a_table_is_no_study(self):
-        with pytest.raises(DataError, match="study must be a ConjointStudy"):
+        with refuses(DataError, "study", match="study must be a ConjointStudy"):
             ConjointPathCV(PATH).fit(TRAIN.to_frame())
 
 

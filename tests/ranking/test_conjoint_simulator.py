@@ -20,6 +20,7 @@ from ranking.conjoint import (
 from ranking.conjoint.results.market import noise_rows, spread_points
 from tests.ranking.choice_tables import parts
 from tests.ranking.market import COFFEE, PACKS, counted_worths, mixed_study, worths
+from tests.refusals import refuses
 
 MIXED = mixed_study()
 RULES = ["first_choice", "share_of_preference", "randomized_first_choice"]
@@ -224,7 +225,7 @@ class TestScenario:
         ],
     )
     def test_wrong_scenarios_are_told_in_words(self, products, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "products", match=message):
             read_scenario(products, COFFEE)
 
     def test_numbers_beyond_what_was_shown_are_taken_only_if_asked_for(self):
@@ -239,7 +240,7 @@ class TestScenario:
 
     @pytest.mark.parametrize("price", ["dear", np.nan, None, True])
     def test_a_number_is_asked_for(self, price):
-        with pytest.raises(DataError, match="'price' must be a number"):
+        with refuses(DataError, "products", match="'price' must be a number"):
             read_scenario({"a": {"brand": "A", "price": price}}, MIXED)
 
     def test_none_must_have_been_asked(self):
@@ -247,7 +248,7 @@ class TestScenario:
         frame = frame[frame.groupby(["who", "task"])["taken"].transform("sum") == 1]
         arguments = {name: value for name, value in MIXED.arguments.items() if name != "none"}
         study = type(MIXED).from_frame(frame, **arguments)
-        with pytest.raises(DataError, match="the study had no none option"):
+        with refuses(DataError, "none", match="the study had no none option"):
             read_scenario({"a": {"brand": "A", "price": 10}}, study, none=True)
         assert read_scenario({"a": {"brand": "A", "price": 10}}, study).names == ["a"]
 
@@ -269,7 +270,7 @@ class TestSensitivity:
         assert table.loc["price"].index.tolist() == [5, 17.5, 30]
 
     def test_an_unknown_product_is_named(self):
-        with pytest.raises(DataError, match="no product 'our'; did you mean 'ours'"):
+        with refuses(DataError, "product", match="no product 'our'; did you mean 'ours'"):
             sensitivity(Simulator(V, COFFEE), PACKS, "our")
 
 
@@ -298,7 +299,7 @@ class TestPriceCurve:
         assert (curve.index[0], curve.index[-1]) == (5, 30)
 
     def test_negative_prices_are_refused(self):
-        with pytest.raises(DataError, match="prices must be at least 0"):
+        with refuses(DataError, "prices", match="prices must be at least 0"):
             price_curve(Simulator(V, COFFEE), PACKS, "ours", prices=[-1, 9])
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ranking import DataError, StudyError
 from ranking.conjoint import example_study
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, parts, study, table
+from tests.refusals import refuses
 
 
 def names(found):
@@ -116,11 +117,11 @@ class TestFolds:
 
     @pytest.mark.parametrize("k", [1, 5, 2.0, True])
     def test_a_number_of_folds_that_makes_no_sense_is_refused(self, k):
-        with pytest.raises(DataError, match="k must be a number of folds from 2 to the 4 tasks"):
+        with refuses(DataError, "k", match="k must be a number of folds from 2 to the 4 tasks"):
             next(study().folds(k))
 
     def test_folds_by_something_else_are_refused(self):
-        with pytest.raises(DataError, match="by must be 'task' or 'respondent'"):
+        with refuses(DataError, "by", match="by must be 'task' or 'respondent'"):
             next(study().folds(2, by="moon"))
 
 
@@ -141,5 +142,5 @@ class TestOnly:
         [([9], "there is no respondent 9"), ([], "respondents is empty"), ("78", "must be a list of names")],
     )
     def test_respondents_who_are_not_there_are_refused(self, wish, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "respondents", match=message):
             study().only(respondents=wish)

@@ -21,6 +21,7 @@ from ranking.conjoint.results.part_worths import read_part_worths, weights_of
 from ranking.conjoint.results.predictions import first_choices, log_logit, logit, probabilities
 from tests.ranking.choice_tables import ATTRIBUTES, DRAWN, frames, study
 from tests.ranking.market import COFFEE, COLUMNS, mixed_study, worths
+from tests.refusals import refuses
 
 
 def by_hand(part_worths, data):
@@ -106,7 +107,7 @@ class TestRules:
 
     @pytest.mark.parametrize("scale", [-1, np.nan, "1", True])
     def test_a_scale_is_not_negative(self, scale):
-        with pytest.raises(DataError, match="scale must be a number of at least 0"):
+        with refuses(DataError, "scale", match="scale must be a number of at least 0"):
             root_likelihood(worths(1), COFFEE, scale)
 
 
@@ -128,7 +129,7 @@ class TestHoldouts:
         assert share_error(nothing, held) == pytest.approx(np.abs(observed - 0.25).mean())
 
     def test_tasks_of_single_respondents_have_no_shares(self):
-        with pytest.raises(DataError, match="no task was shown alike"):
+        with refuses(DataError, "study", match="no task was shown alike"):
             common_shares(worths(24), COFFEE.split_holdout()[0])
 
 
@@ -159,11 +160,11 @@ class TestPartWorths:
         ],
     )
     def test_wrong_tables_are_told_in_words(self, change, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "part_worths", match=message):
             read_part_worths(change(worths(3)), COFFEE)
 
     def test_a_missing_respondent_is_named(self):
-        with pytest.raises(DataError, match="no row for respondent 24"):
+        with refuses(DataError, "part_worths", match="no row for respondent 24"):
             hit_rate(worths(23), COFFEE)
 
     def test_weights_are_those_of_the_study_unless_given(self):
@@ -184,9 +185,9 @@ class TestPartWorths:
         ],
     )
     def test_wrong_weights_are_told_in_words(self, weights, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "weights", match=message):
             weights_of(weights, worths(24), COFFEE)
 
     def test_what_is_no_study_is_told(self):
-        with pytest.raises(DataError, match="study must be a ConjointStudy, or its space, got int"):
+        with refuses(DataError, "study", match="study must be a ConjointStudy, or its space, got int"):
             read_part_worths(worths(1), 3)

@@ -12,6 +12,7 @@ from ranking.errors import DataError
 from ranking.metrics import kendall_tau, pairwise_accuracy
 from ranking.ranksvm.cv import split_rows
 from tests.ranking.rankings import gaussian
+from tests.refusals import refuses
 
 X, Y = gaussian(36, 3, seed=0)
 QID = np.random.default_rng(0).integers(0, 6, 36)
@@ -74,7 +75,7 @@ class TestFolds:
         ],
     )
     def test_too_many_folds_are_refused(self, cv, qid, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "cv", match=message):
             split_rows(cv, Y, qid, 0)
 
 

@@ -14,6 +14,7 @@ from ranking.core.graph import REDUCTIONS
 from ranking.errors import DataError
 from tests.data_folder import DATA, needs
 from tests.ranking.items import closure, columns, items
+from tests.refusals import refuses
 
 # Folder and target of the data of Zapien et al. (2009), Table 1: all pairs, and those of the reduced graph.
 TABLE_1 = {
@@ -175,7 +176,7 @@ class TestRepresentatives:
         assert sorted(seen) == [[0, 2], [1, 3], [4]]
 
     def test_a_function_that_returns_a_stranger_is_refused(self):
-        with pytest.raises(DataError, match="one of the items 0, 1, got 7"):
+        with refuses(DataError, "representative", match="one of the items 0, 1, got 7"):
             preference_pairs([1, 1, 0, 0], None, "tree", lambda level: 7)
 
     def test_a_function_cannot_change_the_items(self):

@@ -19,6 +19,7 @@ from ranking import hastie_path
 from ranking.errors import DataError, RankingError, SingularActiveSetError
 from ranking.hastie.state import PairGram
 from tests.data_folder import DATA, mixture, needs
+from tests.refusals import refuses
 
 # What a margin or α may miss.
 MISS = 1e-9
@@ -236,7 +237,7 @@ class TestByHand:
 
 class TestWhatCannotBeTraced:
     def test_duplicate_pairs_raise_at_the_lambda_where_both_are_on_the_margin(self):
-        with pytest.raises(SingularActiveSetError, match=r"lambda = 4.*pair 2 ") as caught:
+        with refuses(SingularActiveSetError, "pairs", match=r"lambda = 4.*pair 2 ") as caught:
             hastie_path(np.eye(4), [(0, 1), (2, 3), (0, 1)])
         assert caught.value.lambda_ == 4
 
@@ -295,7 +296,7 @@ class TestWhatCannotBeTraced:
         state = ranking.hastie.path._start(PairGram.of(np.eye(2), [(0, 1)]), 0.0)
         seen = set()
         ranking.hastie.path._require_new(state, seen, 0)
-        with pytest.raises(SingularActiveSetError, match="without end"):
+        with refuses(SingularActiveSetError, "pairs", match="without end"):
             ranking.hastie.path._require_new(state, seen, 0)
 
     @pytest.mark.parametrize(("alpha", "message"), [(0.4, "misses its margin"), (1.1, "alpha = 1.1")])
@@ -303,7 +304,7 @@ class TestWhatCannotBeTraced:
         gram = PairGram.of(np.eye(2), [(0, 1)])
         state, _ = ranking.hastie.path._changed(gram, ranking.hastie.path._start(gram, 0.0), 0)
         drifted = np.array([alpha])
-        with pytest.raises(SingularActiveSetError, match=message):
+        with refuses(SingularActiveSetError, "pairs", match=message):
             ranking.hastie.path._require_optimal(
                 state,
                 replace(state, alpha=drifted, lambda_=1.0 if alpha < 1 else 2.2, g=gram.product(drifted)),
@@ -328,15 +329,15 @@ class TestRecord:
 
     @pytest.mark.parametrize("lambda_", [0.4, -1, np.nan])
     def test_a_lambda_below_the_end_is_refused(self, lambda_):
-        with pytest.raises(DataError, match=r"lambda_ must be at least 0\.5"):
+        with refuses(DataError, "lambda_", match=r"lambda_ must be at least 0\.5"):
             self.path.alpha_at(lambda_)
 
     def test_scores_at_zero_are_refused(self):
-        with pytest.raises(DataError, match="lambda_ must be positive"):
+        with refuses(DataError, "lambda_", match="lambda_ must be positive"):
             hastie_path(np.eye(3), [(0, 1), (0, 2)]).scores_at(np.eye(3), 0)
 
     def test_kernel_rows_of_another_width_are_refused(self):
-        with pytest.raises(DataError, match=r"K_test_rows must have 3 columns.* \(2, 2\)"):
+        with refuses(DataError, "K_test_rows", match=r"K_test_rows must have 3 columns.* \(2, 2\)"):
             self.path.scores_at(np.eye(2), 1.0)
 
     def test_arrays_are_read_only(self):
@@ -402,7 +403,7 @@ def test_many_levels_of_the_auto_data_raise_where_the_incidence_itself_is_depend
     X, y = read("auto_mpg")
     K, pairs = rbf(X, gamma), level_tree(y)
     assert len(pairs) == 656  # Zapien et al. (2009), Table 1
-    with pytest.raises(SingularActiveSetError, match=r"pair \d+ depends") as caught:
+    with refuses(SingularActiveSetError, "pairs", match=r"pair \d+ depends") as caught:
         hastie_path(K, pairs)
     path = hastie_path(K, pairs, lambda_min=caught.value.lambda_)
     f = path.scores_at(K, caught.value.lambda_)

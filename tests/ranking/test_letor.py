@@ -14,6 +14,7 @@ from sklearn.datasets import load_svmlight_file
 from ranking import preference_pairs, read_letor, write_letor
 from ranking.errors import DataError
 from tests.data_folder import DATA, needs
+from tests.refusals import refuses
 
 TEXT = "# made for a test\n2 qid:10 1:0.5 3:1 # doc A\n\n0 qid:10 2:-0.25 #doc B\n1 qid:3 1:1e-3\n"
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -106,11 +107,11 @@ class TestReading:
 
     @pytest.mark.parametrize("text", ["", "\n\n", "# nothing but a comment\n"])
     def test_a_file_without_items_is_refused(self, text):
-        with pytest.raises(DataError, match="holds no item"):
+        with refuses(DataError, "the file", match="holds no item"):
             read_letor(io.StringIO(text))
 
     def test_a_broken_archive_is_refused(self):
-        with pytest.raises(DataError, match="must be a complete gzip file"):
+        with refuses(DataError, "the file", match="must be a complete gzip file"):
             read_letor(io.BytesIO(gzip.compress(TEXT.encode())[:-9]))
 
     def test_a_missing_file_is_reported_as_such(self, tmp_path):

@@ -27,6 +27,7 @@ from ranking.metrics import (
 )
 from ranking.metrics.rankings import count_pairs, ndcg_curve
 from tests.data_folder import DATA, needs
+from tests.refusals import refuses
 from tests.strategies import QUICK
 
 LEVELS = st.integers(0, 4)
@@ -160,12 +161,12 @@ class TestNdcg:
         assert ndcg(y, scores, qid, k=1, queries="all") == pytest.approx(1 / 3)
 
     def test_negative_labels_are_refused(self):
-        with pytest.raises(DataError, match=r"y holds -1, but a gain .* subtract the smallest label"):
+        with refuses(DataError, "y", match=r"y holds -1, but a gain .* subtract the smallest label"):
             ndcg([-1, 1], [0, 1])
 
     @pytest.mark.parametrize("k", [0, -1, 2.5, True])
     def test_a_cutoff_that_is_no_count_is_refused(self, k):
-        with pytest.raises(DataError, match="k must be a whole number of at least 1"):
+        with refuses(DataError, "k", match="k must be a whole number of at least 1"):
             ndcg([0, 1], [0, 1], k=k)
 
     @pytest.mark.parametrize(("option", "value"), [("discount", "log"), ("queries", "some")])
@@ -337,7 +338,7 @@ class TestTables:
         assert list(series.index) == ["z", "a"]
 
     def test_an_unknown_metric_is_named(self):
-        with pytest.raises(DataError, match=r"metric must be one of pairwise_accuracy, .* got 'auc'"):
+        with refuses(DataError, "metric", match=r"metric must be one of pairwise_accuracy, .* got 'auc'"):
             per_query("auc", [0, 1], [0, 1])
 
     @settings(QUICK, max_examples=15)
@@ -358,32 +359,32 @@ METRICS = [pairwise_accuracy, ndcg, mean_ndcg, kendall_tau, spearman, mean_avera
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 class TestBadInput:
     def test_a_missing_label_is_named(self, metric):
-        with pytest.raises(DataError, match=r"y\[1\] is missing"):
+        with refuses(DataError, "y[1]", match=r"y\[1\] is missing"):
             metric([0, np.nan], [0, 1])
 
     def test_an_infinite_score_is_named(self, metric):
-        with pytest.raises(DataError, match=r"scores\[0\] must be finite, got inf"):
+        with refuses(DataError, "scores[0]", match=r"scores\[0\] must be finite, got inf"):
             metric([0, 1], [np.inf, 1])
 
     def test_lengths_must_match(self, metric):
-        with pytest.raises(DataError, match="scores must have 3 entries, got 2"):
+        with refuses(DataError, "scores", match="scores must have 3 entries, got 2"):
             metric([0, 1, 2], [0, 1])
-        with pytest.raises(DataError, match=r"qid must be one value for each of 2 items, got shape \(3,\)"):
+        with refuses(DataError, "qid", match=r"qid must be one value for each of 2 items, got shape \(3,\)"):
             metric([0, 1], [0, 1], [1, 1, 1])
 
     def test_nothing_to_rank_is_refused(self, metric):
-        with pytest.raises(DataError, match="y is empty"):
+        with refuses(DataError, "y", match="y is empty"):
             metric([], [])
 
     def test_an_item_without_a_query_is_named(self, metric):
-        with pytest.raises(DataError, match=r"qid\[1\] is missing; every item needs one"):
+        with refuses(DataError, "qid[1]", match=r"qid\[1\] is missing; every item needs one"):
             metric([0, 1], [0, 1], ["a", None])
 
     @pytest.mark.parametrize(
         "y", [["a", "b"], [1j, 0], [None, 1], [[0, 1]], np.array(["2020"], dtype="M8[Y]")]
     )
     def test_labels_that_are_no_vector_of_real_numbers_are_refused(self, metric, y):
-        with pytest.raises(DataError, match="y must"):
+        with refuses(DataError, "y", match="y must"):
             metric(y, [0, 1])
 
 
@@ -410,7 +411,7 @@ def test_queries_that_numpy_takes_for_one_are_two():
 
 
 def test_a_table_of_query_numbers_is_refused():
-    with pytest.raises(DataError, match="qid must be a vector of hashable values"):
+    with refuses(DataError, "qid", match="qid must be a vector of hashable values"):
         pairwise_accuracy([0, 1], [0, 1], [[1], [1]])
 
 
@@ -423,19 +424,19 @@ def test_arguments_are_left_as_they_are():
 
 class TestArrays:
     def test_whole_numbers_that_float64_would_round_are_refused(self):
-        with pytest.raises(DataError, match=r"y must be exact in float64, got whole numbers beyond 2\^53"):
+        with refuses(DataError, "y", match=r"y must be exact in float64, got whole numbers beyond 2\^53"):
             as_vector([2**60, 2**60 + 1], "y")
 
     def test_masked_entries_are_refused(self):
-        with pytest.raises(DataError, match=r"y\[0\] is missing \(NaN or masked\)"):
+        with refuses(DataError, "y[0]", match=r"y\[0\] is missing \(NaN or masked\)"):
             as_vector(np.ma.array([1.0, 2.0], mask=[True, False]), "y")
 
     def test_ragged_lists_are_refused(self):
-        with pytest.raises(DataError, match="y must be a vector of numbers"):
+        with refuses(DataError, "y", match="y must be a vector of numbers"):
             as_vector([[1, 2], [3]], "y")
 
     def test_the_worst_asymmetry_is_named(self):
-        with pytest.raises(DataError, match=r"K\[0, 1\] = 2.0 and K\[1, 0\] = 1.0"):
+        with refuses(DataError, "K", match=r"K\[0, 1\] = 2.0 and K\[1, 0\] = 1.0"):
             as_symmetric([[1, 2], [1, 1]])
 
     @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from ranking.errors import DataError
 from ranking.metrics import accuracy, mean_absolute_error
 from ranking.ordinal.cv import split_levels
 from tests.ranking.rankings import gaussian
+from tests.refusals import refuses
 
 X, Y = gaussian(36, 3, seed=0)
 NAMES = np.array(["low", "middle", "high"])
@@ -68,7 +69,7 @@ class TestFolds:
         ],
     )
     def test_folds_that_train_nothing_are_refused(self, cv, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "cv", match=message):
             split_levels(cv, Y, 0)
 
 

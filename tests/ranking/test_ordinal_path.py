@@ -12,6 +12,7 @@ from ranking.ordinal import OrdinalSVM, OrdinalSVMPath
 from ranking.ordinal.hard_margin import is_conflict
 from ranking.ordinal.students import students
 from tests.ranking.test_ordinal_model import objects, whole_data
+from tests.refusals import refuses
 
 CS = [0.003, 0.1, 2.0, 50.0]
 
@@ -55,7 +56,7 @@ def test_the_end_of_the_path_is_the_hard_margin_or_its_objects_conflict(data, ke
         assert slack.max() <= 1e-8 * max(1.0, np.abs(hard._b).max())
         assert abs(hard.duality_gap_) <= 1e-8
     else:
-        with pytest.raises(NotSeparableError, match="these objects conflict: rows") as caught:
+        with refuses(NotSeparableError, "X", match="these objects conflict: rows") as caught:
             hard.fit(X, y)
         rows = hard.training_.representation.gram if hasattr(hard, "training_") else X
         if kernel == "linear":
@@ -179,7 +180,7 @@ class TestGeneration:
         path = OrdinalSVMPath(C_min=0.05, C_max=60, working_set="extremes", max_pieces=5).fit(X, y)
         assert path.sectioned_path_.stopped is not None
         assert path.C_end_ < 60
-        with pytest.raises(DataError, match="it was stopped"):
+        with refuses(DataError, "C", match="it was stopped"):
             path.predict(X, 59)
 
 

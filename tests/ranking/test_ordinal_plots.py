@@ -10,6 +10,7 @@ from ranking import DataError, OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV, Ran
 from ranking.ordinal.students import students
 from ranking.plot import plot_coefficients, plot_level_path, plot_levels, plot_pair_counts, plot_selection
 from ranking.plots.ordinal import MARGIN, THRESHOLD, WRONG
+from tests.refusals import refuses
 
 CLASS = students(24)
 X, Y = CLASS[["midterm", "final"]], CLASS["grade"]
@@ -136,7 +137,7 @@ class TestLevels:
 
     def test_other_models_are_refused(self):
         fitted = RankSVMPath(C_max=1).fit(X, Y.cat.codes)
-        with pytest.raises(DataError, match=r"such as OrdinalSVMPath, .* got RankSVMPath") as caught:
+        with refuses(DataError, "model", match=r"such as OrdinalSVMPath, .* got RankSVMPath") as caught:
             plot_levels(fitted, X, Y)
         assert (caught.value.argument, caught.value.found) == ("model", "RankSVMPath")
 
@@ -180,13 +181,15 @@ class TestPath:
         assert lo >= 0.4
 
     def test_wrong_number_of_labels_is_refused(self, path):
-        with pytest.raises(DataError, match="y must be one label for each of 24 rows of X, got 2"):
+        with refuses(DataError, "y", match="y must be one label for each of 24 rows of X, got 2"):
             plot_level_path(path, X, Y[:2])
 
     def test_a_path_of_pairs_has_no_levels_and_one_of_levels_no_pairs(self, path):
-        with pytest.raises(DataError, match=r"must be a path of levels, .* got RankSVMPath"):
+        with refuses(DataError, "path_model", match=r"must be a path of levels, .* got RankSVMPath"):
             plot_level_path(RankSVMPath(), X, Y)
-        with pytest.raises(DataError, match=r"must be a path of preference pairs, .* got OrdinalSVMPath"):
+        with refuses(
+            DataError, "path_model", match=r"must be a path of preference pairs, .* got OrdinalSVMPath"
+        ):
             plot_pair_counts(path)
 
 

@@ -22,6 +22,7 @@ from ranking.plot import (
     plot_selection,
 )
 from tests.ranking.studies import NAMES, items, plane
+from tests.refusals import refuses
 
 TRAIN, VALIDATION = items(16, seed=0), items(20, seed=1)
 CURVE = SelectionCurve([0, 1, 4, 16, 32], [0.5, 0.9, 0.8, 0.9], [0.1, 0.2, 0.1, 0.1])
@@ -92,12 +93,14 @@ class TestCoefficients:
         assert "feature 1" in legend(plot_coefficients(model))
 
     def test_wrong_number_of_names_is_refused(self, model):
-        with pytest.raises(DataError, match="names must be one name for each of 4 curves, got 3") as caught:
+        with refuses(
+            DataError, "names", match="names must be one name for each of 4 curves, got 3"
+        ) as caught:
             plot_coefficients(model, names="abc")
         assert (caught.value.argument, caught.value.found) == ("names", 3)
 
     def test_kernel_model_has_none_and_names_the_remedy(self, disc):
-        with pytest.raises(DataError, match="kernel is 'rbf'; use plot_scores"):
+        with refuses(DataError, "path_model", match="kernel is 'rbf'; use plot_scores"):
             plot_coefficients(disc)
 
     def test_cross_validated_model_shows_the_refitted_path(self):
@@ -134,12 +137,12 @@ class TestScores:
         assert "8 curves that move least in grey" in axes.get_title(loc="left")
 
     def test_thousands_of_rows_are_refused(self, disc):
-        with pytest.raises(DataError, match="X has 1001 rows, too many"):
+        with refuses(DataError, "X", match="X has 1001 rows, too many"):
             plot_scores(disc, np.zeros((1001, 2)))
 
     def test_one_C_is_no_path(self):
         fitted = RankSVM().fit(TRAIN.X, TRAIN.y)
-        with pytest.raises(DataError, match=r"must be a path of scores, .* got RankSVM") as caught:
+        with refuses(DataError, "path_model", match=r"must be a path of scores, .* got RankSVM") as caught:
             plot_scores(fitted, TRAIN.X)
         assert (caught.value.argument, caught.value.found) == ("path_model", "RankSVM")
         assert "RankSVMPath or OrdinalSVMPath" in caught.value.expected
@@ -217,7 +220,7 @@ class TestSelection:
         assert points[:-1, 1] == pytest.approx(curve.at(points[:-1, 0]))
 
     def test_anything_else_is_refused(self):
-        with pytest.raises(DataError, match=r"curve must be a SelectionCurve, .* got list"):
+        with refuses(DataError, "curve", match=r"curve must be a SelectionCurve, .* got list"):
             plot_selection([0.5])
 
 
@@ -284,11 +287,11 @@ class TestDecision:
 
     def test_model_of_one_C_takes_no_other(self):
         X, y = plane(8, seed=0)
-        with pytest.raises(DataError, match="RankSVM has one C"):
+        with refuses(DataError, "C", match="RankSVM has one C"):
             plot_decision(RankSVM().fit(X, y), X, y, C=2.0)
 
     def test_no_panel_is_refused(self, disc):
-        with pytest.raises(DataError, match="Cs must be at least one C"):
+        with refuses(DataError, "Cs", match="Cs must be at least one C"):
             plot_decisions(disc, *plane(8, seed=0), [])
 
 
@@ -314,7 +317,7 @@ class TestPreferenceGraph:
 
     def test_graph_of_hundreds_of_edges_is_refused_with_a_remedy(self):
         y = [0] * 20 + [1] * 20
-        with pytest.raises(DataError, match=r"400 edges, at most 300 .* reduction='tree'") as caught:
+        with refuses(DataError, "graph", match=r"400 edges, at most 300 .* reduction='tree'") as caught:
             plot_preference_graph(preference_graph(y))
         assert (caught.value.found, caught.value.setting) == (400, ("reduction", "tree"))
         assert plot_preference_graph(preference_graph(y, reduction="tree"))
@@ -323,7 +326,7 @@ class TestPreferenceGraph:
         "graph", [nx.Graph([(0, 1)]), [(0, 1)], nx.DiGraph()], ids=["undirected", "pairs", "empty"]
     )
     def test_anything_else_is_refused(self, graph):
-        with pytest.raises(DataError, match="graph"):
+        with refuses(DataError, "graph", match="graph"):
             plot_preference_graph(graph)
 
 

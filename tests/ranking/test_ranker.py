@@ -12,6 +12,7 @@ from ranking import RankSVM, RankSVMPath, kernel_matrix, preferences_from_signs,
 from ranking.errors import DataError
 from ranking.metrics import pairwise_accuracy
 from tests.ranking.rankings import gaussian, whole
+from tests.refusals import refuses
 
 ESTIMATORS = {
     "hinge": RankSVM(kernel="rbf", gamma=0.5),
@@ -152,13 +153,13 @@ class TestBadInput:
 
     def test_other_features_are_refused(self, model):
         model.fit(X, Y, QID)
-        with pytest.raises(DataError, match=r"X has 2 features, but .* is expecting 3"):
+        with refuses(DataError, "X", match=r"X has 2 features, but .* is expecting 3"):
             model.predict(X[:, :2])
 
     @pytest.mark.parametrize("given", [{}, {"y": Y, "pairs": [(0, 1)]}])
     def test_a_score_needs_labels_or_pairs(self, model, given):
         model.fit(X, Y, QID)
-        with pytest.raises(DataError, match=r"give either y .* or pairs"):
+        with refuses(DataError, "y", match=r"give either y .* or pairs"):
             model.score(X, **given)
 
 

@@ -9,6 +9,7 @@ import pqp
 from ranking import RankSVM, RankSVMPath, difference_features, kernel_matrix
 from ranking.errors import DataError
 from tests.ranking.rankings import TIED, gap, gaussian, violation, whole
+from tests.refusals import refuses
 
 
 def linear_svc(X, pairs, weight, C, loss):
@@ -89,5 +90,5 @@ def test_bad_parameters_are_named(parameters, message):
 
 def test_a_matrix_that_is_no_gram_matrix_is_named():
     for model in (RankSVM(kernel="precomputed"), RankSVMPath(kernel="precomputed")):
-        with pytest.raises(DataError, match="kernel must give a Gram matrix K, got 'precomputed'"):
+        with refuses(DataError, "kernel", match="kernel must give a Gram matrix K, got 'precomputed'"):
             model.fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])

@@ -13,6 +13,7 @@ from ranking import RankSVM, RankSVMPath, kernel_matrix
 from ranking.errors import DataError
 from ranking.metrics import kendall_tau, pairwise_accuracy
 from tests.ranking.rankings import TIED, gap, gaussian, violation, whole
+from tests.refusals import refuses
 from tests.systems import FEW
 
 GAP = 1e-9
@@ -186,19 +187,19 @@ class TestReading:
 
     @pytest.mark.parametrize("C", [51, -1, np.nan, np.inf, "1", [[1]]])
     def test_C_beyond_the_path_is_refused(self, model, C):
-        with pytest.raises(DataError, match="C must be"):
+        with refuses(DataError, "C", match="C must be"):
             model.decision_function(X, C=C)
 
     @pytest.mark.parametrize("read", ["alpha_at", "coef_at", "at", "pair_sets"])
     def test_C_beyond_the_path_is_refused_everywhere(self, model, read):
-        with pytest.raises(DataError, match=r"C must be between 0 and 50, .* got 51; raise C_max"):
+        with refuses(DataError, "C", match=r"C must be between 0 and 50, .* got 51; raise C_max"):
             getattr(model, read)(51)
 
     def test_a_path_stopped_early_says_so(self):
         model = RankSVMPath(max_pieces=4).fit(X, Y)
         assert model.path_.stopped is not None
         assert model.C_ == model.C_end_ < 1000
-        with pytest.raises(DataError, match="the ends of the path, got 999; it was stopped"):
+        with refuses(DataError, "C", match="the ends of the path, got 999; it was stopped"):
             model.alpha_at(999)
 
     def test_a_path_stopped_before_its_first_piece_is_none(self):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pqp.errors import NotConvexError, ProblemError
 from pqp.model import convexity
 from pqp.model.convexity import as_convex, negative_direction, require_convex
+from tests.refusals import refuses
 
 # The same examples in every run, few enough for a slow machine.
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)
@@ -109,7 +110,7 @@ class TestSparse:
 
     def test_large_matrix_with_a_negative_eigenvalue_is_refused_with_a_direction(self):
         matrix = ring(self.N, 1.99)
-        with pytest.raises(NotConvexError, match="P must be positive semidefinite") as caught:
+        with refuses(NotConvexError, "P", match="P must be positive semidefinite") as caught:
             as_convex(matrix, "P")
         assert curvature_along(caught.value, matrix) == pytest.approx(caught.value.curvature)
         assert caught.value.curvature < 0
@@ -132,11 +133,11 @@ class TestSparse:
 
     def test_worst_pair_of_an_asymmetric_sparse_matrix_is_named(self):
         matrix = scipy.sparse.csr_array([[1, 0, 4], [0, 1, 2], [7, 1, 1]])
-        with pytest.raises(ProblemError, match=r"P must be symmetric, but P\[0, 2\] = 4 and P\[2, 0\] = 7"):
+        with refuses(ProblemError, "P", match=r"P must be symmetric, but P\[0, 2\] = 4 and P\[2, 0\] = 7"):
             as_convex(matrix, "P")
 
     def test_undecided_matrix_is_refused_with_a_remedy(self, monkeypatch):
         monkeypatch.setattr(convexity, "LARGEST_DENSE", 0)
         monkeypatch.setattr(convexity, "_factored", lambda matrix, shift: None)
-        with pytest.raises(ProblemError, match=r"rounding errors leave open .* pass its factor"):
+        with refuses(ProblemError, "P", match=r"rounding errors leave open .* pass its factor"):
             as_convex(ring(5, 2.5), "P")

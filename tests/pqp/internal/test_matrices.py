@@ -9,6 +9,7 @@ import scipy.sparse
 
 from pqp.errors import ProblemError
 from pqp.linalg.matrices import as_matrix, dense_matrix, exact_matrix, float_matrix, is_sparse
+from tests.refusals import refuses
 
 ENTRIES = [[0, 2, 0], [-1, 0, 0]]
 FORMATS = ["csr", "csc", "coo", "lil", "dok"]
@@ -70,5 +71,5 @@ def test_data_frames_are_read_by_position():
 
 
 def test_what_is_not_a_matrix_is_refused():
-    with pytest.raises(ProblemError, match=r"A must be a matrix, got shape \(2,\)"):
+    with refuses(ProblemError, "A", match=r"A must be a matrix, got shape \(2,\)"):
         as_matrix([1, 2], "A")

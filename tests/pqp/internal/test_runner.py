@@ -19,6 +19,7 @@ from pqp.revised.runner import RevisedRunner
 from pqp.revised.trace import LargeTieError
 from tests.comparison import inside, marks, optimal, optimal_points, traced
 from tests.engines import EVERY_ENGINE, REVISED
+from tests.refusals import refuses
 from tests.strategies import for_all, instances
 
 # Infeasible before 0, bends at 1 and 5.
@@ -65,12 +66,12 @@ class TestStart:
 
     def test_basis_that_is_not_optimal_is_refused(self):
         wrong = REVISED.trace(BUDGET, (0, 8)).segments[2]
-        with pytest.raises(ProblemError, match=r"start is not optimal at mu = 2"):
+        with refuses(ProblemError, "start", match=r"start is not optimal at mu = 2"):
             REVISED.trace(BUDGET, (2, 8), start=wrong)
 
     @EVERY_ENGINE
     def test_basis_of_another_size_is_refused(self, engine):
-        with pytest.raises(ProblemError, match="start must have 2 variables and 1 rows, got 1 and 0"):
+        with refuses(ProblemError, "start", match="start must have 2 variables and 1 rows, got 1 and 0"):
             engine.trace(BUDGET, (2, 8), start=Basis(("lower",), ()))
 
     @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
@@ -109,16 +110,16 @@ class TestParts:
 
     @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "2"])
     def test_wrong_number_of_jobs_is_refused(self, n_jobs):
-        with pytest.raises(ProblemError, match="n_jobs must be a whole number other than 0"):
+        with refuses(ProblemError, "n_jobs", match="n_jobs must be a whole number other than 0"):
             REVISED.trace(BUDGET, (0, 8), n_jobs=n_jobs)
 
     @pytest.mark.parametrize("option", [{"max_pieces": 1}, {"log": True}, {"progress": print}], ids=str)
     def test_parts_do_not_go_with_what_counts_along_the_way(self, option):
-        with pytest.raises(ProblemError, match="n_jobs cannot be combined with"):
+        with refuses(ProblemError, "n_jobs", match="n_jobs cannot be combined with"):
             REVISED.trace(BUDGET, (0, 8), n_jobs=2, **option)
 
     def test_tableau_is_not_split(self):
-        with pytest.raises(ProblemError, match="n_jobs needs the revised engine"):
+        with refuses(ProblemError, "n_jobs", match="n_jobs needs the revised engine"):
             pqp.solve_path(BUDGET, (0, 8), method="tableau", n_jobs=2)
 
 

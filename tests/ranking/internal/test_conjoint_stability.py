@@ -24,6 +24,7 @@ from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import best_of, order_of, sampled_conclusions
 from ranking.selection.piecewise import PiecewiseLinear, all_pairs, inside_of, sampled_lines
 from tests.ranking.market import COFFEE, PACKS, mixed_study, worths
+from tests.refusals import refuses
 
 MIXED = mixed_study()
 MIXED_PACKS = {f"{brand}{price}": {"brand": brand, "price": price} for brand in "ABC" for price in (5, 30)}
@@ -92,7 +93,7 @@ class TestLines:
 
     def test_a_missing_breakpoint_is_noticed(self):
         lines = from_starts([0, 1, 2], [[0.0], [1.0]], [[1.0], [-1.0]])
-        with pytest.raises(DataError, match="bend within \\[0, 2\\]; pass all"):
+        with refuses(DataError, "breakpoints", match="bend within \\[0, 2\\]; pass all"):
             sampled_lines(lambda C: lines.at(C)[0], [0, 2])
 
     def test_a_jump_is_none_inside_pieces(self):
@@ -138,7 +139,7 @@ class TestLines:
             PiecewiseLinear.on_edges(edges, start, start)
 
     def test_C_must_be_on_the_path(self):
-        with pytest.raises(DataError, match="C must be between 0 and 1"):
+        with refuses(DataError, "C", match="C must be between 0 and 1"):
             from_starts([0, 1], [[0.0]], [[1.0]]).at(2)
 
     def test_a_point_inside_every_piece(self):
@@ -277,15 +278,15 @@ class TestTracks:
         assert_array_equal(part_worth_lines(lambda C: C * v, [0, 1], COFFEE).weights, COFFEE.weights)
 
     def test_wrong_part_worths_are_told(self):
-        with pytest.raises(DataError, match="lines must have the 12 columns"):
+        with refuses(DataError, "lines", match="lines must have the 12 columns"):
             PartWorthLines((bent_lines(3, 2, 0),), space_of(COFFEE), pd.Index([1]), np.ones(1))
-        with pytest.raises(DataError, match="a name and a weight for each"):
+        with refuses(DataError, "lines", match="a name and a weight for each"):
             PartWorthLines((), space_of(COFFEE), pd.Index([]), np.ones(0))
         apart = (bent_lines(2, 12, 0, end=2.0), from_starts([5, 6], np.zeros((1, 12)), np.zeros((1, 12))))
-        with pytest.raises(DataError, match="no C in common"):
+        with refuses(DataError, "lines", match="no C in common"):
             PartWorthLines(apart, space_of(COFFEE), pd.Index([1, 2]), np.ones(2))
 
     def test_C_of_a_conclusion_must_be_on_the_path(self):
         found = first_choice_steps(bent_part_worths(COFFEE, 1, 0), PACKS).winners()
-        with pytest.raises(DataError, match="C must be between 0 and inf, got -1"):
+        with refuses(DataError, "C", match="C must be between 0 and inf, got -1"):
             found.at(-1)

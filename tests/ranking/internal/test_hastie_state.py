@@ -9,6 +9,7 @@ from scipy.linalg import LinAlgError
 
 from ranking.errors import DataError
 from ranking.hastie.state import ActiveFactor, PairGram
+from tests.refusals import refuses
 
 ITEMS = 12
 
@@ -48,7 +49,7 @@ class TestPairGram:
         ],
     )
     def test_a_matrix_that_is_no_gram_matrix_is_named(self, K, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "K", match=message):
             PairGram.of(K, [(0, 1)])
 
     @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from ranking.core.labels import Levels, read_levels
 from ranking.errors import DataError
+from tests.refusals import refuses
 
 SIZES = ["small", "medium", "large"]
 
@@ -67,5 +68,5 @@ class TestExtending:
 
     @pytest.mark.parametrize("categories", [["large", "small"], ["small", "medium"]])
     def test_categories_in_another_order_or_without_a_level_are_refused(self, categories):
-        with pytest.raises(DataError, match=r"y has the categories .* but the levels are 'small', 'large'"):
+        with refuses(DataError, "y", match=r"y has the categories .* but the levels are 'small', 'large'"):
             Levels(np.array(["small", "large"])).extended(ordered(["small"], categories))

@@ -15,6 +15,7 @@ from ranking.ordinal.generation import MarginProblem, generate, generate_margin,
 from ranking.ordinal.hard_margin import is_conflict, separate
 from ranking.ordinal.programs import soft_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, value, violations
+from tests.refusals import refuses
 from tests.strategies import QUICK
 
 SOFT = [
@@ -116,7 +117,7 @@ class TestHard:
     def test_a_conflict_is_told_in_row_numbers_of_all_objects(self, form):
         X, codes = mixture(9, n=80)
         levels = Levels(np.array(["D", "C", "B", "A"]))
-        with pytest.raises(NotSeparableError, match=r"level [ABCD]") as caught:
+        with refuses(NotSeparableError, "X", match=r"level [ABCD]") as caught:
             generate_margin(MarginProblem(X, codes, form=form, levels=levels))
         assert is_conflict(caught.value.certificate, X, codes)
         assert caught.value.rows == caught.value.certificate.rows
@@ -183,7 +184,7 @@ class TestStart:
         ],
     )
     def test_starts_that_make_no_sense_are_named(self, start, message):
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "start", match=message):
             generate_margin(MarginProblem([[0.0], [1.0], [2.0]], np.array([0, 1, 1])), start)
 
     @pytest.mark.parametrize(
@@ -203,5 +204,5 @@ class TestStart:
             MarginProblem(**{"X": [[0.0], [1.0], [2.0]], "codes": np.array([0, 1, 1]), **options})
 
     def test_add_is_a_number_or_all(self):
-        with pytest.raises(DataError, match="add must be a positive integer, or 'all', got 0"):
+        with refuses(DataError, "add", match="add must be a positive integer, or 'all', got 0"):
             generate_margin(MarginProblem([[0.0], [1.0]], np.array([0, 1])), add=0)

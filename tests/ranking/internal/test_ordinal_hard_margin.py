@@ -18,6 +18,7 @@ from ranking.ordinal.base import hinges_of
 from ranking.ordinal.hard_margin import Conflict, is_conflict, separate
 from ranking.ordinal.programs import hard_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, separable, violations
+from tests.refusals import refuses
 from tests.strategies import QUICK
 
 SETTINGS = settings(QUICK, max_examples=60)
@@ -201,17 +202,17 @@ class TestMargin:
 
 class TestArguments:
     def test_a_level_without_objects_is_named(self):
-        with pytest.raises(DataError, match=r"level 1 has no object; leave it out"):
+        with refuses(DataError, "codes", match=r"level 1 has no object; leave it out"):
             separate([[0.0], [1.0]], np.array([0, 2]))
 
     def test_one_level_is_not_enough(self):
-        with pytest.raises(DataError, match="at least two"):
+        with refuses(DataError, "codes", match="at least two"):
             separate([[0.0], [1.0]], np.array([0, 0]))
 
     def test_a_matrix_that_is_no_kernel_is_named(self):
-        with pytest.raises(DataError, match="must be a matrix of inner products"):
+        with refuses(DataError, "K", match="must be a matrix of inner products"):
             separate([[0.0, 1.0], [1.0, 0.0]], np.array([0, 1]), "kernel")
 
     def test_a_form_that_does_not_exist_is_named(self):
-        with pytest.raises(DataError, match="form must be 'primal' or 'kernel', got 'dual'"):
+        with refuses(DataError, "form", match="form must be 'primal' or 'kernel', got 'dual'"):
             separate([[0.0], [1.0]], np.array([0, 1]), "dual")

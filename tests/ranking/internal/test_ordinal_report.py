@@ -23,6 +23,7 @@ from ranking.studies.ordinal import conduct_levels
 from ranking.studies.ranksvm import Plan
 from tests.ranking.pages import Page
 from tests.ranking.studies import grades, items
+from tests.refusals import refuses
 
 GRADES = list("DCBA")
 
@@ -93,7 +94,7 @@ class TestStudy:
 
     def test_one_level_is_refused_before_any_work(self):
         given = Items(items(8, 0).X, np.ones(8), None, "a.csv")
-        with pytest.raises(DataError, match=r"a\.csv must have labels of at least two levels, got 1\.0"):
+        with refuses(DataError, "a.csv", match=r"a\.csv must have labels of at least two levels, got 1\.0"):
             conduct_levels(OrdinalSVMPath(C_max=-1), given)
 
 

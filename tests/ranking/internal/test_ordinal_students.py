@@ -9,6 +9,7 @@ import pqp
 from ranking import DataError
 from ranking.core.kernels import kernel_matrix
 from ranking.ordinal.students import CUTS, GRADES, SHARES, students
+from tests.refusals import refuses
 
 CLASS = students()
 EXAMS = CLASS[["midterm", "final"]].to_numpy(dtype=float)
@@ -84,5 +85,5 @@ def test_a_seed_names_the_students():
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "44"])
 def test_a_senseless_number_of_students_is_refused(n):
-    with pytest.raises(DataError, match="n must be a positive integer, got"):
+    with refuses(DataError, "n", match="n must be a positive integer, got"):
         students(n)

@@ -23,6 +23,7 @@ from ranking.core.preferences import (
 from ranking.errors import ConvergenceError, DataError, RankingError, SingularActiveSetError
 from tests.data_folder import DATA, needs
 from tests.ranking.items import COLUMNS, assert_same, columns, items
+from tests.refusals import refuses
 
 
 class TestLabels:
@@ -201,9 +202,9 @@ class TestRecord:
 
     def test_the_record_itself_refuses_bad_pairs(self):
         one = np.ones(1)
-        with pytest.raises(DataError, match="item numbers run from 0 to 1"):
+        with refuses(DataError, "pairs[0]", match="item numbers run from 0 to 1"):
             Preferences(np.array([[0, 5]]), one, one, np.zeros(1, dtype=int), 2)
-        with pytest.raises(DataError, match="group must be one number or one for each of 1 pairs, got 2"):
+        with refuses(DataError, "group", match="group must be one number or one for each of 1 pairs, got 2"):
             Preferences(np.array([[0, 1]]), one, one, np.zeros(2, dtype=int), 2)
 
     def test_contradictions_are_found_when_asked_for(self):
@@ -248,11 +249,11 @@ class TestTakeQid:
         assert qid == [1, 2, 3]
 
     def test_queries_given_twice_are_refused(self):
-        with pytest.raises(DataError, match="column qid and qid is given too"):
+        with refuses(DataError, "qid", match="column qid and qid is given too"):
             take_qid(self.table, self.table["qid"])
 
     def test_two_columns_of_that_name_are_refused(self):
-        with pytest.raises(DataError, match="more than one"):
+        with refuses(DataError, "X", match="more than one"):
             take_qid(self.table.set_index("qid", drop=False))
 
     def test_what_it_takes_feeds_the_entrance(self):

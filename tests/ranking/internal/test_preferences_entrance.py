@@ -9,6 +9,7 @@ from ranking.core.graph import preference_pairs
 from ranking.core.preferences import as_preferences, preferences_from_labels
 from ranking.errors import DataError
 from tests.ranking.items import assert_same, columns, items
+from tests.refusals import refuses
 
 
 class TestOneEntrance:
@@ -85,14 +86,14 @@ class TestOneEntrance:
 
     @pytest.mark.parametrize("n_items", [0, -1, 2.5, "3"])
     def test_the_number_of_items_must_be_one(self, n_items):
-        with pytest.raises(DataError, match="n_items must be a positive integer"):
+        with refuses(DataError, "n_items", match="n_items must be a positive integer"):
             as_preferences(n_items, pairs=[(0, 1)])
 
     def test_queries_of_single_items_are_named_when_no_pair_is_left(self):
         message = r"single item or equal labels; 2 of 3 queries have a single item \('a', 7\)"
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, "y", match=message):
             as_preferences(4, y=[1, 2, 3, 3], qid=["a", 7, "tied", "tied"])
 
     def test_queries_of_equal_labels_alone_are_told_apart_from_single_items(self):
-        with pytest.raises(DataError, match=r"0 of 1 queries have a single item$"):
+        with refuses(DataError, "y", match=r"0 of 1 queries have a single item$"):
             as_preferences(2, y=[3, 3], qid=[5, 5])

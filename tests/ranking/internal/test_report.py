@@ -16,6 +16,7 @@ from ranking.report.ranksvm import report_html, scores_csv, summary, write_repor
 from ranking.studies.ranksvm import Plan, Study, conduct
 from tests.ranking.pages import Page
 from tests.ranking.studies import NAMES, items, plane
+from tests.refusals import refuses
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +159,7 @@ class TestStudy:
     def test_metric_that_labels_do_not_allow_is_refused_before_any_work(self):
         given = items(8, 0, "a.csv")
         negative = Items(given.X, given.y - 10, None, "b.csv")
-        with pytest.raises(DataError, match=r"b\.csv cannot be measured by ndcg"):
+        with refuses(DataError, "b.csv", match=r"b\.csv cannot be measured by ndcg"):
             conduct(RankSVMPath(C_max=-1), given, negative, plan=Plan(metric="ndcg"))
 
     @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from ranking import metrics
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve, average_curves, log_midpoint, validation_curve
 from ranking.selection.piecewise import PiecewiseLinear
+from tests.refusals import refuses
 from tests.systems import FEW
 
 FAR = 50.0
@@ -215,7 +216,7 @@ class TestChoice:
     @pytest.mark.parametrize("C", [-1, 17, np.nan, [1, 17]])
     def test_C_beyond_the_curve_is_refused(self, C):
         curve = SelectionCurve([0, 1, 16], [0.5, 0.9], [0.1, 0.1])
-        with pytest.raises(DataError, match="C must be between 0 and 16"):
+        with refuses(DataError, "C", match="C must be between 0 and 16"):
             curve.at(C)
 
     @pytest.mark.parametrize("parts", [([0], [], []), ([0, 1], [1, 2], [1, 2]), ([1, 0], [1], [1])])
@@ -239,7 +240,7 @@ class TestMean:
 
     def test_curves_without_a_common_C_have_none(self):
         left, right = SelectionCurve([0, 1], [1], [0]), SelectionCurve([2, 3], [1], [0])
-        with pytest.raises(DataError, match="some C in common, got a start at 2 and an end at 1"):
+        with refuses(DataError, "curves", match="some C in common, got a start at 2 and an end at 1"):
             average_curves([left, right])
 
     def test_the_mean_of_losses_is_a_loss(self):
@@ -248,7 +249,7 @@ class TestMean:
 
     def test_gains_and_losses_have_no_mean(self):
         gain, loss = (SelectionCurve([0, 1], [1], [0], is_gain) for is_gain in (True, False))
-        with pytest.raises(DataError, match="curves differ in whether greater is better"):
+        with refuses(DataError, "curves", match="curves differ in whether greater is better"):
             average_curves([gain, loss])
 
     def test_steps_of_round_off_are_no_steps(self):
@@ -258,5 +259,5 @@ class TestMean:
         assert average_curves(curves).values.tolist() == [0, 1]
 
     def test_no_curves_have_no_mean(self):
-        with pytest.raises(DataError, match="curves is empty"):
+        with refuses(DataError, "curves", match="curves is empty"):
             average_curves([])

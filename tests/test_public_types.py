@@ -9,17 +9,18 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+import pqp
 import ranking
 
 # Methods that belong to the interface of a class although their names begin with an underscore.
 SPECIAL = ("__init__", "__call__", "__getitem__", "__iter__", "__len__")
 
 
-def public_objects() -> dict[str, object]:
+def public_objects(package: ModuleType) -> dict[str, object]:
     """Return the public classes and functions by name, those of public modules included."""
     found = {}
-    for name in ranking.__all__:
-        value = getattr(ranking, name)
+    for name in package.__all__:
+        value = getattr(package, name)
         if isinstance(value, ModuleType):
             members = {key: member for key, member in vars(value).items() if not key.startswith("_")}
             found |= {f"{name}.{k}": m for k, m in members.items() if is_own(m, value.__name__)}
@@ -40,7 +41,7 @@ def annotations_of(value: object) -> Iterator[tuple[str, object]]:
     if dataclasses.is_dataclass(value):
         yield from ((field.name, field.type) for field in dataclasses.fields(value))
     for owner in value.__mro__:
-        if not owner.__module__.startswith("ranking"):
+        if not owner.__module__.startswith(("pqp", "ranking")):
             continue
         for name, member in vars(owner).items():
             if name.startswith("_") and name not in SPECIAL:
@@ -61,7 +62,9 @@ def has_any(kind: object) -> bool:
     return any(map(has_any, kind if isinstance(kind, list) else typing.get_args(kind)))
 
 
-@pytest.mark.parametrize("name", public_objects())
-def test_no_annotation_is_any(name):
-    vague = [where for where, kind in annotations_of(public_objects()[name]) if has_any(kind)]
+@pytest.mark.parametrize(
+    ("package", "name"), [(package, name) for package in (pqp, ranking) for name in public_objects(package)]
+)
+def test_no_annotation_is_any(package, name):
+    vague = [where for where, kind in annotations_of(public_objects(package)[name]) if has_any(kind)]
     assert not vague, f"{name} leaves the types of {vague} open"
