@@ -186,7 +186,8 @@ def _given(rows: Any, codes: Integers, name: str) -> Integers:
         raise DataError(argument=name, expected=f"row numbers from 0 to {len(codes) - 1}", found=str(row))
     # a threshold needs hinges on both sides: without them nothing bounds it
     for level in np.setdiff1d(codes, codes[given])[:1]:
-        raise DataError("{argument} has no object of level {found}", argument=name, found=str(level))
+        message, remedy = "{argument} has no object of level {found}", "add at least one of every level"
+        raise DataError(message, argument=name, found=str(level), remedy=remedy)
     return np.unique(given).astype(np.int64)
 
 
