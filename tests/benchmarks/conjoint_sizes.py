@@ -1,6 +1,6 @@
-"""Times of conjoint paths: the paper's setting and larger ones, respondents alone, a pool.
+"""Times of conjoint paths: the paper's setting and larger ones, respondents alone, a pool; a pool at one C.
 
-`python -m tests.benchmarks.conjoint_sizes` prints three tables.
+`python -m tests.benchmarks.conjoint_sizes` prints four tables.
 """
 
 import time
@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranking import ConjointPath, ConjointStudy
+from ranking import ConjointPath, ConjointStudy, ConjointSVM
+from ranking.conjoint import example_study
 from tests.conjoint_data import choice_study, made_up_study
 
 SIZES = (40, 200, 1000, 5000)
 POOLS = (20, 40, 80, 160)
+# Pairs of γ and C.
+AT_ONE_C = ((0.3, 0.1), (0.5, 1.0), (0.02, 0.3), (0.98, 3.0))
 
 
 def aggregate_row(s: int) -> dict[str, Any]:
@@ -53,6 +56,14 @@ def pool_row(study: ConjointStudy, respondents: int) -> dict[str, Any]:
     }
 
 
+def one_C_row(name: str, study: ConjointStudy, shrinkage: float, C: float) -> dict[str, Any]:
+    """Return seconds and duality gap of a pool at one C."""
+    model, seconds = timed(lambda: ConjointSVM(C, pooling="shrinkage", shrinkage=shrinkage).fit(study))
+    assert model.duality_gap_ is not None
+    gap = f"{model.duality_gap_:.0e}"
+    return {"study": name, "shrinkage": shrinkage, "C": C, "gap": gap, "seconds": seconds}
+
+
 def timed(work: Any) -> tuple[Any, float]:
     """Return what work returns, and its seconds."""
     begin = time.perf_counter()
@@ -65,6 +76,10 @@ def main() -> None:
     aggregate_row(SIZES[0])
     print(pd.DataFrame([aggregate_row(s) for s in SIZES]).round(2).to_string(index=False), flush=True)
     print(pd.DataFrame([individual_row(1000, 12, 2)]).round(2).to_string(index=False), flush=True)
+    pools = {"example": example_study().split_holdout()[0]}
+    pools |= {f"made up, {n}": made_up_study(n, tasks=12, options=4) for n in (60, 360)}
+    table = pd.DataFrame([one_C_row(name, pools[name], *pair) for name in pools for pair in AT_ONE_C])
+    print(table.round(3).to_string(index=False), flush=True)
     train, _ = choice_study("electricity").split_holdout(last=3)
     table = pd.DataFrame([pool_row(train, n) for n in (*POOLS, len(train.respondents))])
     print(table.round(2).to_string(index=False), flush=True)

@@ -9,7 +9,7 @@ from ranking import ConjointStudy, ConjointSVM, ContradictionError, DataError
 from ranking.conjoint import example_study, find_conflict, find_conflicts
 from ranking.conjoint.estimation.conflicts import exact_multipliers, minimal_conflict
 from ranking.conjoint.estimation.pool import solve_pooled
-from ranking.conjoint.estimation.programs import choice_rows
+from ranking.conjoint.estimation.programs import Program, choice_rows
 from ranking.errors import RankingError
 from tests.ranking.choice_tables import study, table
 from tests.refusals import refuses
@@ -81,10 +81,9 @@ class TestDefinitions:
         raise AssertionError("no two levels are in the same order for everyone")
 
     def test_the_gap_of_a_pool_bounds_how_wrong_it_is(self):
-        rows = choice_rows(FEW.differences(), 6)
-        found = solve_pooled(rows, 0.3, 0.5)
-        v = np.sqrt(0.3) * found.common + np.sqrt(0.7) * found.own
-        value = pooled_objective(FEW, np.sqrt(0.3) * found.common, v, 0.3, 0.5)
+        program = Program(choice_rows(FEW.differences(), 6), np.zeros((0, len(FEW.columns))), 0.3)
+        found = solve_pooled(program, 0.5)
+        value = pooled_objective(FEW, program.common(found.z), program.part_worths(found.z), 0.3, 0.5)
         assert found.gap < 1e-13
         assert abs(value + found.dual) <= 1e-12 * value
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.estimation.conflicts import Conflict, find_conflict, find_conflicts
+from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
 from ranking.conjoint.estimation.programs import Program, choice_rows, trace, z_at
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.importances import importances
@@ -253,18 +254,11 @@ def solve_pool(program: Program, C: float) -> tuple[Array, float | None, str]:
 
     Where there are orders, or the gap does not close, the path from C = 0 is traced and the gap is None.
     """
-    assert program.shrinkage is not None
-    g = program.shrinkage
     if not len(program.orders) and np.isfinite(C):
-        # imported here, since it loads numba, which `import ranking` should not
-        from ranking.conjoint.estimation.pool import CLOSED, solve_pooled
-
-        # seconds for hundreds of respondents, where their common path would take minutes
-        found = solve_pooled(program.rows, g, C)
+        # less than a second for hundreds of respondents, where their common path would take minutes
+        found = solve_pooled(program, C)
         if found.gap <= CLOSED:
-            # the solver of the pool has w with the ridge |w|²/2, so v_0 is √γ w_0 and u_r is √(1 − γ) w_r
-            z = np.concatenate([np.sqrt(g) * found.common, np.sqrt(1 - g) * found.own.ravel()])
-            return z, found.gap, "pool"
+            return found.z, found.gap, "pool"
     z, form = solution_of(program, C)
     return z, None, form
 

@@ -140,7 +140,7 @@ class Program:
         g = Fraction(repr(self.shrinkage))
         return np.repeat(np.array([g, 1 - g], dtype=object), [self.d, self.rows.n_owners * self.d])
 
-    @property
+    @cached_property
     def readout(self) -> Any:
         """The sparse matrix W Aᵀ, of z in dual variables."""
         transposed = csr_array(self.A.T, dtype=float)
