@@ -11,7 +11,15 @@ import typer
 from pqp.certificate import check
 from pqp.cli import program
 from pqp.cli.demo import RESPONDENT, TASKS, conjoint_problem
-from pqp.cli.program import PICTURES, CommandError, Screen, Words, leave_if_stopped, require_output
+from pqp.cli.program import (
+    PICTURES,
+    CommandError,
+    Screen,
+    Words,
+    leave_if_stopped,
+    number_option,
+    require_output,
+)
 from pqp.cli.tables import path_table, shown_number, worth_table
 from pqp.errors import CertificateError, ProblemError
 from pqp.files import load_document, load_problem
@@ -55,12 +63,14 @@ def pqp(context: typer.Context, show_version: program.Version = False) -> None:
 def demo(
     respondent: Annotated[
         int,
-        typer.Option(
-            help="The respondent, by number: 1 to 12 care about the price, 13 to 23 about the brand, 24 "
-            "always takes the first pack."
+        number_option(
+            "--respondent",
+            int,
+            "The respondent, by number: 1 to 12 care about the price, 13 to 23 about the brand, 24 "
+            "always takes the first pack.",
         ),
     ] = RESPONDENT,
-    tasks: Annotated[int, typer.Option(help="Use the first so many of their 8 choices.")] = TASKS,
+    tasks: Annotated[int, number_option("--tasks", int, "Use the first so many of their 8 choices.")] = TASKS,
     log: Annotated[
         bool, typer.Option("--log", help="Print every pivot first, with its reason; mu stands for C.")
     ] = False,
@@ -123,9 +133,15 @@ def solve(
     plot: Annotated[
         FilePath | None, typer.Option(help="Draw the path into this file: .png, .pdf or .svg.")
     ] = None,
-    max_pieces: Annotated[int | None, typer.Option(help="Stop after this many pieces of the path.")] = None,
-    max_pivots: Annotated[int | None, typer.Option(help="Stop after this many pivots.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
+    max_pieces: Annotated[
+        int | None, number_option("--max-pieces", int, "Stop after this many pieces of the path.")
+    ] = None,
+    max_pivots: Annotated[
+        int | None, number_option("--max-pivots", int, "Stop after this many pivots.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, number_option("--time-limit", float, "Stop after this many seconds.")
+    ] = None,
 ) -> None:
     """Solve a problem for every mu from LO to HI and print the path, piece by piece.
 

@@ -4,6 +4,7 @@ A program is a typer application whose commands are of the class `Command`. What
 line on stderr and an exit code; `CODES` lists them.
 """
 
+import inspect
 import io
 import os
 import shlex
@@ -11,10 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -165,8 +167,70 @@ class Command(TyperCommand):
 def command(
     app: typer.Typer, words: Words | None = None, cls: type[Command] = Command
 ) -> Callable[[Function], Function]:
-    """Return a decorator that adds a function to a program as one of its commands."""
-    return app.command(cls=cls, context_settings={"obj": words or Words()})
+    """Return a decorator that adds a function to a program as one of its commands.
+
+    A parameter that is a dataclass stands for options, one per field: commands share these by sharing it.
+    """
+    add = app.command(cls=cls, context_settings={"obj": words or Words()})
+
+    def decorate(function: Function) -> Function:
+        add(_spread(function))
+        return function
+
+    return decorate
+
+
+def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes the fields of its records one by one, as typer reads signatures."""
+    hints = get_type_hints(function, include_extras=True)
+    records: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    given = inspect.signature(function).parameters.values()
+    parameters: dict[str, inspect.Parameter] = {}
+    for param in given:
+        if param.name not in records:
+            parameters[param.name] = param.replace(annotation=hints[param.name])
+            continue
+        kinds = get_type_hints(records[param.name], include_extras=True)
+        for part in fields(records[param.name]):
+            parameters[part.name] = inspect.Parameter(
+                part.name, param.kind, default=part.default, annotation=kinds[part.name]
+            )
+
+    @wraps(function)
+    def run(**options: Any) -> Any:
+        for name, record in records.items():
+            options[name] = record(**{part.name: options.pop(part.name) for part in fields(record)})
+        return function(**options)
+
+    command: Any = run
+    # arguments and required options first, which a signature demands
+    ordered = sorted(parameters.values(), key=lambda param: param.default is not inspect.Parameter.empty)
+    command.__signature__ = inspect.Signature(ordered)
+    command.__annotations__ = {param.name: param.annotation for param in ordered}
+    return run
+
+
+def number_option(option: str, kind: type[int] | type[float], sentence: str, least: int | None = None) -> Any:
+    """Return an option whose value is a number, with the words of this program for a wrong one.
+
+    >>> number_option("--folds", int, "How many.", least=2).parser("1")
+    Traceback (most recent call last):
+    pqp.cli.program.CommandError: --folds must be a whole number of at least 2, got '1'
+    """
+    wanted = "a whole number" if kind is int else "a number"
+    if least is not None:
+        wanted = f"{wanted} of at least {least}"
+
+    def read(word: Any) -> float:
+        try:
+            value = kind(word)
+        except ValueError:
+            value = None
+        if value is None or (least is not None and value < least):
+            raise CommandError(f"{option} must be {wanted}, got {word!r}")
+        return value
+
+    return typer.Option(option, parser=read, metavar="<number>", help=sentence)
 
 
 def make_app() -> typer.Typer:

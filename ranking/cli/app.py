@@ -15,22 +15,26 @@ from ranking.cli import options
 from ranking.cli.inputs import (
     PAGES,
     Columns,
-    number_or_word,
+    level_order,
     open_items,
     open_parts,
     open_preferences,
     open_scores,
-    require_whole_path,
+    path_parameters,
+    require_learnable,
 )
-from ranking.cli.ordinal import ordinal
+from ranking.cli.options import Learning
 from ranking.cli.output import announce, draw
 from ranking.core.validation import Array
 from ranking.errors import ConvergenceError, DataError, StudyError
-from ranking.io.tables import Items, write_whole
+from ranking.io.tables import Items, write_all, write_whole
 from ranking.metrics.tables import metric_table
+from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm.path import RankSVMPath
+from ranking.report.ordinal import confusion_text, level_report_html, level_summary, predictions_csv
 from ranking.report.ranksvm import scores_csv, summary, write_report
+from ranking.studies.ordinal import conduct_levels
 from ranking.studies.ranksvm import Plan, Study, conduct
 
 # The mixtures of `ranking demo`, of Hastie et al. (2004): ten centres per class around these points, and the
@@ -91,26 +95,13 @@ def ranking(context: typer.Context, show_version: program.Version = False) -> No
 @program.command(app, WORDS, Command)
 def ranksvm(
     train: options.Train,
-    validate: options.Validate = None,
-    test: options.Test = None,
-    report: options.Report = None,
+    *,
+    learning: Learning,
     scores: options.Scores = None,
-    kernel: options.Kernel = "linear",
-    gamma: options.Gamma = "scale",
-    degree: options.Degree = 3.0,
-    coef0: options.Coef0 = 1.0,
     reduction: options.Reduction = "full",
-    c_max: options.CMax = 1000.0,
     metric: options.Metric = "pairwise_accuracy",
-    choice: options.Choice = "best",
-    folds: options.Folds = 5,
-    seed: options.Seed = 0,
     label: options.Label = "y",
     query: options.Query = "qid",
-    ignore: options.Ignore = None,
-    features: options.Features = None,
-    max_pieces: options.MaxPieces = None,
-    time_limit: options.TimeLimit = None,
 ) -> None:
     """Learn a ranking support vector machine for every C, choose C, and measure it.
 
@@ -123,29 +114,56 @@ def ranksvm(
       ranking ranksvm cars.csv --label mpg --ignore name --folds 10 --choice one-standard-error
       ranking ranksvm train.svm --kernel rbf --gamma 0.5 --reduction tree --scores scores.csv
     """
-    require_whole_path(validate, max_pieces, time_limit)
-    inputs = [file for file in (train, validate, test) if file is not None]
-    require_output(report, PAGES, "--report", inputs)
-    require_output(scores, (".csv",), "--scores", inputs)
-    parts = open_parts(Columns(label, query, ignore, features), train, "TRAIN", validate, test)
-    model = RankSVMPath(
-        C_max=c_max,
-        kernel=kernel,
-        gamma=number_or_word(gamma, ("scale", "auto"), "--gamma"),
-        degree=degree,
-        coef0=coef0,
-        reduction=reduction,
-        random_state=seed,
-        max_pieces=max_pieces,
-        time_limit=time_limit,
-    )
+    require_learnable(learning, train, scores, "--scores")
+    parts = open_parts(Columns(label, query, learning.ignore, learning.features), train, "TRAIN", learning)
+    model = RankSVMPath(**path_parameters(learning), reduction=reduction, random_state=learning.seed)
     with progress_bar() as watch:
-        study = conduct(model, *parts, Plan(metric, choice, folds, seed), watch)
-    _deliver(study, report, scores)
+        study = conduct(model, *parts, Plan(metric, learning.choice, learning.folds, learning.seed), watch)
+    _deliver(study, learning.report, scores)
+
+
+@program.command(app, WORDS, Command)
+def ordinal(
+    data: options.Data,
+    *,
+    target: options.Target = "y",
+    levels: options.Levels = None,
+    learning: Learning,
+    predictions: options.Predictions = None,
+    scope: options.Scope = "adjacent",
+    ordered: options.Ordered = True,
+    metric: options.LevelMetric = "mean_absolute_error",
+) -> None:
+    """Learn levels that have an order, such as grades, for every C, choose C, and measure predictions.
+
+    Thresholds cut the score of an item into levels; items should keep a margin of 1 from the thresholds. The
+    whole path is traced once, exactly; the metric is a step function of C, and its best intervals are found
+    without a grid.
+
+    \b
+    Examples:
+      ranking ordinal students.csv --target grade --levels D,C,B,A --report out.html
+      ranking ordinal wine.csv --target quality --test new.csv --folds 10 --predictions levels.csv
+      ranking ordinal students.csv --target grade --levels D,C,B,A --kernel rbf --gamma 0.01 --c-max inf
+    """
+    require_learnable(learning, data, predictions, "--predictions")
+    parts = open_parts(Columns(target, None, learning.ignore, learning.features), data, "DATA", learning)
+    order = level_order(levels, parts[0], target)
+    model = OrdinalSVMPath(**path_parameters(learning), levels=order, scope=scope, ordered=ordered)
+    plan = Plan(metric, learning.choice, learning.folds, learning.seed)
+    with progress_bar() as watch:
+        study = conduct_levels(model, *parts, plan, watch)
+    # all is made before anything is written, so that nothing is left behind if any of it fails
+    contents = {
+        learning.report: level_report_html(study) if learning.report else "",
+        predictions: predictions_csv(study) if predictions else "",
+    }
+    write_all({file: text.encode() for file, text in contents.items() if file is not None})
+    announce(f"{lined_up(level_summary(study))}\n\n{confusion_text(study)}\n", contents)
+    leave_if_stopped(study.model.path_.stopped)
 
 
 # here, because --help lists commands in the order in which they are added
-program.command(app, WORDS, Command)(ordinal)
 for function in (conjoint_commands.conjoint, conjoint_commands.simulate):
     program.command(app, conjoint_commands.WORDS, Command)(function)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import typer
 
 from pqp.cli.program import PICTURES, CommandError, Words, lined_up, progress_bar, require_output, say
 from ranking.cli import options
@@ -78,41 +77,14 @@ WORDS = Words(
 
 
 def conjoint(
-    context: typer.Context,
     study: options.OptionalStudy = None,
     report: options.StudyReport = None,
-    wide: options.Wide = Reading.wide,
-    respondent: options.Respondent = Reading.respondent,
-    task: options.Task = Reading.task,
-    alternative: options.Alternative = Reading.alternative,
-    chosen: options.Chosen = Reading.chosen,
-    attributes: options.AttributeColumns = Reading.attributes,
-    ignore: options.IgnoreColumn = Reading.ignore,
-    linear: options.Linear = Reading.linear,
-    levels: options.AttributeLevels = Reading.levels,
-    none: options.NoneOption = Reading.none,
-    none_choice: options.NoneChoice = Reading.none_choice,
-    weight: options.Weight = Reading.weight,
-    holdout: options.Holdout = Reading.holdout,
-    pattern: options.Pattern = Reading.pattern,
-    sep: options.Separator = Reading.sep,
-    decimal: options.Decimal = Reading.decimal,
-    encoding: options.Encoding = Reading.encoding,
+    *,
+    reading: Reading,
     scenario: options.Scenario = None,
     product: options.Product = None,
     rule: options.Rule = "share_of_preference",
-    pooling: options.Pooling = Fitting.pooling,
-    shrinkage: options.Shrinkage = Fitting.shrinkage,
-    order: options.Order = Fitting.order,
-    c_max: options.StudyCMax = Fitting.c_max,
-    metric: options.StudyMetric = Fitting.metric,
-    choice: options.Choice = Fitting.choice,
-    folds: options.StudyFolds = Fitting.folds,
-    group_size: options.GroupSize = Fitting.group_size,
-    refits: options.Refits = Fitting.refits,
-    jobs: options.Jobs = Fitting.jobs,
-    seed: options.Seed = Fitting.seed,
-    price_attribute: options.PriceAttribute = Fitting.price_attribute,
+    fitting: Fitting,
     example: options.Example = False,
 ) -> None:
     """Estimate part-worths from a study of choices: what matters, with which certainty, and what would sell.
@@ -137,7 +109,6 @@ def conjoint(
     _require_outputs(report, [file for file in (study, scenario) if file is not None])
     if product is not None and scenario is None:
         raise CommandError("--product needs --scenario, the file of products")
-    reading, fitting = options.collect(Reading, context), options.collect(Fitting, context)
     parts = open_study(study, reading)
     plan = plan_of(fitting, parts.study)
     price = price_of(fitting.price_attribute, parts.study)
@@ -227,7 +198,6 @@ def _write_example(study: Path | None) -> None:
 
 
 def simulate(
-    context: typer.Context,
     study: options.Study,
     products: options.Products,
     rule: options.Rule = "share_of_preference",
@@ -236,35 +206,9 @@ def simulate(
     price_curve: options.PriceCurve = None,
     out: options.SharesFile = None,
     plot: options.SharesPlot = None,
-    wide: options.Wide = Reading.wide,
-    respondent: options.Respondent = Reading.respondent,
-    task: options.Task = Reading.task,
-    alternative: options.Alternative = Reading.alternative,
-    chosen: options.Chosen = Reading.chosen,
-    attributes: options.AttributeColumns = Reading.attributes,
-    ignore: options.IgnoreColumn = Reading.ignore,
-    linear: options.Linear = Reading.linear,
-    levels: options.AttributeLevels = Reading.levels,
-    none: options.NoneOption = Reading.none,
-    none_choice: options.NoneChoice = Reading.none_choice,
-    weight: options.Weight = Reading.weight,
-    holdout: options.Holdout = Reading.holdout,
-    pattern: options.Pattern = Reading.pattern,
-    sep: options.Separator = Reading.sep,
-    decimal: options.Decimal = Reading.decimal,
-    encoding: options.Encoding = Reading.encoding,
-    pooling: options.Pooling = Fitting.pooling,
-    shrinkage: options.Shrinkage = Fitting.shrinkage,
-    order: options.Order = Fitting.order,
-    c_max: options.StudyCMax = Fitting.c_max,
-    metric: options.StudyMetric = Fitting.metric,
-    choice: options.Choice = Fitting.choice,
-    folds: options.StudyFolds = Fitting.folds,
-    group_size: options.GroupSize = Fitting.group_size,
-    refits: options.Refits = Fitting.refits,
-    jobs: options.Jobs = Fitting.jobs,
-    seed: options.Seed = Fitting.seed,
-    price_attribute: options.PriceAttribute = Fitting.price_attribute,
+    *,
+    reading: Reading,
+    fitting: Fitting,
 ) -> None:
     """Print the shares that products would have in a market, with intervals.
 
@@ -281,7 +225,6 @@ def simulate(
     require_output(out, (".csv",), "--out", inputs)
     require_output(plot, PICTURES, "--plot", inputs)
     _require_scale(part_worths, scale, rule)
-    reading, fitting = options.collect(Reading, context), options.collect(Fitting, context)
     parts = open_study(study, reading)
     scenario = open_scenario(products, "PRODUCTS", parts.study, reading)
     curve = _curve(price_curve, scenario, price_of(fitting.price_attribute, parts.study))

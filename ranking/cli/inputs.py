@@ -10,8 +10,8 @@ from typing import Any, get_args
 import networkx as nx
 import pandas as pd
 
-from pqp.cli.program import CommandError, about_file
-from ranking.cli.options import Fitting, Reading
+from pqp.cli.program import CommandError, about_file, require_output
+from ranking.cli.options import Fitting, Learning, Reading
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
 from ranking.conjoint.data.columns import SEPARATORS
 from ranking.conjoint.data.messages import Problems
@@ -118,12 +118,39 @@ def open_items(file: Path, argument: str, columns: Columns, like: Items | None =
 
 
 def open_parts(
-    columns: Columns, train: Path, argument: str, validate: Path | None, test: Path | None
+    columns: Columns, train: Path, argument: str, learning: Learning
 ) -> tuple[Items, Items | None, Items | None]:
     """Return the items to learn from, to choose by and to measure on."""
     learnt = open_items(train, argument, columns)
-    validation = None if validate is None else open_items(validate, "--validate", columns, learnt)
-    return learnt, validation, None if test is None else open_items(test, "--test", columns, learnt)
+    others = ((learning.validate, "--validate"), (learning.test, "--test"))
+    validation, test = (
+        None if file is None else open_items(file, option, columns, learnt) for file, option in others
+    )
+    return learnt, validation, test
+
+
+def path_parameters(learning: Learning) -> dict[str, Any]:
+    """Return the parameters that all paths of items share."""
+    return {
+        "C_max": learning.c_max,
+        "kernel": learning.kernel,
+        "gamma": number_or_word(learning.gamma, ("scale", "auto"), "--gamma"),
+        "degree": learning.degree,
+        "coef0": learning.coef0,
+        "max_pieces": learning.max_pieces,
+        "time_limit": learning.time_limit,
+    }
+
+
+def require_learnable(learning: Learning, train: Path, out: Path | None, option: str) -> None:
+    """Raise before any work if a result could not be written, or if paths of folds would be cut."""
+    if learning.validate is None and (learning.max_pieces or learning.time_limit):
+        raise CommandError(
+            "--max-pieces and --time-limit need --validate: folds that end at different C cannot be compared"
+        )
+    inputs = [file for file in (train, learning.validate, learning.test) if file is not None]
+    require_output(learning.report, PAGES, "--report", inputs)
+    require_output(out, (".csv",), option, inputs)
 
 
 def open_preferences(file: Path, argument: str, columns: Columns) -> LabelledItems | ListedPairs:
@@ -169,14 +196,6 @@ def level_order(text: str | None, items: Items, target: str) -> list[Any] | None
     except ValueError:
         found = f"the labels of {items.source} are numbers"
         raise CommandError(f"--levels must be numbers, as {found}, got {text!r}") from None
-
-
-def require_whole_path(validate: Path | None, max_pieces: int | None, time_limit: float | None) -> None:
-    """Raise if paths of folds would be cut, each at another C."""
-    if validate is None and (max_pieces or time_limit):
-        raise CommandError(
-            "--max-pieces and --time-limit need --validate: folds that end at different C cannot be compared"
-        )
 
 
 # Words in options

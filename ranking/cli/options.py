@@ -1,18 +1,22 @@
-"""The options of the commands: their types and what --help says about them."""
+"""The options of the commands: their types and what --help says about them.
+
+Options that two commands share are fields of a record, which `pqp.cli.program.command` spreads: `Learning` of
+`ranking ranksvm` and `ordinal`, `Reading` and `Fitting` of `ranking conjoint` and `simulate`.
+"""
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from typer import Option
 
-from pqp.cli.program import CommandError
+from pqp.cli.program import CommandError, number_option
 from ranking.conjoint.data.wide import PATTERN
 from ranking.conjoint.estimation.cv import Metric as ChoiceMetric
-from ranking.conjoint.estimation.model import Pooling as PoolingName
+from ranking.conjoint.estimation.model import Pooling
 from ranking.conjoint.results.market import Rule as RuleName
 from ranking.core.graph import Reduction as ReductionName
 from ranking.core.kernels import PARAMETERS
@@ -60,9 +64,6 @@ OptionalStudy = Annotated[Path | None, _argument("STUDY", STUDY)]
 Products = Annotated[
     Path, _argument("PRODUCTS", "The market, .csv or .xlsx: a column of names, then one per attribute.")
 ]
-Validate = Annotated[Path | None, Option(help="File of items to choose C by, instead of cross-validation.")]
-Test = Annotated[Path | None, Option(help="File of items to measure the chosen model on.")]
-Report = Annotated[Path | None, Option(help="Write a report to this .html file, pictures included.")]
 StudyReport = Annotated[
     Path | None,
     Option(
@@ -98,16 +99,9 @@ Levels = Annotated[
 ]
 Query = Annotated[str, Option(help="Column of a CSV file that holds the queries; qid may be missing.")]
 Ignore = Annotated[list[str] | None, Option(help="Column of a CSV file to leave out; may be repeated.")]
-Features = Annotated[
-    int | None, Option(min=1, help="Number of features of LETOR files, if TRAIN lacks the last ones.")
-]
 
-# Models and the choice of C
+# Models of items and the choice of C
 
-Kernel = Annotated[str, _choice("--kernel", KERNELS, "Kernel that compares two items.")]
-Gamma = Annotated[str, Option(help="Width of the rbf and poly kernels: a number, scale or auto.")]
-Degree = Annotated[float, Option(help="Degree of the polynomial kernel.")]
-Coef0 = Annotated[float, Option(help="Constant term of the polynomial kernel.")]
 Reduction = Annotated[
     ReductionName,
     _choice("--reduction", get_args(ReductionName), "Which pairs are used; see `ranking graph --help`."),
@@ -124,7 +118,6 @@ Scope = Annotated[
     ),
 ]
 Ordered = Annotated[bool, Option(help="Whether the thresholds must be in ascending order.")]
-CMax = Annotated[float, Option(help="Largest C of the path; inf for the whole path.")]
 Metric = Annotated[str, _choice("--metric", NAMES, "Metric that C is chosen by; it is maximised.")]
 LevelMetric = Annotated[
     str, _choice("--metric", LEVEL_METRICS, "Metric that C is chosen by; errors are minimised.")
@@ -137,117 +130,191 @@ Choice = Annotated[
         "The best C, or the most regularised one within a standard error of the best.",
     ),
 ]
-Folds = Annotated[int, Option(min=2, help="Number of folds of the cross-validation without --validate.")]
-Seed = Annotated[int, Option(min=0, help="Seed of the folds and of all random draws.")]
-MaxPieces = Annotated[int | None, Option(min=1, help="Stop the path after this many pieces.")]
-TimeLimit = Annotated[float | None, Option(help="Stop the path after this many seconds.")]
+Seed = Annotated[int, number_option("--seed", int, "Seed of the folds and of all random draws.", least=0)]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How a path of items is learnt and C is chosen."""
+
+    validate: Annotated[
+        Path | None, Option(help="File of items to choose C by, instead of cross-validation.")
+    ] = None
+    test: Annotated[Path | None, Option(help="File of items to measure the chosen model on.")] = None
+    report: Annotated[Path | None, Option(help="Write a report to this .html file, pictures included.")] = (
+        None
+    )
+    kernel: Annotated[str, _choice("--kernel", KERNELS, "Kernel that compares two items.")] = "linear"
+    gamma: Annotated[str, Option(help="Width of rbf and poly kernels: a number, scale or auto.")] = "scale"
+    degree: Annotated[float, number_option("--degree", float, "Degree of the polynomial kernel.")] = 3.0
+    coef0: Annotated[float, number_option("--coef0", float, "Constant term of the polynomial kernel.")] = 1.0
+    c_max: Annotated[
+        float, number_option("--c-max", float, "Largest C of the path; inf for the whole path.")
+    ] = 1000.0
+    choice: Choice = "best"
+    folds: Annotated[
+        int,
+        number_option("--folds", int, "Number of folds of the cross-validation without --validate.", least=2),
+    ] = 5
+    seed: Seed = 0
+    ignore: Ignore = None
+    features: Annotated[
+        int | None,
+        number_option(
+            "--features", int, "Number of features of LETOR files, if TRAIN lacks the last ones.", least=1
+        ),
+    ] = None
+    max_pieces: Annotated[
+        int | None, number_option("--max-pieces", int, "Stop the path after this many pieces.", least=1)
+    ] = None
+    time_limit: Annotated[
+        float | None, number_option("--time-limit", float, "Stop the path after this many seconds.")
+    ] = None
+
 
 # Metrics and demonstration
 
-Cutoff = Annotated[int, Option(min=1, help="Number of items at the top that NDCG@k looks at.")]
-Threshold = Annotated[float, Option(help="Items with a label above this number count as relevant.")]
-DemoItems = Annotated[int, Option(min=4, help="Number of items to learn from; must be even.")]
-DemoSeed = Annotated[int, Option(min=0, help="Seed of the items; another number gives other items.")]
+Cutoff = Annotated[
+    int, number_option("--k", int, "Number of items at the top that NDCG@k looks at.", least=1)
+]
+Threshold = Annotated[
+    float, number_option("--threshold", float, "Items with a label above this number count as relevant.")
+]
+DemoItems = Annotated[
+    int, number_option("--items", int, "Number of items to learn from; must be even.", least=4)
+]
+DemoSeed = Annotated[
+    int, number_option("--seed", int, "Seed of the items; another number gives other items.", least=0)
+]
 
-# Conjoint studies: columns and files
+# Conjoint studies
 
-Wide = Annotated[bool, Option("--wide", help="One row per task, with its alternatives in columns.")]
-Respondent = Annotated[str, Option(help="Column that holds the respondents.")]
-Task = Annotated[str, Option(help="Column that holds the tasks.")]
-Alternative = Annotated[
-    str | None, Option(help="Column that holds the alternatives; by default `alternative`, if it exists.")
-]
-Chosen = Annotated[
-    str | None,
-    Option(
-        help="Column that holds the choices: by default `chosen`, 1 or 0; with --wide `choice`, the name of "
-        "the chosen alternative."
-    ),
-]
-AttributeColumns = Annotated[
-    str | None, Option(help="Columns of the attributes, separated by commas; by default all other columns.")
-]
-IgnoreColumn = Annotated[list[str] | None, Option(help="Column to leave out; may be repeated.")]
-Linear = Annotated[
-    str | None,
-    Option(
-        help="Attributes that enter as a number, separated by commas; price/10 is in units of 10. The others "
-        "get one part-worth per level."
-    ),
-]
-AttributeLevels = Annotated[
-    list[str] | None,
-    Option(help="Levels of an attribute in order, size=small,large; may be repeated. By default sorted."),
-]
-NoneOption = Annotated[
-    str | None,
-    Option(
-        help="How to recognise the none option: `empty` if its attributes are empty, a column that marks it, "
-        "or the number that its attributes hold."
-    ),
-]
-NoneChoice = Annotated[str | None, Option(help="With --wide: the choice if none was chosen, for example 0.")]
-Weight = Annotated[str | None, Option(help="Column that holds the weights of the respondents.")]
-Holdout = Annotated[
-    str | None,
-    Option(
-        help="Tasks to measure predictions by, not to learn from: a number, the last tasks of every "
-        "respondent, or a column that marks them."
-    ),
-]
-Pattern = Annotated[str, Option(help="With --wide: how the columns of the alternatives are named.")]
-Separator = Annotated[str, Option(help=r"Character between the columns of CSV files, such as ; or \t.")]
-Decimal = Annotated[str, Option(help="Decimal point of CSV files: . or ,")]
-Encoding = Annotated[str, Option(help="Encoding of CSV files, for example latin-1.")]
 
-# Conjoint studies: estimation and simulation
+@dataclass(frozen=True)
+class Reading:
+    """How a study is read: which columns are what, and how the file is written."""
 
-Pooling = Annotated[
-    PoolingName,
-    _choice(
-        "--pooling",
-        get_args(PoolingName),
-        "One set of part-worths for all, one per respondent alone, or in between.",
-    ),
-]
-Shrinkage = Annotated[
-    str,
-    Option(help="Values of γ to compare: near 0 everyone is fitted alone, near 1 all have the same values."),
-]
-Order = Annotated[
-    list[str] | None,
-    Option(
-        help="Order that part-worths must keep: price=falls, quality=rises, or levels from the worst to the "
-        "best, size=small,large; may be repeated."
-    ),
-]
-StudyCMax = Annotated[float, Option(help="Largest C of the paths.")]
-StudyMetric = Annotated[
-    ChoiceMetric,
-    _choice(
-        "--metric",
-        get_args(ChoiceMetric),
-        "Metric that C and γ are chosen by: hits, or how probable the choices are.",
-    ),
-]
-StudyFolds = Annotated[int, Option(min=2, help="Number of folds of tasks to choose C, γ and the scale by.")]
-GroupSize = Annotated[
-    int,
-    Option(min=0, help="Respondents pooled at most while C and γ are chosen, which is faster; 0: no limit."),
-]
-Refits = Annotated[
-    int | None,
-    Option(
-        min=0,
-        help="Draws of respondents to which the model is fitted again, for intervals: by default 100, or "
-        "none with --pooling individual. 0 is fast, but intervals of pooled respondents are much too short.",
-        show_default=False,
-    ),
-]
-Jobs = Annotated[int, Option(help="Number of processes; -1 for one per processor.")]
-PriceAttribute = Annotated[
-    str | None, Option(help="The attribute that is money; by default `price`, if it exists.")
-]
+    wide: Annotated[bool, Option("--wide", help="One row per task, its alternatives in columns.")] = False
+    respondent: Annotated[str, Option(help="Column that holds the respondents.")] = "respondent"
+    task: Annotated[str, Option(help="Column that holds the tasks.")] = "task"
+    alternative: Annotated[
+        str | None, Option(help="Column that holds the alternatives; by default `alternative`, if it exists.")
+    ] = None
+    chosen: Annotated[
+        str | None,
+        Option(
+            help="Column that holds the choices: by default `chosen`, 1 or 0; with --wide `choice`, the name "
+            "of the chosen alternative."
+        ),
+    ] = None
+    attributes: Annotated[
+        str | None,
+        Option(help="Columns of the attributes, separated by commas; by default all other columns."),
+    ] = None
+    ignore: Annotated[list[str] | None, Option(help="Column to leave out; may be repeated.")] = None
+    linear: Annotated[
+        str | None,
+        Option(
+            help="Attributes that enter as a number, separated by commas; price/10 is in units of 10. The "
+            "others get one part-worth per level."
+        ),
+    ] = None
+    levels: Annotated[
+        list[str] | None,
+        Option(help="Levels of an attribute in order, size=small,large; may be repeated. By default sorted."),
+    ] = None
+    none: Annotated[
+        str | None,
+        Option(
+            help="How to recognise the none option: `empty` if its attributes are empty, a column that marks "
+            "it, or the number that its attributes hold."
+        ),
+    ] = None
+    none_choice: Annotated[
+        str | None, Option(help="With --wide: the choice if none was chosen, for example 0.")
+    ] = None
+    weight: Annotated[str | None, Option(help="Column that holds the weights of the respondents.")] = None
+    holdout: Annotated[
+        str | None,
+        Option(
+            help="Tasks to measure predictions by, not to learn from: a number, the last tasks of every "
+            "respondent, or a column that marks them."
+        ),
+    ] = None
+    pattern: Annotated[str, Option(help="With --wide: how the columns of the alternatives are named.")] = (
+        PATTERN
+    )
+    sep: Annotated[str, Option(help=r"Character between the columns of CSV files, such as ; or \t.")] = ","
+    decimal: Annotated[str, Option(help="Decimal point of CSV files: . or ,")] = "."
+    encoding: Annotated[str, Option(help="Encoding of CSV files, for example latin-1.")] = "utf-8-sig"
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How part-worths are estimated, and how their parameters are chosen."""
+
+    pooling: Annotated[
+        Pooling,
+        _choice(
+            "--pooling",
+            get_args(Pooling),
+            "One set of part-worths for all, one per respondent alone, or in between.",
+        ),
+    ] = "shrinkage"
+    shrinkage: Annotated[
+        str,
+        Option(
+            help="Values of γ to compare: near 0 everyone is fitted alone, near 1 all have the same values."
+        ),
+    ] = "0.1,0.3,0.5,0.8"
+    order: Annotated[
+        list[str] | None,
+        Option(
+            help="Order that part-worths must keep: price=falls, quality=rises, or levels from the worst to "
+            "the best, size=small,large; may be repeated."
+        ),
+    ] = None
+    c_max: Annotated[float, number_option("--c-max", float, "Largest C of the paths.")] = 0.5
+    metric: Annotated[
+        ChoiceMetric,
+        _choice(
+            "--metric",
+            get_args(ChoiceMetric),
+            "Metric that C and γ are chosen by: hits, or how probable the choices are.",
+        ),
+    ] = "hit_rate"
+    choice: Choice = "best"
+    folds: Annotated[
+        int,
+        number_option("--folds", int, "Number of folds of tasks to choose C, γ and the scale by.", least=2),
+    ] = 3
+    group_size: Annotated[
+        int,
+        number_option(
+            "--group-size",
+            int,
+            "Respondents pooled at most while C and γ are chosen, which is faster; 0: no limit.",
+            least=0,
+        ),
+    ] = 60
+    refits: Annotated[
+        int | None,
+        number_option(
+            "--refits",
+            int,
+            "Draws of respondents to which the model is fitted again, for intervals: by default 100, or "
+            "none with --pooling individual. 0 is fast, but intervals of pooled respondents are much too "
+            "short.",
+            least=0,
+        ),
+    ] = None
+    jobs: Annotated[int, number_option("--jobs", int, "Number of processes; -1 for one per processor.")] = 1
+    seed: Seed = 0
+    price_attribute: Annotated[
+        str | None, Option(help="The attribute that is money; by default `price`, if it exists.")
+    ] = None
+
+
 Scenario = Annotated[
     Path | None,
     Option(help="Products to simulate, .csv or .xlsx: a column of names, then one column per attribute."),
@@ -265,55 +332,8 @@ PartWorths = Annotated[
 ]
 Scale = Annotated[
     float | None,
-    Option(min=0, help="Factor for the utilities of --part-worths; settings.csv has it."),
+    number_option(
+        "--scale", float, "Factor for the utilities of --part-worths; settings.csv has it.", least=0
+    ),
 ]
 PriceCurve = Annotated[str | None, Option(help="A product: print its share and revenue at every price.")]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a study is read: which columns are what, and how the file is written."""
-
-    wide: Wide = False
-    respondent: Respondent = "respondent"
-    task: Task = "task"
-    alternative: Alternative = None
-    chosen: Chosen = None
-    attributes: AttributeColumns = None
-    ignore: IgnoreColumn = None
-    linear: Linear = None
-    levels: AttributeLevels = None
-    none: NoneOption = None
-    none_choice: NoneChoice = None
-    weight: Weight = None
-    holdout: Holdout = None
-    pattern: Pattern = PATTERN
-    sep: Separator = ","
-    decimal: Decimal = "."
-    encoding: Encoding = "utf-8-sig"
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """How part-worths are estimated, and how their parameters are chosen."""
-
-    pooling: Pooling = "shrinkage"
-    shrinkage: Shrinkage = "0.1,0.3,0.5,0.8"
-    order: Order = None
-    c_max: StudyCMax = 0.5
-    metric: StudyMetric = "hit_rate"
-    choice: Choice = "best"
-    folds: StudyFolds = 3
-    group_size: GroupSize = 60
-    refits: Refits = None
-    jobs: Jobs = 1
-    seed: Seed = 0
-    price_attribute: PriceAttribute = None
-
-
-Record = TypeVar("Record", Reading, Fitting)
-
-
-def collect(record: type[Record], context: typer.Context) -> Record:
-    """Return the options of a command that belong to a record."""
-    return record(**{field.name: context.params[field.name] for field in fields(record)})

@@ -232,7 +232,7 @@ WRONG = {
     "solve: no pieces": ("solve budget.json --mu 0 1 --max-pieces 0", "--max-pieces must be positive"),
     "solve: pieces are a word": (
         "solve budget.json --mu 0 1 --max-pieces two",
-        "Invalid value for '--max-pieces'",
+        "--max-pieces must be a whole number, got '",
     ),
     "solve: saved as text": (
         "solve budget.json --mu 0 1 --save path.txt",
@@ -251,7 +251,7 @@ WRONG = {
     "certify: file is no JSON": ("certify text.json", "text.json: the content is not JSON"),
     "demo: respondent unknown": ("demo --respondent 25", "--respondent must be from 1 to 24, got 25"),
     "demo: respondent is nobody": ("demo --respondent 0", "--respondent must be from 1 to 24, got 0"),
-    "demo: respondent is a word": ("demo --respondent all", "Invalid value for '--respondent'"),
+    "demo: respondent is a word": ("demo --respondent all", "--respondent must be a whole number, got 'all'"),
     "demo: no tasks": ("demo --tasks 0", "--tasks must be from 1 to 8, got 0"),
     "demo: too many tasks": ("demo --tasks 9", "--tasks must be from 1 to 8, got 9"),
     "demo: drawn as text": ("demo --out picture.txt", "--out must end in .png"),

@@ -280,7 +280,15 @@ WRONG = {
     "metric unknown": ("ranksvm train.svm --metric auc", "^ranking: --metric must be one of .*, got 'auc'$"),
     "choice unknown": ("ranksvm train.svm --choice worst", "--choice must be one of .*, got '"),
     "C_max negative": ("ranksvm train.svm --validate vali.svm --c-max -1", "--c-max must be a positive"),
-    "one fold": ("ranksvm train.svm --folds 1", "'--folds'"),
+    "one fold": (
+        "ranksvm train.svm --folds 1",
+        "^ranking: --folds must be a whole number of at least 2, got '1'$",
+    ),
+    "half a fold": (
+        "ranksvm train.svm --folds 2.5",
+        "--folds must be a whole number of at least 2, got '2.5'",
+    ),
+    "degree is a word": ("ranksvm train.svm --degree high", "--degree must be a number, got 'high'$"),
     "more folds than queries": ("ranksvm train.svm --folds 4", "at most 3, the number of queries"),
     "limit without validation": ("ranksvm train.svm --max-pieces 5", "need --validate"),
     "report into no folder": ("ranksvm train.svm --report none/out.html", "--report .*no folder 'none'"),

@@ -401,7 +401,7 @@ WRONG = {
         f"{COMMAND} --folds 999",
         r"--folds must be a number of folds from 2 to the \d+ tasks, got 999",
     ),
-    "one fold": (f"{COMMAND} --folds 1", "'--folds'"),
+    "one fold": (f"{COMMAND} --folds 1", "--folds must be a whole number of at least 2, got '1'"),
     "price of words": (
         f"{COMMAND} --price-attribute brand",
         "--price-attribute brand: its levels must be num",
@@ -554,9 +554,7 @@ def test_of_a_flood_of_problems_the_first_are_told_and_the_others_counted(run):
     assert problems[-1] == f"- and {count - 20} more"
 
 
-@pytest.mark.parametrize(
-    ("words", "command"), [("conjoint --folds x", "ranking conjoint"), ("--x", "ranking")]
-)
+@pytest.mark.parametrize(("words", "command"), [("conjoint --fold", "ranking conjoint"), ("--x", "ranking")])
 def test_wrong_words_point_to_the_help_of_their_command(words, command, run):
     assert run(words)[2].endswith(f"; try '{command} --help'\n")
 

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from ranking import OrdinalSVMPath, write_letor
 from ranking.cli import app as cli
-from ranking.cli import ordinal as ordinal_command
 from ranking.ordinal.students import students
 
 PARTS = {"train": students(24), "vali": students(24, 1), "test": students(40, 2)}
@@ -136,7 +135,7 @@ class TestOrdinal:
         def press_at_once():
             yield lambda text: signal.raise_signal(signal.SIGINT) if text.endswith(": 2 pieces") else None
 
-        monkeypatch.setattr(ordinal_command, "progress_bar", press_at_once)
+        monkeypatch.setattr(cli, "progress_bar", press_at_once)
         code, out, err = run(f"{COMMAND} --validate vali.csv")
         assert code == 130
         assert err.startswith("ranking: interrupted at")
@@ -193,7 +192,7 @@ WRONG = {
     "metric unknown": (f"{COMMAND} --metric ndcg", "--metric must be one of .*, got 'ndcg'"),
     "choice unknown": (f"{COMMAND} --choice worst", "--choice must be one of .*, got '"),
     "C_max negative": (f"{COMMAND} --c-max -1", "--c-max must be a positive number"),
-    "one fold": (f"{COMMAND} --folds 1", "'--folds'"),
+    "one fold": (f"{COMMAND} --folds 1", "--folds must be a whole number of at least 2, got '1'"),
     "too many folds": (f"{COMMAND} --folds 25", "--folds must be at most 24, the number of rows, got 25"),
     "limit without validation": (f"{COMMAND} --time-limit 5", "need --validate"),
     "report as text": (f"{COMMAND} --report out.txt", r"--report must end in \.html"),
@@ -234,7 +233,7 @@ def test_nothing_is_written_if_one_of_two_files_cannot_be_made(run, here, monkey
     def fail(study):
         raise OSError(28, "No space left on device", "levels.csv")
 
-    monkeypatch.setattr(ordinal_command, "predictions_csv", fail)
+    monkeypatch.setattr(cli, "predictions_csv", fail)
     code, out, err = run(f"{COMMAND} --folds 3 --c-max 1 --report out.html --predictions levels.csv")
     assert (code, out, err) == (2, "", "ranking: levels.csv: No space left on device\n")
     assert (here / "out.html").read_text() == "old"
