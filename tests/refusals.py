@@ -12,11 +12,17 @@ from pqp.errors import ExplainedError, NumericalTroubleError
 
 
 @contextmanager
-def refuses(kind: type[ExplainedError], argument: str, match: str | None = None) -> Iterator[Any]:
-    """Require an error about an argument: its data, and where a pattern is given its sentence too."""
+def refuses(
+    kind: type[ExplainedError], argument: str, match: str | None = None, **parts: object
+) -> Iterator[Any]:
+    """Require an error about an argument by its data: `found`, `expected`, `row`, `column` and so on.
+
+    Where a pattern is given, the sentence in Python must match it too; a few tests do that for each kind.
+    """
     with pytest.raises(kind, match=match) as caught:
         yield caught
-    assert caught.value.argument == argument
+    data = {name: str(getattr(caught.value, name)) for name in ("argument", *parts)}
+    assert data == {"argument": argument, **{name: str(part) for name, part in parts.items()}}
 
 
 class RefusedError(Exception):

@@ -126,7 +126,9 @@ def _trace(gram: PairGram, lambda_min: float, max_events: int) -> HastiePath:
         _require_optimal(before, state, MISS * state.lambda_)
         recorder.events.append(event)
         _require_new(state, seen, pair)
-    raise RankingError(f"no end after {max_events} events, at lambda = {state.lambda_:.6g}; raise max_events")
+    message = "no end after {found}"
+    reached = f"{max_events} events, at lambda = {state.lambda_:.6g}"
+    raise RankingError(message, argument="max_events", found=reached, remedy="raise max_events")
 
 
 def _start(gram: PairGram, lambda_min: float) -> _State:

@@ -78,11 +78,14 @@ def same_features(items: Items, like: Items) -> Items:
     found = list(items.X.columns)
     if missing := [name for name in wanted if name not in found]:
         shown = f"features of {like.source}: {values_shown(missing)}"
-        raise DataError("{found} lacks {expected}", found=items.source, expected=shown)
+        raise DataError("{argument} lacks {expected}", argument=items.source, expected=shown)
     if extra := [name for name in found if name not in wanted]:
         shown = f"{like.source} lacks: {values_shown(extra)}"
         raise DataError(
-            "{found} has features that {expected}", found=items.source, expected=shown, remedy="ignore them"
+            "{argument} has features that {expected}",
+            argument=items.source,
+            expected=shown,
+            remedy="ignore them",
         )
     return Items(items.X[wanted], items.y, items.qid, items.source)
 

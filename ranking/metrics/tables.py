@@ -209,8 +209,9 @@ def _nothing_to_compare(data: ScoredQueries, threshold: float | None = None) -> 
     count = len(data.members)
     where = "the only query" if count == 1 else f"each of the {count} queries"
     if threshold is None:
-        return DataError(f"y and qid leave no preference pair: within {where} all labels are equal")
-    return DataError(
-        f"y > {threshold:g} splits no query into relevant and other items "
-        f"({where} is all one or all the other); pass another threshold"
+        message = "{argument} and qid leave no preference pair: within {found} all labels are equal"
+        return DataError(message, argument="y", found=where)
+    message = (
+        f"{{argument}} > {threshold:g} splits no query into relevant and other items ({{found}} has one kind)"
     )
+    return DataError(message, argument="y", found=where, remedy="pass another threshold")

@@ -42,7 +42,8 @@ def end_of_path(C_max: float, C: float | None) -> float:
 
 def no_piece_error(reason: str | None) -> DataError:
     """Return the error of a path that a limit stopped before its first piece."""
-    return DataError("the path has no piece: {found}", found=str(reason), remedy="raise time_limit")
+    message = "the path has no piece: {found}"
+    return DataError(message, argument="time_limit", found=str(reason), remedy="raise time_limit")
 
 
 class PathModel(Protocol):

@@ -100,12 +100,12 @@ def test_image_at_a_mu_is_that_of_the_point():
 
 
 def test_image_outside_the_path_is_refused():
-    with refuses(ProblemError, "mu", match="no optimal piece"):
+    with refuses(ProblemError, "mu", found=51):
         ranking_path().images(np.ones((1, 256))).at(51)
 
 
 def test_columns_of_B_are_counted():
-    with refuses(ProblemError, "B", match=r"B must have 256 columns, one per variable.* got shape \(1, 3\)"):
+    with refuses(ProblemError, "B", found="shape (1, 3)"):
         ranking_path().images([[1, 2, 3]])
-    with refuses(ProblemError, "B", match=r"B must have 0 columns, one per row.* got shape \(1, 3\)"):
+    with refuses(ProblemError, "B", found="shape (1, 3)"):
         ranking_path().multiplier_images([[1, 2, 3]])

@@ -191,30 +191,30 @@ class TestProofs:
 
 class TestMistakes:
     @pytest.mark.parametrize(
-        ("M", "q", "message"),
+        ("M", "q", "wrong"),
         [
-            ([[1, 2]], [1], r"M and q must be k x k and of length k, got shapes \(1, 2\) and \(1,\)"),
-            ([[1]], [[1]], r"got shapes \(1, 1\) and \(1, 1\)"),
-            ([[math.nan]], [1], r"M\[0, 0\] must be a number, got nan"),
-            ([[1]], [math.inf], "q.* must be finite"),
-            ([[math.inf]], [1], "M.* must be finite"),
-            ([["a"]], [1], "M must be made of real numbers, got strings"),
-            ([[1j]], [1], "M must be made of real numbers, got complex numbers"),
-            ([[1], [1, 2]], [1, 2], "M is ragged"),
+            ([[1, 2]], [1], {"argument": "M and q", "found": "shapes (1, 2) and (1,)"}),
+            ([[1]], [[1]], {"argument": "M and q", "found": "shapes (1, 1) and (1, 1)"}),
+            ([[math.nan]], [1], {"argument": "M[0, 0]", "found": "nan"}),
+            ([[1]], [math.inf], {"argument": "q[0]", "found": "inf"}),
+            ([[math.inf]], [1], {"argument": "M[0, 0]", "found": "inf"}),
+            ([["a"]], [1], {"argument": "M", "found": "strings"}),
+            ([[1j]], [1], {"argument": "M", "found": "complex numbers"}),
+            ([[1], [1, 2]], [1, 2], {"argument": "M"}),
         ],
     )
-    def test_message_names_the_argument_and_what_was_found(self, M, q, message):
-        with pytest.raises(ProblemError, match=message):
+    def test_message_names_the_argument_and_what_was_found(self, M, q, wrong):
+        with refuses(ProblemError, **wrong):
             solve_lcp(M, q)
 
     def test_infinite_entry_is_named_with_its_index(self):
-        with refuses(ProblemError, "q[1]", match="must be finite") as caught:
+        with refuses(ProblemError, "q[1]", found="-inf") as caught:
             solve_lcp(np.eye(2), [0, -math.inf])
         assert (caught.value.argument, caught.value.found) == ("q[1]", "-inf")
 
     @pytest.mark.parametrize(("name", "value"), [("arithmetic", "double"), ("rule", "bland")])
     def test_unknown_choice_is_answered_with_the_known_ones(self, name, value):
-        with pytest.raises(ProblemError, match=rf"{name}.*{value}"):
+        with refuses(ProblemError, name, found=repr(value)):
             solve_lcp([[1]], [1], **{name: value})
 
     def test_arguments_are_left_untouched(self):

@@ -229,53 +229,53 @@ def test_path_without_pieces_is_an_answer_too():
 
 
 MISTAKES = [
-    ({"interval": (3, 1)}, r"interval must have lo ≤ hi, got \(3.*, 1.*\)"),
-    ({"interval": (0, math.nan)}, r"interval\[1\] must be a number, got nan"),
-    ({"interval": (INFINITY, INFINITY)}, r"interval \(inf, inf\) contains no number"),
-    ({"interval": 3}, r"interval must be \(lo, hi\), got shape \(\)"),
-    ({"interval": (0, 1, 2)}, r"interval must be \(lo, hi\), got shape \(3,\)"),
-    ({"interval": ("a", "b")}, "interval must be made of real numbers, got strings"),
-    ({"interval": (0, 1j)}, "interval must be made of real numbers, got complex numbers"),
-    ({"method": "simplex"}, "method must be .*tableau.*got 'simplex'"),
-    ({"arithmetic": "double"}, "arithmetic must be 'float' or 'exact', got 'double'"),
-    ({"rule": "bland"}, "rule must be .*least-index.*got 'bland'"),
-    ({"direction": "down"}, "direction must be 'left-to-right' or 'right-to-left', got 'down'"),
-    ({"max_pieces": 0}, "max_pieces must be positive, got 0; leave it out for no limit"),
-    ({"max_pivots": -1}, "max_pivots must be positive, got -1"),
-    ({"time_limit": math.nan}, "time_limit must be positive, got nan"),
-    ({"max_pieces": "3"}, "max_pieces must be .*got '3'"),
+    ({"interval": (3, 1)}, {"argument": "interval", "found": "(3.0, 1.0)"}),
+    ({"interval": (0, math.nan)}, {"argument": "interval[1]", "found": "nan"}),
+    ({"interval": (INFINITY, INFINITY)}, {"argument": "interval", "found": "(inf, inf)"}),
+    ({"interval": 3}, {"argument": "interval", "found": "shape ()"}),
+    ({"interval": (0, 1, 2)}, {"argument": "interval", "found": "shape (3,)"}),
+    ({"interval": ("a", "b")}, {"argument": "interval", "found": "strings"}),
+    ({"interval": (0, 1j)}, {"argument": "interval", "found": "complex numbers"}),
+    ({"method": "simplex"}, {"argument": "method", "found": "'simplex'"}),
+    ({"arithmetic": "double"}, {"argument": "arithmetic", "found": "'double'"}),
+    ({"rule": "bland"}, {"argument": "rule", "found": "'bland'"}),
+    ({"direction": "down"}, {"argument": "direction", "found": "'down'"}),
+    ({"max_pieces": 0}, {"argument": "max_pieces", "found": "0"}),
+    ({"max_pivots": -1}, {"argument": "max_pivots", "found": "-1"}),
+    ({"time_limit": math.nan}, {"argument": "time_limit", "found": "nan"}),
+    ({"max_pieces": "3"}, {"argument": "max_pieces", "found": "'3'"}),
 ]
 
 
 class TestMistakes:
-    @pytest.mark.parametrize(("wrong", "message"), MISTAKES, ids=[str(wrong) for wrong, _ in MISTAKES])
-    def test_message_names_the_argument_what_was_found_and_what_is_needed(self, wrong, message):
-        with pytest.raises(ProblemError, match=message):
+    @pytest.mark.parametrize(("wrong", "error"), MISTAKES, ids=[str(wrong) for wrong, _ in MISTAKES])
+    def test_message_names_the_argument_what_was_found_and_what_is_needed(self, wrong, error):
+        with refuses(ProblemError, **error):
             pqp.solve_path(BUDGET, **{"interval": (0, 1), **wrong})
 
     @EVERY_ENGINE
     def test_extension_refuses_what_is_traced_already_or_makes_no_sense(self, engine):
         path = engine.trace(BUDGET, (0, 3))
-        with refuses(ProblemError, "mu", match=r"mu must lie outside \[0.*, 3.*\].*got 2"):
+        with refuses(ProblemError, "mu", found="2"):
             path.extend(2)
-        with refuses(ProblemError, "mu", match="mu must be a number, got nan"):
+        with refuses(ProblemError, "mu", found="nan"):
             path.extend(math.nan)
-        with refuses(ProblemError, "mu", match="single number"):
+        with refuses(ProblemError, "mu", found="[4, 5]"):
             path.extend([4, 5])
 
     @EVERY_ENGINE
     def test_soft_row_whose_limits_cross_is_refused_by_trace_and_extension(self, engine):
         problem = pqp.ParametricQP([[1]], [0], A=[[1]], row_lower=mu, row_upper=1, penalty=1)
-        with pytest.raises(ProblemError, match="cross at mu = 1"):
+        with refuses(ProblemError, "row_lower[0] = mu", found="1"):
             engine.trace(problem, (0, 3))
-        with pytest.raises(ProblemError, match="cross at mu = 1"):
+        with refuses(ProblemError, "row_lower[0] = mu", found="1"):
             engine.trace(problem, (0, 1)).extend(3)
 
     def test_rounded_gram_matrix_is_refused_in_exact_arithmetic_before_any_pivot(self):
         factor = np.random.default_rng(0).normal(size=(6, 2))
         problem = pqp.ParametricQP(factor @ factor.T, np.zeros(6))
         assert pqp.solve(problem, 0).status == "optimal"
-        with refuses(NotConvexError, "P", match=r"pqp\.Gram"):
+        with refuses(NotConvexError, "P", expected="convex"):
             pqp.solve(problem, 0, arithmetic="exact")
 
     def test_mu_beyond_float64_is_refused_in_float_and_fine_in_exact(self):

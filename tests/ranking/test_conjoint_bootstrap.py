@@ -125,20 +125,20 @@ class TestRefits:
 class TestMessages:
     @pytest.mark.parametrize("draws", [1, 2.5, True, "many"])
     def test_draws_are_counted(self, draws):
-        with refuses(DataError, "draws", match="draws must be a whole number of at least 2"):
+        with refuses(DataError, "draws", expected="a whole number of at least 2"):
             respondent_bootstrap(worths(3), COFFEE, draws=draws)
 
     @pytest.mark.parametrize("level", [0, 1, 95])
     def test_a_level_lies_between_0_and_1(self, level):
-        with refuses(DataError, "level", match="level must be between 0 and 1"):
+        with refuses(DataError, "level", expected="between 0 and 1, for example 0.95"):
             summary_of(pd.Series([1.0]), pd.DataFrame([[1.0]]), level)
 
     def test_weights_belong_to_the_bootstrap(self):
         boot = respondent_bootstrap(worths(3), COFFEE)
-        with refuses(DataError, "weights", match="weights are those of the bootstrap"):
+        with refuses(DataError, "weights"):
             bootstrap_of(boot, COFFEE, np.ones(3))
 
     def test_a_bootstrap_of_another_study_is_refused(self):
         boot = respondent_bootstrap(worths(3), COFFEE)
-        with refuses(DataError, "part_worths", match="part_worths has no column"):
+        with refuses(DataError, "part_worths", column="('brand', 'A')"):
             importance_summary(boot, mixed_study())

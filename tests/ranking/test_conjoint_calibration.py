@@ -113,7 +113,7 @@ def test_an_estimator_is_as_good_as_a_function_and_stays_as_it_is():
 
 @pytest.mark.parametrize("fit", [None, ConjointSVM, 0.1])
 def test_what_cannot_estimate_is_refused(fit):
-    with refuses(DataError, "fit", match="fit must be an estimator"):
+    with refuses(DataError, "fit"):
         calibrate(fit, COFFEE)
 
 

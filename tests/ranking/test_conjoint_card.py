@@ -111,7 +111,7 @@ class TestPositions:
 
     @pytest.mark.parametrize("straight", [0.3, 1.5])
     def test_a_share_that_makes_no_sense_is_refused(self, straight):
-        with refuses(DataError, "straight", match=r"straight must be a share of tasks between 0\.5 and 1"):
+        with refuses(DataError, "straight", expected="a share of tasks between 0.5 and 1"):
             study().card(straight)
 
     def test_the_tail_is_that_of_the_binomial(self):

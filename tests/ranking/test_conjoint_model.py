@@ -129,18 +129,18 @@ class TestOrders:
         assert abs(forced.part_worths_.loc[("price", "per unit"), "part_worth"]) < 1e-12
 
     @pytest.mark.parametrize(
-        ("orders", "message"),
+        ("orders", "wrong"),
         [
-            ({"prize": "falls"}, "orders names 'prize', which is not an attribute; did you mean 'price'"),
-            ({"price": "down"}, "must be 'rises', 'falls' or levels from the worst to the best, got 'down'"),
-            ({"price": [9, 10]}, "names 10, which is not a level"),
-            ({"price": [9]}, "at least two levels"),
-            ({"price": 3}, "must be 'rises', 'falls' or levels"),
-            ("falls", "orders must be a mapping"),
+            ({"prize": "falls"}, {"argument": "orders", "found": "'prize'"}),
+            ({"price": "down"}, {"argument": "orders['price']", "found": "'down'"}),
+            ({"price": [9, 10]}, {"argument": "orders['price']", "found": "10"}),
+            ({"price": [9]}, {"argument": "orders['price']", "found": "[9]"}),
+            ({"price": 3}, {"argument": "orders['price']", "found": "3"}),
+            ("falls", {"argument": "orders", "found": "'falls'"}),
         ],
     )
-    def test_bad_orders_are_named(self, orders, message):
-        with pytest.raises(DataError, match=message):
+    def test_bad_orders_are_named(self, orders, wrong):
+        with refuses(DataError, **wrong):
             ConjointSVM(orders=orders).fit(TRAIN)
 
 
@@ -156,12 +156,12 @@ class TestHardMargin:
     def test_contradictions_are_told_by_name(self):
         frame = table()
         frame.loc[6:, "taken"] = [0, 1, 0, 1, 0, 0]
-        with refuses(ContradictionError, "C", match="respondent 7, task 11: 1 chosen over 2") as caught:
+        with refuses(ContradictionError, "C", expected="finite") as caught:
             ConjointSVM(np.inf).fit(study(frame))
         assert len(caught.value.conflicts) == 1
 
     def test_everyone_who_contradicts_themselves_is_named(self):
-        with refuses(ContradictionError, "C", match="respondents in all") as caught:
+        with refuses(ContradictionError, "C", expected="finite") as caught:
             ConjointSVM(np.inf, pooling="individual").fit(TRAIN)
         assert len(caught.value.conflicts) == len(find_conflicts(TRAIN)) > 1
 
@@ -265,7 +265,7 @@ class TestUse:
 
     def test_strangers_are_refused_where_everyone_is_alone(self):
         model = ConjointSVM(0.1, pooling="individual").fit(FEW)
-        with refuses(DataError, "pooling", match="respondent 7 is not in the training data") as caught:
+        with refuses(DataError, "pooling", respondent=7) as caught:
             model.score(TRAIN)
         assert (caught.value.respondent, caught.value.setting) == (7, ("pooling", "shrinkage"))
 
@@ -274,20 +274,20 @@ class TestUse:
         assert clone(model).get_params() == model.get_params()
 
     @pytest.mark.parametrize(
-        ("parameters", "data", "message"),
+        ("parameters", "data", "wrong"),
         [
-            ({"C": 0}, TRAIN, "C must be a positive number, or inf, got 0"),
-            ({"pooling": "all"}, TRAIN, "pooling must be one of aggregate, individual, shrinkage, got 'all'"),
-            ({"pooling": "shrinkage", "shrinkage": 1}, TRAIN, "shrinkage must be between 0 .* got 1"),
-            ({}, table(), "study must be a ConjointStudy, got DataFrame"),
+            ({"C": 0}, TRAIN, {"argument": "C", "found": "0"}),
+            ({"pooling": "all"}, TRAIN, {"argument": "pooling", "found": "'all'"}),
+            ({"pooling": "shrinkage", "shrinkage": 1}, TRAIN, {"argument": "shrinkage", "found": 1}),
+            ({}, table(), {"argument": "study", "found": "DataFrame"}),
         ],
     )
-    def test_bad_arguments_are_named(self, parameters, data, message):
-        with pytest.raises(DataError, match=message):
+    def test_bad_arguments_are_named(self, parameters, data, wrong):
+        with refuses(DataError, **wrong):
             ConjointSVM(**parameters).fit(data)
 
     def test_another_study_must_have_the_same_levels(self):
-        with refuses(DataError, "study", match="must have the attributes and levels"):
+        with refuses(DataError, "study", expected="the attributes and levels of the study that was fitted"):
             ConjointSVM().fit(TRAIN).score(study())
 
     def test_a_study_without_tasks_to_learn_from_is_refused(self):
@@ -301,5 +301,5 @@ class TestUse:
             attributes=["colour", "price"],
             holdout="held",
         )
-        with refuses(DataError, "study", match="no task to learn from"):
+        with refuses(DataError, "study"):
             ConjointSVM().fit(held)

@@ -128,11 +128,10 @@ class TestLevels:
     def test_many_numbers_are_levels_if_they_are_listed(self):
         frame = pd.concat([table(who=who, price=np.arange(12) + 12 * who) for who in range(3)])
         frame = frame.assign(task=frame.groupby("who").cumcount() // 3)
-        with pytest.raises(
-            StudyError,
-            match=r"attribute 'price' has 36 different numbers, too many for levels; make it linear",
-        ):
+        with pytest.raises(StudyError) as caught:
             study(frame)
+        (problem,) = caught.value.problems
+        assert (problem.column, problem.found) == ("price", "36 different numbers")
         assert len(study(frame, {"price": range(36)}).levels()["price"]) == 36
 
 
@@ -203,21 +202,22 @@ class TestFiles:
         table(price=table()["price"] + 0.5).to_csv(path, index=False, sep=";", decimal=",")
         found = ConjointStudy.read_csv(path, attributes={"price": "linear"}, sep=";", decimal=",", **ROLES)
         assert sorted(set(found.design[:, 0])) == [10.5, 20.5, 30.5]
-        with pytest.raises(StudyError, match=r"separated by ';'\? then pass sep=';'"):
+        with pytest.raises(StudyError) as caught:
             ConjointStudy.read_csv(path, attributes=["price"], **ROLES)
+        assert ("sep", ";") in [problem.setting for problem in caught.value.problems]
 
     def test_files_that_are_no_tables_are_refused(self, tmp_path):
         path = tmp_path / "study.csv"
         arguments = {"attributes": ["price"], **ROLES}
         path.write_bytes("köln".encode("latin-1"))
-        with refuses(DataError, "path", match=r"study.csv is not UTF-8 text; pass its encoding") as caught:
+        with refuses(DataError, "path", expected="UTF-8") as caught:
             ConjointStudy.read_csv(path, **arguments)
         assert (caught.value.argument, caught.value.setting) == ("path", ("encoding", "latin-1"))
         path.write_text("")
-        with refuses(DataError, "path", match=r"is not a CSV file"):
+        with refuses(DataError, "path", expected="a CSV file (No columns to parse from file)"):
             ConjointStudy.read_csv(path, **arguments)
         path.write_text("who,who\n1,2\n")
-        with refuses(DataError, "path", match=r"the column 'who' occurs twice"):
+        with refuses(DataError, "path", column="who"):
             ConjointStudy.read_csv(path, **arguments)
         with pytest.raises(FileNotFoundError):
             ConjointStudy.read_csv(tmp_path / "nothing.csv", **arguments)
@@ -246,14 +246,14 @@ def test_attributes_that_make_no_sense_are_refused(attributes, message):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "wrong"),
     [
-        ({"kind": "cubic"}, "kind must be"),
-        ({"kind": "linear", "levels": (1, 2)}, "is linear, so it has no levels"),
-        ({"unit": 2}, "unit is for linear attributes"),
-        ({"kind": "linear", "unit": 0}, "unit of attribute 'price' must be a positive finite number"),
+        ({"kind": "cubic"}, {"argument": "kind", "column": "price", "found": "'cubic'"}),
+        ({"kind": "linear", "levels": (1, 2)}, {"argument": "levels", "column": "price", "found": "(1, 2)"}),
+        ({"unit": 2}, {"argument": "unit", "column": "price", "found": 2}),
+        ({"kind": "linear", "unit": 0}, {"argument": "unit of attribute 'price'", "found": "0"}),
     ],
 )
-def test_records_of_attributes_are_checked(arguments, message):
-    with pytest.raises(DataError, match=message):
+def test_records_of_attributes_are_checked(arguments, wrong):
+    with refuses(DataError, **wrong):
         Attribute("price", **arguments)

@@ -51,20 +51,20 @@ class TestHoldout:
         assert len(train.differences(holdout=True)) == 0
 
     @pytest.mark.parametrize(
-        ("wish", "message"),
+        ("wish", "wrong"),
         [
-            ({}, "no task is held out; mark some in a column, or hold out"),
-            ({"last": 2}, "respondent 7 has only 2 tasks"),
-            ({"last": 0}, "last must be a positive number of tasks, got 0"),
-            ({"last": 1, "tasks": [11]}, "give only one of last, tasks and column, got last and tasks"),
-            ({"tasks": [11, 12]}, "all tasks are held out"),
-            ({"tasks": [13]}, "tasks names 13, which is not a task of the study"),
-            ({"tasks": "11"}, "tasks must be a list of task names"),
-            ({"column": "hold"}, "column names 'hold', which is not a column without a role"),
+            ({}, {"argument": "holdout", "setting": ("last", 3)}),
+            ({"last": 2}, {"argument": "last", "respondent": 7}),
+            ({"last": 0}, {"argument": "last", "found": 0}),
+            ({"last": 1, "tasks": [11]}, {"argument": "tasks", "found": "last and tasks"}),
+            ({"tasks": [11, 12]}, {"argument": "holdout", "remedy": "hold out fewer"}),
+            ({"tasks": [13]}, {"argument": "tasks", "found": "13"}),
+            ({"tasks": "11"}, {"argument": "tasks", "expected": "a list of task names"}),
+            ({"column": "hold"}, {"argument": "column", "found": "'hold'"}),
         ],
     )
-    def test_wishes_that_make_no_sense_are_refused(self, wish, message):
-        with pytest.raises(DataError, match=message):
+    def test_wishes_that_make_no_sense_are_refused(self, wish, wrong):
+        with refuses(DataError, **wrong):
             study().split_holdout(**wish)
 
     def test_a_column_that_marks_part_of_a_task_is_refused(self):
@@ -117,11 +117,11 @@ class TestFolds:
 
     @pytest.mark.parametrize("k", [1, 5, 2.0, True])
     def test_a_number_of_folds_that_makes_no_sense_is_refused(self, k):
-        with refuses(DataError, "k", match="k must be a number of folds from 2 to the 4 tasks"):
+        with refuses(DataError, "k", expected="a number of folds from 2 to the 4 tasks"):
             next(study().folds(k))
 
     def test_folds_by_something_else_are_refused(self):
-        with refuses(DataError, "by", match="by must be 'task' or 'respondent'"):
+        with refuses(DataError, "by", found="'moon'"):
             next(study().folds(2, by="moon"))
 
 
@@ -138,9 +138,13 @@ class TestOnly:
         assert study().only(respondents=[8, 7, 8]).respondents.tolist() == [7, 8]
 
     @pytest.mark.parametrize(
-        ("wish", "message"),
-        [([9], "there is no respondent 9"), ([], "respondents is empty"), ("78", "must be a list of names")],
+        ("wish", "wrong"),
+        [
+            ([9], {"argument": "respondents", "found": "9"}),
+            ([], {"argument": "respondents"}),
+            ("78", {"argument": "respondents", "found": "'78'"}),
+        ],
     )
-    def test_respondents_who_are_not_there_are_refused(self, wish, message):
-        with refuses(DataError, "respondents", match=message):
+    def test_respondents_who_are_not_there_are_refused(self, wish, wrong):
+        with refuses(DataError, **wrong):
             study().only(respondents=wish)

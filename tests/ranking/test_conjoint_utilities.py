@@ -107,7 +107,7 @@ class TestRules:
 
     @pytest.mark.parametrize("scale", [-1, np.nan, "1", True])
     def test_a_scale_is_not_negative(self, scale):
-        with refuses(DataError, "scale", match="scale must be a number of at least 0"):
+        with refuses(DataError, "scale", expected="a number of at least 0, or inf"):
             root_likelihood(worths(1), COFFEE, scale)
 
 
@@ -129,7 +129,7 @@ class TestHoldouts:
         assert share_error(nothing, held) == pytest.approx(np.abs(observed - 0.25).mean())
 
     def test_tasks_of_single_respondents_have_no_shares(self):
-        with refuses(DataError, "study", match="no task was shown alike"):
+        with refuses(DataError, "study"):
             common_shares(worths(24), COFFEE.split_holdout()[0])
 
 
@@ -142,29 +142,35 @@ class TestPartWorths:
         assert len(read_part_worths(worths(1).iloc[0], COFFEE)) == 1
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "wrong"),
         [
-            (lambda v: v.T, r"no column \('brand', 'Alba'\); pass part_worths.T"),
+            (lambda v: v.T, {"argument": "part_worths", "column": "('brand', 'Alba')"}),
             (
                 lambda v: v.drop(columns=[("price", 9)]),
-                r"no column \('price', 9\); the columns must be study.columns",
+                {"argument": "part_worths", "column": "('price', 9)"},
             ),
             (
                 lambda v: pd.concat([v, v.iloc[:, :1].set_axis([("a", "b")], axis=1)], axis=1),
-                "columns that the study does not have",
+                {"argument": "part_worths", "found": "('a', 'b')"},
             ),
-            (lambda v: v * np.nan, "'brand Alba' of respondent 1 is nan"),
-            (lambda v: v.set_axis([5, 5, 6]), "two rows for respondent 5; keep one"),
-            (lambda v: v.iloc[:0], "no row"),
-            (lambda v: v.to_numpy(), "must be a DataFrame, a Series or a fitted model, got ndarray"),
+            (
+                lambda v: v * np.nan,
+                {"argument": "part_worths", "respondent": 1, "column": "brand Alba", "found": "nan"},
+            ),
+            (lambda v: v.set_axis([5, 5, 6]), {"argument": "part_worths", "respondent": 5}),
+            (
+                lambda v: v.iloc[:0],
+                {"argument": "part_worths", "expected": "one row per respondent, or one for all"},
+            ),
+            (lambda v: v.to_numpy(), {"argument": "part_worths", "found": "ndarray"}),
         ],
     )
-    def test_wrong_tables_are_told_in_words(self, change, message):
-        with refuses(DataError, "part_worths", match=message):
+    def test_wrong_tables_are_told_in_words(self, change, wrong):
+        with refuses(DataError, **wrong):
             read_part_worths(change(worths(3)), COFFEE)
 
     def test_a_missing_respondent_is_named(self):
-        with refuses(DataError, "part_worths", match="no row for respondent 24"):
+        with refuses(DataError, "part_worths", respondent=24):
             hit_rate(worths(23), COFFEE)
 
     def test_weights_are_those_of_the_study_unless_given(self):
@@ -176,18 +182,18 @@ class TestPartWorths:
         )
 
     @pytest.mark.parametrize(
-        ("weights", "message"),
+        ("weights", "wrong"),
         [
-            ({1: 1.0}, "weights has none for respondent 2"),
-            (np.full(24, -1.0), "must be at least 0"),
-            (np.zeros(24), "not all zero"),
-            (np.ones(3), "weights must have 24 entries, got 3"),
+            ({1: 1.0}, {"argument": "weights", "respondent": 2}),
+            (np.full(24, -1.0), {"argument": "weights", "expected": "at least 0, and not all zero"}),
+            (np.zeros(24), {"argument": "weights", "expected": "at least 0, and not all zero"}),
+            (np.ones(3), {"argument": "weights", "found": 3}),
         ],
     )
-    def test_wrong_weights_are_told_in_words(self, weights, message):
-        with refuses(DataError, "weights", match=message):
+    def test_wrong_weights_are_told_in_words(self, weights, wrong):
+        with refuses(DataError, **wrong):
             weights_of(weights, worths(24), COFFEE)
 
     def test_what_is_no_study_is_told(self):
-        with refuses(DataError, "study", match="study must be a ConjointStudy, or its space, got int"):
+        with refuses(DataError, "study", found="int"):
             read_part_worths(worths(1), 3)

@@ -237,7 +237,7 @@ class TestByHand:
 
 class TestWhatCannotBeTraced:
     def test_duplicate_pairs_raise_at_the_lambda_where_both_are_on_the_margin(self):
-        with refuses(SingularActiveSetError, "pairs", match=r"lambda = 4.*pair 2 ") as caught:
+        with refuses(SingularActiveSetError, "pairs", expected="4") as caught:
             hastie_path(np.eye(4), [(0, 1), (2, 3), (0, 1)])
         assert caught.value.lambda_ == 4
 
@@ -251,9 +251,7 @@ class TestWhatCannotBeTraced:
 
     def test_a_cycle_of_four_pairs_raises_when_three_of_them_are_on_the_margin(self):
         # Q1 = (4, 4, 4, 4), and pair 3 is pair 1 plus pair 2 less pair 0.
-        with pytest.raises(
-            SingularActiveSetError, match="pair 3 depends on the pairs on the margin"
-        ) as caught:
+        with refuses(SingularActiveSetError, "pairs", expected="4") as caught:
             hastie_path(np.eye(4), [(0, 2), (0, 3), (1, 2), (1, 3)])
         assert caught.value.lambda_ == 4
 
@@ -284,7 +282,7 @@ class TestWhatCannotBeTraced:
 
     def test_too_many_events_raise(self):
         K, pairs = random_problem(8, "rbf")
-        with pytest.raises(RankingError, match=r"no end after 1 events.*raise max_events"):
+        with refuses(RankingError, "max_events"):
             hastie_path(K, pairs, max_events=1)
 
     def test_as_many_events_as_there_are_suffice(self):
@@ -296,15 +294,18 @@ class TestWhatCannotBeTraced:
         state = ranking.hastie.path._start(PairGram.of(np.eye(2), [(0, 1)]), 0.0)
         seen = set()
         ranking.hastie.path._require_new(state, seen, 0)
-        with refuses(SingularActiveSetError, "pairs", match="without end"):
+        with refuses(SingularActiveSetError, "pairs", expected="2"):
             ranking.hastie.path._require_new(state, seen, 0)
 
-    @pytest.mark.parametrize(("alpha", "message"), [(0.4, "misses its margin"), (1.1, "alpha = 1.1")])
-    def test_a_state_that_drifted_is_not_handed_out(self, alpha, message):
+    @pytest.mark.parametrize(
+        ("alpha", "wrong"),
+        [(0.4, {"argument": "pairs", "expected": "2"}), (1.1, {"argument": "pairs", "expected": "2"})],
+    )
+    def test_a_state_that_drifted_is_not_handed_out(self, alpha, wrong):
         gram = PairGram.of(np.eye(2), [(0, 1)])
         state, _ = ranking.hastie.path._changed(gram, ranking.hastie.path._start(gram, 0.0), 0)
         drifted = np.array([alpha])
-        with refuses(SingularActiveSetError, "pairs", match=message):
+        with refuses(SingularActiveSetError, **wrong):
             ranking.hastie.path._require_optimal(
                 state,
                 replace(state, alpha=drifted, lambda_=1.0 if alpha < 1 else 2.2, g=gram.product(drifted)),
@@ -312,15 +313,15 @@ class TestWhatCannotBeTraced:
             )
 
     @pytest.mark.parametrize(
-        ("wrong", "message"),
+        ("wrong", "error"),
         [
-            ({"lambda_min": -1}, "lambda_min must be finite and >= 0, got -1"),
-            ({"lambda_min": np.nan}, "lambda_min must be finite"),
-            ({"max_events": 0}, "max_events must be at least 1"),
+            ({"lambda_min": -1}, {"argument": "lambda_min", "found": "-1"}),
+            ({"lambda_min": np.nan}, {"argument": "lambda_min", "found": "nan"}),
+            ({"max_events": 0}, {"argument": "max_events", "found": "0"}),
         ],
     )
-    def test_limits_that_make_no_sense_are_named(self, wrong, message):
-        with pytest.raises(DataError, match=message):
+    def test_limits_that_make_no_sense_are_named(self, wrong, error):
+        with refuses(DataError, **error):
             hastie_path(np.eye(2), [(0, 1)], **wrong)
 
 
@@ -329,15 +330,15 @@ class TestRecord:
 
     @pytest.mark.parametrize("lambda_", [0.4, -1, np.nan])
     def test_a_lambda_below_the_end_is_refused(self, lambda_):
-        with refuses(DataError, "lambda_", match=r"lambda_ must be at least 0\.5"):
+        with refuses(DataError, "lambda_", expected="at least 0.5, where the path ends"):
             self.path.alpha_at(lambda_)
 
     def test_scores_at_zero_are_refused(self):
-        with refuses(DataError, "lambda_", match="lambda_ must be positive"):
+        with refuses(DataError, "lambda_", found=0):
             hastie_path(np.eye(3), [(0, 1), (0, 2)]).scores_at(np.eye(3), 0)
 
     def test_kernel_rows_of_another_width_are_refused(self):
-        with refuses(DataError, "K_test_rows", match=r"K_test_rows must have 3 columns.* \(2, 2\)"):
+        with refuses(DataError, "K_test_rows", found="shape (2, 2)"):
             self.path.scores_at(np.eye(2), 1.0)
 
     def test_arrays_are_read_only(self):
@@ -403,7 +404,7 @@ def test_many_levels_of_the_auto_data_raise_where_the_incidence_itself_is_depend
     X, y = read("auto_mpg")
     K, pairs = rbf(X, gamma), level_tree(y)
     assert len(pairs) == 656  # Zapien et al. (2009), Table 1
-    with refuses(SingularActiveSetError, "pairs", match=r"pair \d+ depends") as caught:
+    with refuses(SingularActiveSetError, "pairs") as caught:
         hastie_path(K, pairs)
     path = hastie_path(K, pairs, lambda_min=caught.value.lambda_)
     f = path.scores_at(K, caught.value.lambda_)

@@ -80,7 +80,7 @@ class TestCountKernels:
         assert peak < 60 * 20_000 * 8 / 2
 
     def test_negative_counts_are_refused(self, name):
-        with refuses(DataError, "Y", match=f"Y holds -2, but kernel='{name}' is for counts"):
+        with refuses(DataError, "Y", found="-2"):
             kernel_matrix([[1, 0]], [[1, -2]], name)
 
     def test_two_empty_fingerprints_are_equal_and_unlike_all_others(self, name):
@@ -160,12 +160,12 @@ class TestGamma:
         X = rng_features()
         fixed = kernel_matrix(X, kernel="rbf", gamma=gamma_of(X, "scale"))
         assert (kernel_matrix(X, kernel="rbf", gamma="scale") == fixed).all()
-        with refuses(DataError, "gamma", match=r"gamma='scale' depends on the training data; .* gamma_of"):
+        with refuses(DataError, "gamma", found="'scale'"):
             kernel_matrix(X, X[:2], "rbf", gamma="scale")
 
     @pytest.mark.parametrize("gamma", [0, -1.0, np.nan, np.inf, "large"])
     def test_what_is_no_scale_is_refused(self, gamma):
-        with refuses(DataError, "gamma", match="gamma must be a positive number"):
+        with refuses(DataError, "gamma", expected="a positive number, 'scale', 'auto' or None"):
             kernel_matrix(rng_features(), kernel="rbf", gamma=gamma)
 
 
@@ -179,34 +179,32 @@ class TestPrecomputed:
         assert back == pytest.approx(K, rel=1e-15)
 
     def test_an_asymmetric_matrix_is_refused(self):
-        with refuses(DataError, "X", match=r"X must be symmetric, but X\[0, 1\] = 0.5 and X\[1, 0\] = 0.4"):
+        with refuses(DataError, "X", found="X[0, 1] = 0.5 and X[1, 0] = 0.4"):
             kernel_matrix([[1, 0.5], [0.4, 1]], kernel="precomputed")
 
     def test_new_rows_are_measured_against_the_old_ones(self):
         K, new = np.eye(3), np.array([[0.1, 0.2, 0.3]])
         assert (kernel_matrix(new, K, "precomputed") == new).all()
-        with refuses(DataError, "X", match="one column per row of Y, 3, got shape"):
+        with refuses(DataError, "X", found="shape (1, 2)"):
             kernel_matrix(new[:, :2], K, "precomputed")
 
 
 class TestBadInput:
     def test_an_unknown_kernel_is_named(self):
-        with refuses(
-            DataError, "kernel", match=r"kernel must be a function or one of linear, .* got 'laplace'"
-        ):
+        with refuses(DataError, "kernel", found="'laplace'"):
             kernel_matrix([[1.0]], kernel="laplace")
 
     def test_parameters_without_a_function_are_refused(self):
-        with refuses(DataError, "kernel_params", match="kernel_params must be None with a named kernel"):
+        with refuses(DataError, "kernel_params", found="{'gamma': 1}"):
             kernel_matrix([[1.0]], kernel="rbf", kernel_params={"gamma": 1})
 
     @pytest.mark.parametrize("X", [[[np.nan]], [1.0, 2.0], [["a"]], np.zeros((0, 2)), [[1, 2], [3]]])
     def test_what_is_no_table_of_numbers_is_refused(self, X):
-        with refuses(DataError, "X", match="X must be a table of finite numbers"):
+        with refuses(DataError, "X", expected="a table of finite numbers, one row per item"):
             kernel_matrix(X)
 
     def test_columns_must_match(self):
-        with refuses(DataError, "Y", match="Y must have 2 columns like X, got 1"):
+        with refuses(DataError, "Y", found=1):
             kernel_matrix([[1, 2]], [[1]])
 
 
@@ -256,7 +254,7 @@ class TestPairFeatures:
         pairs, others = [(0, 1), (3, 2)], [(5, 0), (1, 2), (4, 3)]
         expected = exterior_product_features(new, pairs) @ exterior_product_features(old, others).T
         assert exterior_kernel(new @ old.T, pairs, others) == pytest.approx(expected, rel=1e-12)
-        with refuses(DataError, "other_pairs", match="other_pairs must be given, since K is not square"):
+        with refuses(DataError, "other_pairs", found="shape (4, 6)"):
             exterior_kernel(new @ old.T, pairs)
-        with refuses(DataError, "other_pairs[0]", match=r"other_pairs\[0\] is \(.*6.*\): item numbers"):
+        with refuses(DataError, "other_pairs[0]", found="(6, 0)"):
             exterior_kernel(new @ old.T, pairs, [(6, 0)])

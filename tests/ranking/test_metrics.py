@@ -64,7 +64,7 @@ class TestPairwiseAccuracy:
         y, scores, qid = columns(items)
         pairs = listed_pairs(y, qid)
         if not pairs:
-            with pytest.raises(DataError, match="no preference pair"):
+            with refuses(DataError, "y"):
                 pairwise_accuracy(y, scores, qid, average="pairs")
             return
         right = sum(scores[i] > scores[j] for i, j in pairs)
@@ -103,7 +103,7 @@ class TestPairwiseAccuracy:
 
     @pytest.mark.parametrize(("option", "value"), [("average", "items"), ("ties", "right")])
     def test_an_unknown_option_is_named(self, option, value):
-        with pytest.raises(DataError, match=f"{option} must be .* got '{value}'"):
+        with refuses(DataError, option, found=repr(value)):
             pairwise_accuracy([1, 0], [1, 0], **{option: value})
 
 
@@ -161,17 +161,17 @@ class TestNdcg:
         assert ndcg(y, scores, qid, k=1, queries="all") == pytest.approx(1 / 3)
 
     def test_negative_labels_are_refused(self):
-        with refuses(DataError, "y", match=r"y holds -1, but a gain .* subtract the smallest label"):
+        with refuses(DataError, "y", found="-1"):
             ndcg([-1, 1], [0, 1])
 
     @pytest.mark.parametrize("k", [0, -1, 2.5, True])
     def test_a_cutoff_that_is_no_count_is_refused(self, k):
-        with refuses(DataError, "k", match="k must be a whole number of at least 1"):
+        with refuses(DataError, "k", expected="a whole number of at least 1, or None for the whole list"):
             ndcg([0, 1], [0, 1], k=k)
 
     @pytest.mark.parametrize(("option", "value"), [("discount", "log"), ("queries", "some")])
     def test_an_unknown_option_is_named(self, option, value):
-        with pytest.raises(DataError, match=f"{option} must be .* got '{value}'"):
+        with refuses(DataError, option, found=repr(value)):
             mean_ndcg([1, 0], [1, 0], **{option: value})
 
 
@@ -214,7 +214,7 @@ class TestAveragePrecision:
         y, scores, _ = columns(items)
         relevant = [i for i, label in enumerate(y) if label > 1]
         if len(relevant) in (0, len(y)):
-            with pytest.raises(DataError, match=r"y > 1 splits no query .* pass another threshold"):
+            with refuses(DataError, "y", found="the only query"):
                 average_precision(y, scores, threshold=1)
             return
         above = [[k for k in range(len(y)) if scores[k] >= scores[i]] for i in relevant]
@@ -338,7 +338,7 @@ class TestTables:
         assert list(series.index) == ["z", "a"]
 
     def test_an_unknown_metric_is_named(self):
-        with refuses(DataError, "metric", match=r"metric must be one of pairwise_accuracy, .* got 'auc'"):
+        with refuses(DataError, "metric", found="'auc'"):
             per_query("auc", [0, 1], [0, 1])
 
     @settings(QUICK, max_examples=15)
@@ -359,38 +359,38 @@ METRICS = [pairwise_accuracy, ndcg, mean_ndcg, kendall_tau, spearman, mean_avera
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 class TestBadInput:
     def test_a_missing_label_is_named(self, metric):
-        with refuses(DataError, "y[1]", match=r"y\[1\] is missing"):
+        with refuses(DataError, "y[1]"):
             metric([0, np.nan], [0, 1])
 
     def test_an_infinite_score_is_named(self, metric):
-        with refuses(DataError, "scores[0]", match=r"scores\[0\] must be finite, got inf"):
+        with refuses(DataError, "scores[0]", found="inf"):
             metric([0, 1], [np.inf, 1])
 
     def test_lengths_must_match(self, metric):
-        with refuses(DataError, "scores", match="scores must have 3 entries, got 2"):
+        with refuses(DataError, "scores", found=2):
             metric([0, 1, 2], [0, 1])
-        with refuses(DataError, "qid", match=r"qid must be one value for each of 2 items, got shape \(3,\)"):
+        with refuses(DataError, "qid", found="shape (3,)"):
             metric([0, 1], [0, 1], [1, 1, 1])
 
     def test_nothing_to_rank_is_refused(self, metric):
-        with refuses(DataError, "y", match="y is empty"):
+        with refuses(DataError, "y"):
             metric([], [])
 
     def test_an_item_without_a_query_is_named(self, metric):
-        with refuses(DataError, "qid[1]", match=r"qid\[1\] is missing; every item needs one"):
+        with refuses(DataError, "qid[1]"):
             metric([0, 1], [0, 1], ["a", None])
 
     @pytest.mark.parametrize(
         "y", [["a", "b"], [1j, 0], [None, 1], [[0, 1]], np.array(["2020"], dtype="M8[Y]")]
     )
     def test_labels_that_are_no_vector_of_real_numbers_are_refused(self, metric, y):
-        with refuses(DataError, "y", match="y must"):
+        with refuses(DataError, "y"):
             metric(y, [0, 1])
 
 
 @pytest.mark.parametrize("metric", METRICS[:-1], ids=lambda metric: metric.__name__)
 def test_without_a_pair_there_is_nothing_to_measure(metric):
-    with pytest.raises(DataError, match="each of the 2 queries"):
+    with refuses(DataError, "y", found="each of the 2 queries"):
         metric([1, 1, 0, 0], [1, 2, 3, 4], [1, 1, 2, 2])
 
 
@@ -411,7 +411,7 @@ def test_queries_that_numpy_takes_for_one_are_two():
 
 
 def test_a_table_of_query_numbers_is_refused():
-    with refuses(DataError, "qid", match="qid must be a vector of hashable values"):
+    with refuses(DataError, "qid", found="[[1], [1]]"):
         pairwise_accuracy([0, 1], [0, 1], [[1], [1]])
 
 
@@ -424,34 +424,34 @@ def test_arguments_are_left_as_they_are():
 
 class TestArrays:
     def test_whole_numbers_that_float64_would_round_are_refused(self):
-        with refuses(DataError, "y", match=r"y must be exact in float64, got whole numbers beyond 2\^53"):
+        with refuses(DataError, "y", found="whole numbers beyond 2^53"):
             as_vector([2**60, 2**60 + 1], "y")
 
     def test_masked_entries_are_refused(self):
-        with refuses(DataError, "y[0]", match=r"y\[0\] is missing \(NaN or masked\)"):
+        with refuses(DataError, "y[0]"):
             as_vector(np.ma.array([1.0, 2.0], mask=[True, False]), "y")
 
     def test_ragged_lists_are_refused(self):
-        with refuses(DataError, "y", match="y must be a vector of numbers"):
+        with refuses(DataError, "y", found="entries of different lengths"):
             as_vector([[1, 2], [3]], "y")
 
     def test_the_worst_asymmetry_is_named(self):
-        with refuses(DataError, "K", match=r"K\[0, 1\] = 2.0 and K\[1, 0\] = 1.0"):
+        with refuses(DataError, "K", found="K[0, 1] = 2.0 and K[1, 0] = 1.0"):
             as_symmetric([[1, 2], [1, 1]])
 
     @pytest.mark.parametrize(
-        ("pairs", "message"),
+        ("pairs", "wrong"),
         [
-            ([(0, 3)], r"pairs\[0\] is \(0, 3\): item numbers run from 0 to 2"),
-            ([(1, 0), (-1, 0)], r"pairs\[1\] is \(-1, 0\): item numbers"),
-            ([(1, 1)], r"pairs\[0\] is \(1, 1\): an item cannot be preferred to itself"),
-            ([(0.0, 1.0)], "pairs must be integers"),
-            ([], "pairs is empty"),
-            ([(0, 1, 2)], "pairs must have two columns"),
+            ([(0, 3)], {"argument": "pairs[0]", "found": "(0, 3)"}),
+            ([(1, 0), (-1, 0)], {"argument": "pairs[1]", "found": "(-1, 0)"}),
+            ([(1, 1)], {"argument": "pairs[0]", "found": "(1, 1)"}),
+            ([(0.0, 1.0)], {"argument": "pairs", "found": "dtype float64"}),
+            ([], {"argument": "pairs"}),
+            ([(0, 1, 2)], {"argument": "pairs", "found": "shape (1, 3)"}),
         ],
     )
-    def test_pairs_that_make_no_sense_are_refused(self, pairs, message):
-        with pytest.raises(DataError, match=message):
+    def test_pairs_that_make_no_sense_are_refused(self, pairs, wrong):
+        with refuses(DataError, **wrong):
             item_pairs(pairs, 3)
 
 

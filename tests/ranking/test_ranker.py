@@ -114,52 +114,58 @@ class TestContradictions:
 
 class TestBadInput:
     @pytest.mark.parametrize(
-        ("arguments", "message"),
+        ("arguments", "wrong"),
         [
-            ({"X": np.where(X[0, 0] == X, np.nan, X)}, "Input X contains NaN"),
-            ({"X": X[0]}, "Expected 2D array"),
-            ({"X": X[:1], "y": Y[:1]}, "X with y cannot be used: .* 1 sample"),
-            ({"X": X[:, :0]}, "0 feature"),
-            ({"y": Y[:-1]}, r"X with y .* inconsistent numbers of samples"),
-            ({"y": np.where(Y == 2, np.nan, Y)}, "Input y contains NaN"),
-            ({"y": None}, "requires y to be passed, .* or pass pairs"),
-            ({"y": np.ones(14)}, "y gives no pair: every query has a single item or equal labels"),
-            ({"qid": np.arange(14)}, "14 of 14 queries have a single item .*does qid name items"),
-            ({"qid": QID[:-1]}, "qid must be one value for each of 14 items"),
-            ({"qid": [None, *QID[1:]]}, r"qid\[0\] is missing"),
-            ({"pairs": [(0, 1)]}, "give either y .* or pairs .* got both"),
-            ({"y": None, "pairs": [(0, 14)]}, r"pairs\[0\] is \(0, 14\): item numbers run from 0 to 13"),
-            ({"y": None, "pairs": []}, "pairs is empty"),
-            ({"y": None, "pairs": nx.Graph([(0, 1)])}, "pairs must be a directed graph"),
-            ({"y": None, "pairs": [(0, 1)], "qid": np.arange(14)}, r"pairs\[0\] is \(0, 1\), of two queries"),
-            ({"y": None, "pairs": [(0, 1)], "margin": [1, 2]}, "margin must be one number or one for each"),
-            ({"y": None, "pairs": [(0, 1)], "pair_weight": -1}, r"pair_weight\[0\] must be positive"),
-            ({"pair_weight": [1, 2]}, "pair_weight must be one number or one for each of"),
+            ({"X": np.where(X[0, 0] == X, np.nan, X)}, {"argument": "X with y"}),
+            ({"X": X[0]}, {"argument": "X with y"}),
+            ({"X": X[:1], "y": Y[:1]}, {"argument": "X with y"}),
+            ({"X": X[:, :0]}, {"argument": "X with y"}),
+            ({"y": Y[:-1]}, {"argument": "X with y"}),
+            ({"y": np.where(Y == 2, np.nan, Y)}, {"argument": "X with y"}),
+            ({"y": None}, {"argument": "y"}),
+            ({"y": np.ones(14)}, {"argument": "y", "found": "0 of 3 queries have a single item"}),
+            ({"qid": np.arange(14)}, {"argument": "y"}),
+            ({"qid": QID[:-1]}, {"argument": "qid", "found": "shape (13,)"}),
+            ({"qid": [None, *QID[1:]]}, {"argument": "qid[0]"}),
+            ({"pairs": [(0, 1)]}, {"argument": "y", "found": "both"}),
+            ({"y": None, "pairs": [(0, 14)]}, {"argument": "pairs[0]", "found": "(0, 14)"}),
+            ({"y": None, "pairs": []}, {"argument": "pairs"}),
+            ({"y": None, "pairs": nx.Graph([(0, 1)])}, {"argument": "pairs", "found": "an undirected one"}),
+            (
+                {"y": None, "pairs": [(0, 1)], "qid": np.arange(14)},
+                {"argument": "pairs[0] is (0, 1)", "found": "0 and 1"},
+            ),
+            ({"y": None, "pairs": [(0, 1)], "margin": [1, 2]}, {"argument": "margin", "found": 2}),
+            (
+                {"y": None, "pairs": [(0, 1)], "pair_weight": -1},
+                {"argument": "pair_weight[0]", "found": "-1.0"},
+            ),
+            ({"pair_weight": [1, 2]}, {"argument": "pair_weight", "found": 2}),
             (
                 {"y": None, "pairs": preferences_from_signs([0], [1], [1], 3)},
-                "preferences among 14 items, got 3 items",
+                {"argument": "pairs", "found": "3 items"},
             ),
             (
                 {"y": None, "pairs": preferences_from_signs([0], [1], [1], 14), "margin": 2},
-                "leave out pair_weight and margin",
+                {"argument": "pairs"},
             ),
-            ({"X": pd.DataFrame(X).assign(qid=1)}, "X has a column qid and qid is given too"),
+            ({"X": pd.DataFrame(X).assign(qid=1)}, {"argument": "qid"}),
         ],
     )
-    def test_it_is_named(self, model, arguments, message):
+    def test_it_is_named(self, model, arguments, wrong):
         given = {"X": X, "y": Y, "qid": None if "pairs" in arguments else QID} | arguments
-        with pytest.raises(DataError, match=f"(?s){message}"):
+        with refuses(DataError, **wrong):
             model.fit(**given)
 
     def test_other_features_are_refused(self, model):
         model.fit(X, Y, QID)
-        with refuses(DataError, "X", match=r"X has 2 features, but .* is expecting 3"):
+        with refuses(DataError, "X"):
             model.predict(X[:, :2])
 
     @pytest.mark.parametrize("given", [{}, {"y": Y, "pairs": [(0, 1)]}])
     def test_a_score_needs_labels_or_pairs(self, model, given):
         model.fit(X, Y, QID)
-        with refuses(DataError, "y", match=r"give either y .* or pairs"):
+        with refuses(DataError, "y"):
             model.score(X, **given)
 
 

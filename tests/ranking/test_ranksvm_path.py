@@ -187,40 +187,40 @@ class TestReading:
 
     @pytest.mark.parametrize("C", [51, -1, np.nan, np.inf, "1", [[1]]])
     def test_C_beyond_the_path_is_refused(self, model, C):
-        with refuses(DataError, "C", match="C must be"):
+        with refuses(DataError, "C"):
             model.decision_function(X, C=C)
 
     @pytest.mark.parametrize("read", ["alpha_at", "coef_at", "at", "pair_sets"])
     def test_C_beyond_the_path_is_refused_everywhere(self, model, read):
-        with refuses(DataError, "C", match=r"C must be between 0 and 50, .* got 51; raise C_max"):
+        with refuses(DataError, "C", found=51):
             getattr(model, read)(51)
 
     def test_a_path_stopped_early_says_so(self):
         model = RankSVMPath(max_pieces=4).fit(X, Y)
         assert model.path_.stopped is not None
         assert model.C_ == model.C_end_ < 1000
-        with refuses(DataError, "C", match="the ends of the path, got 999; it was stopped"):
+        with refuses(DataError, "C", found=999):
             model.alpha_at(999)
 
     def test_a_path_stopped_before_its_first_piece_is_none(self):
-        with pytest.raises(DataError, match=r"the path has no piece: .*; raise time_limit"):
+        with refuses(DataError, "time_limit"):
             RankSVMPath(time_limit=1e-12).fit(X, Y)
 
     @pytest.mark.parametrize(
-        ("parameters", "message"),
+        ("parameters", "wrong"),
         [
-            ({"C_max": 0}, "C_max must be a positive number, or inf, got 0"),
-            ({"C_max": np.nan}, "C_max must be"),
-            ({"C": 2, "C_max": 1}, "C must be at most C_max, 1, got 2"),
-            ({"C": -1}, "C must be a positive finite number"),
-            ({"kernel": "cubic"}, "kernel must be a function or one of"),
-            ({"kernel_params": {"a": 1}}, "kernel_params must be None with a named kernel"),
-            ({"gamma": -1, "kernel": "rbf"}, "gamma must be"),
-            ({"reduction": "half"}, "reduction must be one of"),
+            ({"C_max": 0}, {"argument": "C_max", "found": "0"}),
+            ({"C_max": np.nan}, {"argument": "C_max", "found": "nan"}),
+            ({"C": 2, "C_max": 1}, {"argument": "C", "found": 2}),
+            ({"C": -1}, {"argument": "C", "found": "-1"}),
+            ({"kernel": "cubic"}, {"argument": "kernel", "found": "'cubic'"}),
+            ({"kernel_params": {"a": 1}}, {"argument": "kernel_params", "found": "{'a': 1}"}),
+            ({"gamma": -1, "kernel": "rbf"}, {"argument": "gamma", "found": "-1"}),
+            ({"reduction": "half"}, {"argument": "reduction", "found": "'half'"}),
         ],
     )
-    def test_bad_parameters_are_named(self, parameters, message):
-        with pytest.raises(DataError, match=message):
+    def test_bad_parameters_are_named(self, parameters, wrong):
+        with refuses(DataError, **wrong):
             RankSVMPath(**parameters).fit(X, Y)
 
     def test_progress_is_heard(self):

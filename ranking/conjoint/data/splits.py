@@ -43,7 +43,8 @@ def holdout_tasks(
         remedy = "mark some in a column, or hold out the last tasks of everyone, for example {setting}"
         raise DataError("no task is held out", argument="holdout", remedy=remedy, setting=("last", 3))
     if held.all():
-        raise DataError("all tasks are held out, so none is left to learn from", remedy="hold out fewer")
+        message = "all tasks are held out, so none is left to learn from"
+        raise DataError(message, argument="holdout", remedy="hold out fewer")
     return held
 
 

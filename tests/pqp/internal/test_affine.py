@@ -145,43 +145,43 @@ class TestValues:
 
 class TestMessages:
     @pytest.mark.parametrize(
-        ("build", "message"),
+        ("build", "wrong"),
         [
-            (lambda: mu * mu, "affine in mu with a finite slope, got mu multiplied by mu"),
+            (lambda: mu * mu, {"argument": "data", "found": "mu multiplied by mu"}),
             (
                 lambda: (1 + mu) * (mu * np.ones(2)),
-                "affine in mu with a finite slope, got mu multiplied by mu",
+                {"argument": "data", "found": "mu multiplied by mu"},
             ),
-            (lambda: 1 / mu, "must be affine in mu with a finite slope, got a division by mu"),
-            (lambda: mu / (1 + mu), "must be affine in mu with a finite slope, got a division by mu"),
-            (lambda: mu / 0, "a division by zero"),
-            (lambda: mu + "1", "must be made of real numbers, got strings"),
-            (lambda: as_affine(mu**2, "b"), r"b must be affine in mu, got mu\*\*2"),
-            (lambda: as_affine(sympy.sin(mu_symbol()), "b"), r"b must be affine in mu, got sin\(mu\)"),
-            (lambda: as_affine(sympy.Symbol("t") * mu_symbol(), "b"), "b contains t; only pqp.mu may appear"),
-            (lambda: as_affine([mu, math.nan], "b"), r"b\[1\] must be a number, got nan"),
-            (lambda: as_affine([mu, None], "b"), r"b\[1\] is not a number: None"),
+            (lambda: 1 / mu, {"argument": "data", "found": "a division by mu"}),
+            (lambda: mu / (1 + mu), {"argument": "data", "found": "a division by mu"}),
+            (lambda: mu / 0, {"argument": "data", "found": "a division by zero"}),
+            (lambda: mu + "1", {"argument": "data", "found": "strings"}),
+            (lambda: as_affine(mu**2, "b"), {"argument": "b", "found": "mu**2"}),
+            (lambda: as_affine(sympy.sin(mu_symbol()), "b"), {"argument": "b", "found": "sin(mu)"}),
+            (lambda: as_affine(sympy.Symbol("t") * mu_symbol(), "b"), {"argument": "b", "found": "t"}),
+            (lambda: as_affine([mu, math.nan], "b"), {"argument": "b[1]", "found": "nan"}),
+            (lambda: as_affine([mu, None], "b"), {"argument": "b[1]", "found": "None is not a number"}),
             (
                 lambda: as_affine([mu, [1, 2]], "b"),
-                r"b\[1\] must be a single number, got shape",
+                {"argument": "b[1]", "found": "shape (2,)"},
             ),
-            (lambda: as_affine(sympy.sqrt(2) * mu, "b"), r"b is not a number: sqrt\(2\) is not rational"),
+            (lambda: as_affine(sympy.sqrt(2) * mu, "b"), {"argument": "b"}),
             (
                 lambda: affine_vector([1, 2], 3, "b"),
-                r"b must be of length 3 or a single number, got shape \(2,\)",
+                {"argument": "b", "found": "shape (2,)"},
             ),
             (
                 lambda: affine_vector([[1]], 1, "b"),
-                r"b must be of length 1 or a single number, got shape \(1, 1\)",
+                {"argument": "b", "found": "shape (1, 1)"},
             ),
         ],
     )
-    def test_what_is_not_affine_is_refused_with_its_reason(self, build, message):
-        with pytest.raises(ProblemError, match=message):
+    def test_what_is_not_affine_is_refused_with_its_reason(self, build, wrong):
+        with refuses(ProblemError, **wrong):
             build()
 
     def test_infinite_slope_is_refused_without_a_warning(self):
-        with refuses(ProblemError, "data", match="inf"):
+        with refuses(ProblemError, "data", found="mu multiplied by infinity"):
             as_affine(mu * math.inf, "b")
 
     def test_data_cannot_be_changed(self):

@@ -110,7 +110,7 @@ class TestSparse:
 
     def test_large_matrix_with_a_negative_eigenvalue_is_refused_with_a_direction(self):
         matrix = ring(self.N, 1.99)
-        with refuses(NotConvexError, "P", match="P must be positive semidefinite") as caught:
+        with refuses(NotConvexError, "P", found="curvature -0.002164327104638811") as caught:
             as_convex(matrix, "P")
         assert curvature_along(caught.value, matrix) == pytest.approx(caught.value.curvature)
         assert caught.value.curvature < 0
@@ -133,11 +133,11 @@ class TestSparse:
 
     def test_worst_pair_of_an_asymmetric_sparse_matrix_is_named(self):
         matrix = scipy.sparse.csr_array([[1, 0, 4], [0, 1, 2], [7, 1, 1]])
-        with refuses(ProblemError, "P", match=r"P must be symmetric, but P\[0, 2\] = 4 and P\[2, 0\] = 7"):
+        with refuses(ProblemError, "P", found="P[0, 2] = 4 and P[2, 0] = 7"):
             as_convex(matrix, "P")
 
     def test_undecided_matrix_is_refused_with_a_remedy(self, monkeypatch):
         monkeypatch.setattr(convexity, "LARGEST_DENSE", 0)
         monkeypatch.setattr(convexity, "_factored", lambda matrix, shift: None)
-        with refuses(ProblemError, "P", match=r"rounding errors leave open .* pass its factor"):
+        with refuses(ProblemError, "P", expected="positive semidefinite"):
             as_convex(ring(5, 2.5), "P")

@@ -25,6 +25,7 @@ from pqp.linalg.field import (
     to_flint,
 )
 from pqp.linalg.matrices import given_exactly
+from tests.refusals import refuses
 
 # The same examples in every run, few enough for a slow machine.
 QUICK = settings(max_examples=30, deadline=None, derandomize=True)
@@ -152,33 +153,33 @@ class TestAsNumbers:
             numbers[0] = 3
 
     @pytest.mark.parametrize(
-        ("values", "message"),
+        ("values", "wrong"),
         [
-            ([1, math.nan], r"c\[1\] must be a number, got nan"),
-            ([[1, 2], [3, math.nan]], r"c\[1, 1\] must be a number, got nan"),
-            ([Fraction(1), math.nan], r"c\[1\] must be a number, got nan"),
-            (math.nan, "c must be a number, got nan"),
-            (pd.Series([1, None]), r"c\[1\] must be a number, got nan"),
-            (pd.Series([1, None], dtype="Int64"), r"c\[1\] (is|must be) "),
-            ([1, None], r"c\[1\] is not a number: None is not a number"),
-            ([1, 2 + 0j], "c must be made of real numbers, got complex numbers"),
-            (["1", "2"], "c must be made of real numbers, got strings"),
-            ([b"1"], "c must be made of real numbers, got bytes"),
-            (np.array(["2020-01-01"], dtype="M8[D]"), "c must be made of real numbers, got dates"),
-            ([[1, 2], [3]], "c is ragged: its rows differ in length"),
+            ([1, math.nan], {"argument": "c[1]", "found": "nan"}),
+            ([[1, 2], [3, math.nan]], {"argument": "c[1, 1]", "found": "nan"}),
+            ([Fraction(1), math.nan], {"argument": "c[1]", "found": "nan"}),
+            (math.nan, {"argument": "c", "found": "nan"}),
+            (pd.Series([1, None]), {"argument": "c[1]", "found": "nan"}),
+            (pd.Series([1, None], dtype="Int64"), {"argument": "c[1]", "found": "nan"}),
+            ([1, None], {"argument": "c[1]", "found": "None is not a number"}),
+            ([1, 2 + 0j], {"argument": "c", "found": "complex numbers"}),
+            (["1", "2"], {"argument": "c", "found": "strings"}),
+            ([b"1"], {"argument": "c", "found": "bytes"}),
+            (np.array(["2020-01-01"], dtype="M8[D]"), {"argument": "c", "found": "dates"}),
+            ([[1, 2], [3]], {"argument": "c"}),
             (
                 [1, sympy.pi],
-                r"c\[1\] is not a number: pi is not rational; give its float value, e.g. float\(pi\)",
+                {"argument": "c[1]"},
             ),
             (
                 np.ma.array([1, 2], mask=[0, 1]),
-                "c must be complete, got a masked array; fill or drop",
+                {"argument": "c", "found": "a masked array"},
             ),
         ],
         ids=str,
     )
-    def test_message_names_the_argument_what_was_found_and_what_is_needed(self, values, message):
-        with pytest.raises(ProblemError, match=message) as caught:
+    def test_message_names_the_argument_what_was_found_and_what_is_needed(self, values, wrong):
+        with refuses(ProblemError, **wrong) as caught:
             as_numbers(values, "c")
         assert isinstance(caught.value, ValueError)
         assert isinstance(caught.value, PQPError)

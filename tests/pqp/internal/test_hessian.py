@@ -126,29 +126,29 @@ class TestStructure:
             assert P.block(indices, indices).shape == (2, 2)
 
     @pytest.mark.parametrize(
-        ("diagonal", "message"),
+        ("diagonal", "wrong"),
         [
-            ([1, -1], r"diagonal\[1\] must be finite and nonnegative, got -1"),
-            ([np.inf, 0], r"diagonal\[0\] must be finite and nonnegative, got inf"),
-            ([1], r"diagonal must be of length 2, one entry per row of F, got shape \(1,\)"),
-            ([1, np.nan], r"diagonal\[1\] must be a number, got nan"),
+            ([1, -1], {"argument": "diagonal[1]", "found": "-1"}),
+            ([np.inf, 0], {"argument": "diagonal[0]", "found": "inf"}),
+            ([1], {"argument": "diagonal", "found": "shape (1,)"}),
+            ([1, np.nan], {"argument": "diagonal[1]", "found": "nan"}),
         ],
         ids=str,
     )
-    def test_bad_diagonal_is_named(self, diagonal, message):
-        with pytest.raises(ProblemError, match=message):
+    def test_bad_diagonal_is_named(self, diagonal, wrong):
+        with refuses(ProblemError, **wrong):
             Gram([[1], [2]], diagonal=diagonal)
 
     @pytest.mark.parametrize(
-        ("weights", "message"),
+        ("weights", "wrong"),
         [
-            ([-1], r"weights\[0\] must be finite and nonnegative, got -1"),
-            ([1, 2], r"weights must be of length 1, one entry per column of F"),
+            ([-1], {"argument": "weights[0]", "found": "-1"}),
+            ([1, 2], {"argument": "weights", "found": "shape (2,)"}),
         ],
         ids=str,
     )
-    def test_bad_weights_are_named(self, weights, message):
-        with pytest.raises(ProblemError, match=message):
+    def test_bad_weights_are_named(self, weights, wrong):
+        with refuses(ProblemError, **wrong):
             Gram([[1], [2]], weights=weights)
 
     @pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_array], ids=["dense", "sparse"])
@@ -172,7 +172,7 @@ class TestFloatGram:
     def test_rounded_gram_matrix_is_convex_in_float_and_not_at_face_value(self):
         """design.md, section 1: 0 of 200 rounded Gram matrices of rank 3 at n = 10 are exactly PSD."""
         hessian = Matrix(self.F @ self.F.T)
-        with refuses(NotConvexError, "P", match=r"pass its factor: pqp\.Gram\(F\)") as caught:
+        with refuses(NotConvexError, "P", expected="convex") as caught:
             hessian.require_exact_convexity()
         P, d = hessian.matrix(FIELDS["exact"]), caught.value.direction
         assert d @ P @ d == caught.value.curvature < 0
@@ -182,7 +182,7 @@ class TestFloatGram:
         assert negative_direction(Gram(self.F).matrix(FIELDS["exact"])) is None
 
     def test_kernel_of_pairs_is_checked_at_face_value(self):
-        with refuses(NotConvexError, "K", match="K must be positive semidefinite"):
+        with refuses(NotConvexError, "K", expected="convex"):
             PairGram(self.F @ self.F.T, [(0, 1)]).require_exact_convexity()
 
     def test_exactly_convex_floats_pass(self):
@@ -191,36 +191,37 @@ class TestFloatGram:
 
 class TestMessages:
     @pytest.mark.parametrize(
-        ("P", "message"),
+        ("P", "wrong"),
         [
             (
                 [[1, 2], [3, 4]],
-                r"P must be symmetric, but P\[0, 1\] = 2 and P\[1, 0\] = 3; \(P \+ P.T\) / 2 gives",
+                {"argument": "P", "found": "P[0, 1] = 2 and P[1, 0] = 3"},
             ),
-            ([[0, 1, 5], [1, 0, 2], [7, 2.5, 0]], r"P\[0, 2\] = 5.0 and P\[2, 0\] = 7.0"),
-            ([[1, 2, 3], [4, 5, 6]], r"P must be square, got shape \(2, 3\)"),
-            ([1, 2], r"P must be a matrix, got shape \(2,\)"),
-            (np.zeros((2, 2, 2)), r"P must be a matrix, got shape \(2, 2, 2\)"),
-            ([[1, np.nan], [np.nan, 1]], r"P\[0, 1\] must be a number, got nan"),
-            ([[1, 0], [0, np.inf]], r"P\[1, 1\] must be finite, got inf"),
-            ([["a"]], "P must be made of real numbers, got strings"),
-            ([[1j]], "P must be made of real numbers, got complex numbers"),
-            ([[1], [1, 2]], "P is ragged"),
-            (np.ma.array([[1]], mask=[[True]]), "P must be complete, got a masked array"),
+            (
+                [[0, 1, 5], [1, 0, 2], [7, 2.5, 0]],
+                {"argument": "P", "found": "P[0, 2] = 5.0 and P[2, 0] = 7.0"},
+            ),
+            ([[1, 2, 3], [4, 5, 6]], {"argument": "P", "found": "shape (2, 3)"}),
+            ([1, 2], {"argument": "P", "found": "shape (2,)"}),
+            (np.zeros((2, 2, 2)), {"argument": "P", "found": "shape (2, 2, 2)"}),
+            ([[1, np.nan], [np.nan, 1]], {"argument": "P[0, 1]", "found": "nan"}),
+            ([[1, 0], [0, np.inf]], {"argument": "P[1, 1]", "found": "inf"}),
+            ([["a"]], {"argument": "P", "found": "strings"}),
+            ([[1j]], {"argument": "P", "found": "complex numbers"}),
+            ([[1], [1, 2]], {"argument": "P"}),
+            (np.ma.array([[1]], mask=[[True]]), {"argument": "P", "found": "a masked array"}),
         ],
         ids=str,
     )
-    def test_bad_matrix_is_named_with_what_was_found(self, P, message):
-        with pytest.raises(ProblemError, match=message):
+    def test_bad_matrix_is_named_with_what_was_found(self, P, wrong):
+        with refuses(ProblemError, **wrong):
             as_hessian(P)
 
     @pytest.mark.parametrize(
         "P", [[[1, 2], [2, 1]], [[1.0, 2.0], [2.0, 1.0]], [[Fraction(1), 2], [2, 1]]], ids=str
     )
     def test_direction_of_negative_curvature_comes_with_the_error(self, P):
-        with pytest.raises(
-            NotConvexError, match=r"P must be positive semidefinite, but along d = .* curvature"
-        ) as caught:
+        with refuses(NotConvexError, "P", expected="convex") as caught:
             Matrix(P)
         d = np.array(caught.value.direction)
         assert d @ np.array(P) @ d == pytest.approx(caught.value.curvature)
@@ -232,21 +233,21 @@ class TestMessages:
             Matrix([[2**26 + 1, 2**26], [2**26, 2**26 - 1]])
 
     @pytest.mark.parametrize(
-        ("pairs", "message"),
+        ("pairs", "wrong"),
         [
-            ([(0, 3)], r"pairs\[0, 1\] must be an index from 0 to 1, the rows of K, got 3"),
-            ([(0, 1), (-1, 0)], r"pairs\[1, 0\] must be an index from 0 to 1, the rows of K, got -1"),
-            ([(0, 1, 1)], r"pairs must be rows of two indices, got int64 of shape \(1, 3\)"),
-            ([(0.0, 1.0)], "pairs must be rows of two indices, got float64"),
+            ([(0, 3)], {"argument": "pairs[0, 1]", "found": 3}),
+            ([(0, 1), (-1, 0)], {"argument": "pairs[1, 0]", "found": -1}),
+            ([(0, 1, 1)], {"argument": "pairs", "found": "int64 of shape (1, 3)"}),
+            ([(0.0, 1.0)], {"argument": "pairs", "found": "float64 of shape (1, 2)"}),
         ],
         ids=str,
     )
-    def test_bad_pairs_are_named(self, pairs, message):
-        with pytest.raises(ProblemError, match=message):
+    def test_bad_pairs_are_named(self, pairs, wrong):
+        with refuses(ProblemError, **wrong):
             PairGram(np.eye(2), pairs)
 
     def test_infinite_factor_is_named(self):
-        with pytest.raises(ProblemError, match=r"F\[0, 0\] must be finite, got inf"):
+        with refuses(ProblemError, "F[0, 0]", found="inf"):
             Gram([[np.inf]])
 
 

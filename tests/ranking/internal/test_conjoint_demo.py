@@ -11,6 +11,7 @@ from pqp.cli.demo import LEVELS, RESPONDENT, RESPONDENTS, TASKS, conjoint_proble
 from ranking import ConjointPath
 from ranking.conjoint import example_study
 from ranking.conjoint.data.example import FILE, PACKAGE
+from tests.refusals import refuses
 
 # Someone who contradicts themselves, someone who does not, one who minds the brand, one who takes the first.
 SOME = (RESPONDENT, 7, 19, 24)
@@ -85,5 +86,5 @@ def test_both_packages_read_the_same_file():
     ("arguments", "name"), [((0,), "respondent"), ((25,), "respondent"), ((1, 9), "tasks")]
 )
 def test_numbers_out_of_range_are_refused(arguments, name):
-    with pytest.raises(pqp.ProblemError, match=f"{name} must be from 1 to .*, got {arguments[-1]}"):
+    with refuses(pqp.ProblemError, name, found=arguments[-1]):
         conjoint_problem(*arguments)

@@ -65,9 +65,9 @@ class TestCells:
         np.testing.assert_array_equal(edges, cell_edges(1.0, 1.0)[: len(edges)])
 
     def test_a_path_that_ends_too_early_is_told(self):
-        with refuses(DataError, "time_limit", match=r"a path ends at C = 0\.001.*raise time_limit"):
+        with refuses(DataError, "time_limit", found="0.001"):
             cell_edges(1.0, 0.001)
 
     def test_a_path_without_end_is_told(self):
-        with refuses(DataError, "C_max", match="C_max must be finite for the metric root_likelihood"):
+        with refuses(DataError, "C_max", found="inf"):
             cell_edges(np.inf, np.inf)

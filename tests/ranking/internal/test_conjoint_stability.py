@@ -93,7 +93,7 @@ class TestLines:
 
     def test_a_missing_breakpoint_is_noticed(self):
         lines = from_starts([0, 1, 2], [[0.0], [1.0]], [[1.0], [-1.0]])
-        with refuses(DataError, "breakpoints", match="bend within \\[0, 2\\]; pass all"):
+        with refuses(DataError, "breakpoints", found="[0, 2]"):
             sampled_lines(lambda C: lines.at(C)[0], [0, 2])
 
     def test_a_jump_is_none_inside_pieces(self):
@@ -123,23 +123,24 @@ class TestLines:
 
     @pytest.mark.parametrize("breakpoints", [[1], [2, 2], [0, np.nan], "all"])
     def test_breakpoints_are_numbers_and_two_at_least(self, breakpoints):
-        with pytest.raises(DataError, match="breakpoints"):
+        with pytest.raises(DataError) as caught:
             sampled_lines(lambda C: np.zeros(1), breakpoints)
+        assert caught.value.argument.startswith("breakpoints")
 
     @pytest.mark.parametrize(
-        ("edges", "start", "message"),
+        ("edges", "start", "wrong"),
         [
-            ([1, 0], [[1.0]], "ascending"),
-            ([0, 1, 2], [[1.0]], "must have 2 rows each"),
-            ([0], np.empty((0, 1)), "at least two ascending"),
+            ([1, 0], [[1.0]], {"argument": "edges", "found": "[1.0, 0.0]"}),
+            ([0, 1, 2], [[1.0]], {"argument": "constant and slope", "found": "(1, 1) and (1, 1)"}),
+            ([0], np.empty((0, 1)), {"argument": "edges", "found": "[0.0]"}),
         ],
     )
-    def test_wrong_lines_are_refused(self, edges, start, message):
-        with pytest.raises(DataError, match=message):
+    def test_wrong_lines_are_refused(self, edges, start, wrong):
+        with refuses(DataError, **wrong):
             PiecewiseLinear.on_edges(edges, start, start)
 
     def test_C_must_be_on_the_path(self):
-        with refuses(DataError, "C", match="C must be between 0 and 1"):
+        with refuses(DataError, "C", found=2):
             from_starts([0, 1], [[0.0]], [[1.0]]).at(2)
 
     def test_a_point_inside_every_piece(self):
@@ -278,15 +279,15 @@ class TestTracks:
         assert_array_equal(part_worth_lines(lambda C: C * v, [0, 1], COFFEE).weights, COFFEE.weights)
 
     def test_wrong_part_worths_are_told(self):
-        with refuses(DataError, "lines", match="lines must have the 12 columns"):
+        with refuses(DataError, "lines", found=2):
             PartWorthLines((bent_lines(3, 2, 0),), space_of(COFFEE), pd.Index([1]), np.ones(1))
-        with refuses(DataError, "lines", match="a name and a weight for each"):
+        with refuses(DataError, "lines", found="0 lines, 0 names, 0 weights"):
             PartWorthLines((), space_of(COFFEE), pd.Index([]), np.ones(0))
         apart = (bent_lines(2, 12, 0, end=2.0), from_starts([5, 6], np.zeros((1, 12)), np.zeros((1, 12))))
-        with refuses(DataError, "lines", match="no C in common"):
+        with refuses(DataError, "lines"):
             PartWorthLines(apart, space_of(COFFEE), pd.Index([1, 2]), np.ones(2))
 
     def test_C_of_a_conclusion_must_be_on_the_path(self):
         found = first_choice_steps(bent_part_worths(COFFEE, 1, 0), PACKS).winners()
-        with refuses(DataError, "C", match="C must be between 0 and inf, got -1"):
+        with refuses(DataError, "C", found=-1):
             found.at(-1)

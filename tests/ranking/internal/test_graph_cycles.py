@@ -83,7 +83,7 @@ class TestEssentialPairs:
         assert essential_pairs(pairs, 3).tolist() == [True, True, True, False, False]
 
     def test_a_cycle_is_named(self):
-        with refuses(DataError, "pairs", match=r"0 > 2 > 1 > 0.*reduction='full'"):
+        with refuses(DataError, "pairs", found="0 > 2 > 1 > 0"):
             essential_pairs(np.array([[1, 0], [0, 2], [2, 1]]), 3)
 
 
@@ -100,9 +100,9 @@ class TestReadGraph:
         assert read_graph(graph, 4)[0] == list(graph.edges)
 
     def test_nodes_that_are_no_items_are_named(self):
-        with refuses(DataError, "nodes", match=r"item numbers from 0 to 1, got 'x', 5; relabel"):
+        with refuses(DataError, "nodes", found="'x', 5"):
             read_graph(nx.DiGraph([(0, "x"), (1, 5)]), 2)
 
     def test_an_undirected_graph_is_refused(self):
-        with refuses(DataError, "pairs", match="directed"):
+        with refuses(DataError, "pairs", found="an undirected one"):
             read_graph(nx.Graph([(0, 1)]), 2)

@@ -215,38 +215,38 @@ class TestRefusals:
 
     def test_accuracy_beyond_float64_is_not_claimed(self):
         _, K, pairs = data(seed=12)
-        with refuses(ConvergenceError, "tol", match=r"relative duality gap is .*, more than tol = 1.0e-30"):
+        with refuses(ConvergenceError, "tol", expected="tol = 1.0e-30"):
             solve_squared_hinge(K + 0.1 * np.eye(len(K)), pairs, 0.3, tol=1e-30)
 
     def test_a_C_that_drowns_the_regulariser_is_named(self):
         _, K, pairs = data(seed=13, rank=8, m=12)
-        with refuses(ConvergenceError, "C", match="lower C"):
+        with refuses(ConvergenceError, "C", found="1.9e+26"):
             solve_squared_hinge(K, pairs[:3], 1e25)
 
     def test_an_indefinite_matrix_is_refused(self):
-        with refuses(DataError, "K", match="K must be positive semidefinite"):
+        with refuses(DataError, "K", expected="positive semidefinite"):
             solve_squared_hinge([[1.0, 2.0], [2.0, 1.0]], [(0, 1)])
-        with refuses(DataError, "K", match="K must be positive semidefinite"):
+        with refuses(DataError, "K", expected="positive semidefinite"):
             solve_squared_hinge([[0.0, 1.0], [1.0, 0.0]], [(0, 1)])
-        with refuses(DataError, "K", match="K must be positive semidefinite"):
+        with refuses(DataError, "K", expected="positive semidefinite"):
             solve_squared_hinge([[1.0, 0.0], [0.0, -1.0]], [(0, 1)])
 
     @pytest.mark.parametrize(
-        ("change", "message"),
+        ("change", "wrong"),
         [
-            ({"K": [[1.0, 0.0]]}, r"K must be square, got shape \(1, 2\)"),
-            ({"K": [[1.0, np.nan], [np.nan, 1.0]]}, r"K\[0, 1\] is missing"),
-            ({"pairs": [(0, 2)]}, r"pairs\[0\] is \(0, 2\): item numbers run from 0 to 1"),
-            ({"pairs": np.zeros((0, 2), dtype=int)}, "pairs is empty"),
-            ({"C": 0.0}, "C must be a positive finite number, got 0.0"),
-            ({"C": np.inf}, "C must be a positive finite number, got inf"),
-            ({"weights": [-1.0]}, r"weights\[0\] must be at least 0, got -1.0"),
-            ({"weights": [1.0, 2.0]}, "weights must have 1 entries, got 2"),
-            ({"margins": [np.nan]}, r"margins\[0\] is missing"),
-            ({"tol": -1.0}, "tol must be a positive finite number"),
+            ({"K": [[1.0, 0.0]]}, {"argument": "K", "found": "shape (1, 2)"}),
+            ({"K": [[1.0, np.nan], [np.nan, 1.0]]}, {"argument": "K[0, 1]"}),
+            ({"pairs": [(0, 2)]}, {"argument": "pairs[0]", "found": "(0, 2)"}),
+            ({"pairs": np.zeros((0, 2), dtype=int)}, {"argument": "pairs"}),
+            ({"C": 0.0}, {"argument": "C", "found": "0.0"}),
+            ({"C": np.inf}, {"argument": "C", "found": "inf"}),
+            ({"weights": [-1.0]}, {"argument": "weights[0]", "found": "-1.0"}),
+            ({"weights": [1.0, 2.0]}, {"argument": "weights", "found": 2}),
+            ({"margins": [np.nan]}, {"argument": "margins[0]"}),
+            ({"tol": -1.0}, {"argument": "tol", "found": "-1.0"}),
         ],
     )
-    def test_bad_arguments_are_named(self, change, message):
+    def test_bad_arguments_are_named(self, change, wrong):
         arguments = {"K": np.eye(2), "pairs": [(0, 1)], "C": 1.0} | change
-        with pytest.raises(DataError, match=message):
+        with refuses(DataError, **wrong):
             solve_squared_hinge(**arguments)

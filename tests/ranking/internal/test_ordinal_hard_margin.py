@@ -103,9 +103,7 @@ class TestConflicts:
 
     def test_the_message_names_rows_levels_and_the_remedy(self):
         levels = Levels(np.array(["D", "C", "B"]))
-        with pytest.raises(
-            NotSeparableError, match=r"rows 1 \(level C\), 2 \(level B\);.*finite C or a kernel"
-        ):
+        with refuses(NotSeparableError, "X", found="1 (level C), 2 (level B)"):
             separate([[0.0], [1.0], [1.0]], np.array([0, 1, 2]), levels=levels)
 
     def test_the_error_is_ours_and_survives_pickling(self):
@@ -202,17 +200,17 @@ class TestMargin:
 
 class TestArguments:
     def test_a_level_without_objects_is_named(self):
-        with refuses(DataError, "codes", match=r"level 1 has no object; leave it out"):
+        with refuses(DataError, "codes", found="1"):
             separate([[0.0], [1.0]], np.array([0, 2]))
 
     def test_one_level_is_not_enough(self):
-        with refuses(DataError, "codes", match="at least two"):
+        with refuses(DataError, "codes", found="one"):
             separate([[0.0], [1.0]], np.array([0, 0]))
 
     def test_a_matrix_that_is_no_kernel_is_named(self):
-        with refuses(DataError, "K", match="must be a matrix of inner products"):
+        with refuses(DataError, "K", found="the eigenvalue -1 < 0"):
             separate([[0.0, 1.0], [1.0, 0.0]], np.array([0, 1]), "kernel")
 
     def test_a_form_that_does_not_exist_is_named(self):
-        with refuses(DataError, "form", match="form must be 'primal' or 'kernel', got 'dual'"):
+        with refuses(DataError, "form", found="'dual'"):
             separate([[0.0], [1.0]], np.array([0, 1]), "dual")

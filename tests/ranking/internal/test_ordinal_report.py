@@ -77,24 +77,25 @@ class TestStudy:
         assert study.confusion(test).to_numpy().sum() == 16
 
     @pytest.mark.parametrize(
-        ("plan", "reason"),
+        ("plan", "wrong"),
         [
-            (Plan(), "metric must be one of .*level_kendall_tau"),
-            (Plan("accuracy", "worst"), "choice must be"),
+            (Plan(), {"argument": "metric", "found": "'pairwise_accuracy'"}),
+            (Plan("accuracy", "worst"), {"argument": "choice", "found": "'worst'"}),
         ],
     )
-    def test_unknown_plan_is_named(self, plan, reason):
-        with pytest.raises(DataError, match=reason):
+    def test_unknown_plan_is_named(self, plan, wrong):
+        with refuses(DataError, **wrong):
             conduct_levels(OrdinalSVMPath(levels=GRADES), grades(8, 0), plan=plan)
 
     @pytest.mark.parametrize("levels", [None, ["D", "C", "B"]])
     def test_labels_without_a_place_are_named_with_their_file(self, levels):
-        with pytest.raises(DataError, match=r"train\.csv: label.*(without an order|none of the levels)"):
+        with pytest.raises(DataError) as caught:
             conduct_levels(OrdinalSVMPath(levels=levels), grades(24, 0, "train.csv"))
+        assert caught.value.argument.startswith("train.csv: label")
 
     def test_one_level_is_refused_before_any_work(self):
         given = Items(items(8, 0).X, np.ones(8), None, "a.csv")
-        with refuses(DataError, "a.csv", match=r"a\.csv must have labels of at least two levels, got 1\.0"):
+        with refuses(DataError, "a.csv", found="1.0"):
             conduct_levels(OrdinalSVMPath(C_max=-1), given)
 
 

@@ -85,5 +85,5 @@ def test_a_seed_names_the_students():
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "44"])
 def test_a_senseless_number_of_students_is_refused(n):
-    with refuses(DataError, "n", match="n must be a positive integer, got"):
+    with refuses(DataError, "n", expected="a positive integer"):
         students(n)

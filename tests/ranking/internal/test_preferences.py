@@ -134,16 +134,19 @@ class TestSigns:
         assert found.pairs.tolist() == wanted
 
     @pytest.mark.parametrize(
-        ("arguments", "message"),
+        ("arguments", "wrong"),
         [
-            (([0], [1], [0]), r"sign\[0\] must be \+1 or -1, got 0; leave out"),
-            (([0], [1], [np.nan]), r"sign\[0\] is missing"),
-            (([0, 1], [1], [1]), "must have the same length, got .*'left': 2, 'right': 1"),
-            (([0.5], [1], [1]), "pairs must be integers"),
+            (([0], [1], [0]), {"argument": "sign[0]", "found": "0"}),
+            (([0], [1], [np.nan]), {"argument": "sign[0]"}),
+            (
+                ([0, 1], [1], [1]),
+                {"argument": "left, right and sign", "found": "{'left': 2, 'right': 1, 'sign': 1}"},
+            ),
+            (([0.5], [1], [1]), {"argument": "pairs", "found": "dtype float64"}),
         ],
     )
-    def test_senseless_comparisons_are_named(self, arguments, message):
-        with pytest.raises(DataError, match=message):
+    def test_senseless_comparisons_are_named(self, arguments, wrong):
+        with refuses(DataError, **wrong):
             preferences_from_signs(*arguments, n_items=2)
 
 
@@ -161,15 +164,15 @@ class TestRetentionTimes:
         assert sorted(retention_pairs(times, system).tolist()) == wanted
 
     @pytest.mark.parametrize(
-        ("times", "system", "message"),
+        ("times", "system", "wrong"),
         [
-            ([1, np.nan], "aa", r"times\[1\] is missing"),
-            ([1, np.inf], "aa", r"times\[1\] must be finite"),
-            ([1, 2], "a", "system must be one value for each of 2 items"),
+            ([1, np.nan], "aa", {"argument": "times[1]"}),
+            ([1, np.inf], "aa", {"argument": "times[1]", "found": "inf"}),
+            ([1, 2], "a", {"argument": "system", "found": "shape (1,)"}),
         ],
     )
-    def test_senseless_times_are_named(self, times, system, message):
-        with pytest.raises(DataError, match=message):
+    def test_senseless_times_are_named(self, times, system, wrong):
+        with refuses(DataError, **wrong):
             retention_pairs(times, list(system))
 
     @needs("retention_time")
@@ -202,9 +205,9 @@ class TestRecord:
 
     def test_the_record_itself_refuses_bad_pairs(self):
         one = np.ones(1)
-        with refuses(DataError, "pairs[0]", match="item numbers run from 0 to 1"):
+        with refuses(DataError, "pairs[0]", found="(0, 5)"):
             Preferences(np.array([[0, 5]]), one, one, np.zeros(1, dtype=int), 2)
-        with refuses(DataError, "group", match="group must be one number or one for each of 1 pairs, got 2"):
+        with refuses(DataError, "group", found=2):
             Preferences(np.array([[0, 1]]), one, one, np.zeros(2, dtype=int), 2)
 
     def test_contradictions_are_found_when_asked_for(self):
@@ -249,11 +252,11 @@ class TestTakeQid:
         assert qid == [1, 2, 3]
 
     def test_queries_given_twice_are_refused(self):
-        with refuses(DataError, "qid", match="column qid and qid is given too"):
+        with refuses(DataError, "qid"):
             take_qid(self.table, self.table["qid"])
 
     def test_two_columns_of_that_name_are_refused(self):
-        with refuses(DataError, "X", match="more than one"):
+        with refuses(DataError, "X"):
             take_qid(self.table.set_index("qid", drop=False))
 
     def test_what_it_takes_feeds_the_entrance(self):
