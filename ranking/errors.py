@@ -46,12 +46,27 @@ class RankingError(pqp.errors.ExplainedError):
         return {**super()._words(), **names, "place": place}
 
 
-# The sentence of an argument of the wrong size.
-MUST_HAVE = "{argument} must have {expected}, got {found}"
-
-
 class DataError(RankingError, ValueError):
     """An argument or a file makes no sense: the message names it, what was found, and the remedy."""
+
+
+def must_be(argument: str, expected: str, found: object, remedy: str | None = None) -> DataError:
+    """Return the error of an argument with a wrong value, in the order of its sentence.
+
+    >>> print(must_be("C", "a positive number", found=-1))
+    C must be a positive number, got -1
+    """
+    return DataError(argument=argument, expected=expected, found=found, remedy=remedy)
+
+
+def must_have(argument: str, expected: str, found: object) -> DataError:
+    """Return the error of an argument of the wrong size.
+
+    >>> print(must_have("y", "3 entries", found=2))
+    y must have 3 entries, got 2
+    """
+    message = "{argument} must have {expected}, got {found}"
+    return DataError(message, argument=argument, expected=expected, found=found)
 
 
 # How many findings the message of a `StudyError` shows; the error carries all of them.

@@ -26,7 +26,7 @@ from ranking.cli.inputs import (
 from ranking.cli.options import Learning
 from ranking.cli.output import announce, draw
 from ranking.core.validation import Array
-from ranking.errors import ConvergenceError, DataError, StudyError
+from ranking.errors import ConvergenceError, StudyError, must_be
 from ranking.io.tables import Items, write_all, write_whole
 from ranking.metrics.tables import metric_table
 from ranking.ordinal.path import OrdinalSVMPath
@@ -255,7 +255,7 @@ def mixture_items(count: int = 60, seed: int = 0) -> tuple[Items, Items, Items]:
     [10, 10, 10]
     """
     if count < 4 or count % 2:
-        raise DataError(argument="items", expected="an even number of at least 4", found=count)
+        raise must_be("items", "an even number of at least 4", found=count)
     chance = np.random.default_rng(seed)
     centres = [chance.normal(middle, 1.0, (CENTRES, 2)) for middle in MIDDLES]
     train, validation, test = (_items(centres, count, chance, part) for part in PARTS)

@@ -26,7 +26,7 @@ from ranking.core.validation import (
     require_choice,
     values_shown,
 )
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 Reduction: TypeAlias = Literal["full", "levels", "tree", "transitive"]
 Representative: TypeAlias = Literal["first", "random"] | Callable[[Integers], int]
@@ -115,13 +115,11 @@ def read_graph(graph: Any, n: int) -> tuple[list[tuple[int, int]], dict[str, lis
     ([(0, 1), (1, 2)], {'weight': [2, 1]})
     """
     if not graph.is_directed():
-        raise DataError(
-            argument="pairs", expected="a directed graph, networkx.DiGraph", found="an undirected one"
-        )
+        raise must_be("pairs", "a directed graph, networkx.DiGraph", found="an undirected one")
     strange = [node for node in graph if node not in range(n)]
     if strange:
         wanted = f"item numbers from 0 to {n - 1}"
-        raise DataError(argument="nodes", expected=wanted, found=values_shown(strange), remedy="relabel them")
+        raise must_be("nodes", wanted, found=values_shown(strange), remedy="relabel them")
     present = [name for name in ("weight", "margin") if nx.get_edge_attributes(graph, name)]
     carried = {name: [value for *_, value in graph.edges(data=name, default=1)] for name in present}
     return [(int(i), int(j)) for i, j in graph.edges()], carried
@@ -259,9 +257,7 @@ def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
     # a copy, because a user's function may change its argument
     answer = representative(level.copy())
     if answer not in level.tolist():
-        raise DataError(
-            argument="representative", expected=f"one of the items {values_shown(level)}", found=repr(answer)
-        )
+        raise must_be("representative", f"one of the items {values_shown(level)}", found=repr(answer))
     return int(answer)
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from ranking.core.validation import Array, Rows, as_dense, as_symmetric, as_table, item_pairs, require_choice
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 
 Kernel = str | Callable[..., float]
 Gamma = float | Literal["scale", "auto"] | None
@@ -68,9 +68,7 @@ def kernel_matrix(
     left = as_table(X, "X")
     right = left if Y is None else as_table(Y, "Y")
     if left.shape[1] != right.shape[1]:
-        raise DataError(
-            MUST_HAVE, argument="Y", expected=f"{left.shape[1]} columns like X", found=right.shape[1]
-        )
+        raise must_have("Y", f"{left.shape[1]} columns like X", found=right.shape[1])
     if name in ("tanimoto", "minmax"):
         K = _of_counts(left, right, name)
     else:
@@ -96,9 +94,7 @@ def gamma_of(X: Rows, gamma: Gamma = None) -> float:
         variance = features.var() if is_dense else features.multiply(features).mean() - features.mean() ** 2
         return float(1 / (features.shape[1] * variance)) if variance > 0 else 1.0
     if isinstance(gamma, str) or not np.isfinite(gamma) or gamma <= 0:
-        raise DataError(
-            argument="gamma", expected="a positive number, 'scale', 'auto' or None", found=repr(gamma)
-        )
+        raise must_be("gamma", "a positive number, 'scale', 'auto' or None", found=repr(gamma))
     return float(gamma)
 
 
@@ -112,22 +108,18 @@ def kernel_name(kernel: Kernel, kernel_params: Mapping[str, object] | None = Non
     if callable(kernel):
         return "function"
     if kernel_params:
-        raise DataError(
-            argument="kernel_params",
-            expected="None with a named kernel",
-            found=repr(kernel_params),
-            remedy="use gamma, degree, coef0",
+        message = "kernel_params"
+        raise must_be(
+            message, "None with a named kernel", found=repr(kernel_params), remedy="use gamma, degree, coef0"
         )
     return kernel
 
 
 def _fixed_gamma(gamma: Gamma, X: Any, Y: Any) -> float:
     if gamma == "scale" and Y is not None:
+        message = "{argument}={found} depends on the training data"
         raise DataError(
-            "{argument}={found} depends on the training data",
-            argument="gamma",
-            found="'scale'",
-            remedy="with Y pass gamma_of(X_train, 'scale')",
+            message, argument="gamma", found="'scale'", remedy="with Y pass gamma_of(X_train, 'scale')"
         )
     return gamma_of(X, gamma)
 
@@ -138,8 +130,7 @@ def _precomputed(K: Any, Y: Any) -> Array:
         return as_symmetric(as_dense(K), "X")
     values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
     if values.shape[1] != count:
-        wanted = f"one column per row of Y, {count}"
-        raise DataError(MUST_HAVE, argument="X", expected=wanted, found=f"shape {values.shape}")
+        raise must_have("X", f"one column per row of Y, {count}", found=f"shape {values.shape}")
     return values
 
 
@@ -250,9 +241,7 @@ def exterior_kernel(K: Rows, pairs: ArrayLike, other_pairs: ArrayLike | None = N
     """
     gram = as_dense(as_table(K, "K"))
     if other_pairs is None and gram.shape[0] != gram.shape[1]:
-        raise DataError(
-            argument="other_pairs", expected="given, since K is not square", found=f"shape {gram.shape}"
-        )
+        raise must_be("other_pairs", "given, since K is not square", found=f"shape {gram.shape}")
     others = item_pairs(pairs if other_pairs is None else other_pairs, gram.shape[1], "other_pairs")
     (i, j), (k, m) = item_pairs(pairs, gram.shape[0]).T, others.T
     return np.asarray(gram[np.ix_(i, k)] * gram[np.ix_(j, m)] - gram[np.ix_(i, m)] * gram[np.ix_(j, k)])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.core.validation import Array, Integers, values_shown
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def _column(y: Any, name: str) -> Array:
     """Return labels as a vector without missing ones."""
     column = pd.Series(y).reset_index(drop=True) if np.ndim(y) == 1 else None
     if column is None:
-        raise DataError(argument=name, expected="a vector of labels", found=f"{np.ndim(y)} dimensions")
+        raise must_be(name, "a vector of labels", found=f"{np.ndim(y)} dimensions")
     for row in np.flatnonzero(column.isna())[:1]:
         raise DataError("{argument} is missing (None or NaN)", argument=f"{name}[{row}]", row=int(row))
     return np.asarray(column)

@@ -29,7 +29,7 @@ from ranking.core.validation import (
     require_finite,
     values_shown,
 )
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 
 QID = "qid"
 
@@ -59,10 +59,7 @@ class Preferences:
         )
         if (weight <= 0).any():
             p = int((weight <= 0).argmax())
-            remedy = "or remove the pair"
-            raise DataError(
-                argument=f"pair_weight[{p}]", expected="positive", found=str(weight[p]), remedy=remedy
-            )
+            raise must_be(f"pair_weight[{p}]", "positive", found=str(weight[p]), remedy="or remove the pair")
         columns = {"pairs": pairs, "weight": weight, "margin": margin, "group": group.astype(np.int64)}
         for name, column in columns.items():
             # `cycle` is computed once, and would not follow a change of the pairs
@@ -108,14 +105,11 @@ def as_preferences(
     if y is None and pairs is not None:
         return preferences_from_pairs(pairs, n, pair_weight, margin, qid, reduction)
     if y is None or pairs is not None:
-        raise DataError(
-            "give either {argument} (labels) or pairs (preferred item first), got {found}",
-            argument="y",
-            found="neither" if y is None else "both",
-        )
+        message = "give either {argument} (labels) or pairs (preferred item first), got {found}"
+        raise DataError(message, argument="y", found="neither" if y is None else "both")
     labels = numbers(y, "y")
     if len(labels) != n:
-        raise DataError(argument="y", expected=f"one label for each of {n} items", found=len(labels))
+        raise must_be("y", f"one label for each of {n} items", found=len(labels))
     return preferences_from_labels(labels, qid, reduction, representative, random_state, pair_weight, margin)
 
 
@@ -162,9 +156,7 @@ def preferences_from_pairs(
     """
     n = item_count(n_items)
     if reduction not in ("full", "transitive"):
-        raise DataError(
-            argument="reduction", expected="'full' or 'transitive' with pairs", found=repr(reduction)
-        )
+        raise must_be("reduction", "'full' or 'transitive' with pairs", found=repr(reduction))
     if isinstance(pairs, Preferences):
         _require_nothing_else(pairs, n, pair_weight, margin)
         if qid is None and reduction == "full":
@@ -203,13 +195,11 @@ def preferences_from_signs(
     columns = {"left": numbers(left, "left"), "right": numbers(right, "right"), "sign": numbers(sign, "sign")}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1:
-        raise DataError(MUST_HAVE, argument="left, right and sign", expected="the same length", found=lengths)
+        raise must_have("left, right and sign", "the same length", found=lengths)
     is_sign = np.isin(columns["sign"], (-1, 1))
     if not is_sign.all():
         p = int(is_sign.argmin())
-        raise DataError(
-            argument=f"sign[{p}]", expected="+1 or -1", found=str(columns["sign"][p]), remedy="leave out ties"
-        )
+        raise must_be(f"sign[{p}]", "+1 or -1", found=str(columns["sign"][p]), remedy="leave out ties")
     given = np.column_stack([columns["left"], columns["right"]])
     pairs = np.where(columns["sign"][:, None] > 0, given, given[:, ::-1])
     return preferences_from_pairs(pairs, n_items, pair_weight, margin, qid)
@@ -250,11 +240,8 @@ def take_qid(X: Any, qid: Queries | None = None) -> tuple[Any, Queries | None]:
     if qid is not None or not in_columns + in_index:
         return X, qid
     if in_columns + in_index > 1:
-        raise DataError(
-            "{argument} has more than one column or index level qid",
-            argument="X",
-            remedy="keep one, or give qid",
-        )
+        message = "{argument} has more than one column or index level qid"
+        raise DataError(message, argument="X", remedy="keep one, or give qid")
     if in_index:
         return X, np.asarray(X.index.get_level_values(QID))
     return X.drop(columns=QID), np.asarray(X[QID])
@@ -274,26 +261,17 @@ def _complete(
 
 def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: str, argument: str) -> Any:
     if given is not None and name in carried:
-        raise DataError(
-            "edges carry {found} and {argument} is given too",
-            argument=argument,
-            found=repr(name),
-            remedy="keep one",
-        )
+        message = "edges carry {found} and {argument} is given too"
+        raise DataError(message, argument=argument, found=repr(name), remedy="keep one")
     return carried.get(name, given)
 
 
 def _require_nothing_else(pairs: Preferences, n: int, pair_weight: Any, margin: Any) -> None:
     if pairs.n_items != n:
-        raise DataError(
-            argument="pairs", expected=f"preferences among {n} items", found=f"{pairs.n_items} items"
-        )
+        raise must_be("pairs", f"preferences among {n} items", found=f"{pairs.n_items} items")
     if pair_weight is not None or margin is not None:
-        raise DataError(
-            "{argument} carry their weights and margins",
-            argument="pairs",
-            remedy="leave out pair_weight and margin",
-        )
+        message = "{argument} carry their weights and margins"
+        raise DataError(message, argument="pairs", remedy="leave out pair_weight and margin")
 
 
 def _require_one_query(pairs: Integers, query: Integers, qid: Queries | None) -> None:

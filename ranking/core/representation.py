@@ -83,11 +83,9 @@ class Representation:
             return pqp.PairGram(np.pad(self.gram, (0, 1)) if has_nothing else self.gram, pairs)
         # a function or a matrix of the user need not be positive semidefinite
         except pqp.NotConvexError as error:
+            message = "{argument} must give {expected}, got {found}"
             raise DataError(
-                "{argument} must give {expected}, got {found}",
-                argument="kernel",
-                found=f"{self.kernel!r}: {error}",
-                expected="a Gram matrix K",
+                message, argument="kernel", found=f"{self.kernel!r}: {error}", expected="a Gram matrix K"
             ) from error
 
     def scores(self, b: Array) -> Array:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, sparray, spmatrix
 from sklearn.utils import check_array
 
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 
 Array: TypeAlias = NDArray[Any]
 Integers: TypeAlias = NDArray[np.int64]
@@ -39,9 +39,7 @@ def numbers(values: ArrayLike, name: str) -> NDArray[Any]:
     """
     vector = real_array(values, name, "a vector")
     if vector.ndim != 1:
-        raise DataError(
-            argument=name, expected="a vector", found=f"shape {vector.shape}", remedy=f"use {name}.ravel()"
-        )
+        raise must_be(name, "a vector", found=f"shape {vector.shape}", remedy=f"use {name}.ravel()")
     return vector
 
 
@@ -50,15 +48,9 @@ def real_array(values: ArrayLike, name: str, wanted: str = "an array") -> NDArra
     try:
         array = np.asarray(values)
     except ValueError:
-        raise DataError(
-            argument=name, expected=f"{wanted} of numbers", found="entries of different lengths"
-        ) from None
+        raise must_be(name, f"{wanted} of numbers", found="entries of different lengths") from None
     if array.dtype.kind not in "biuf" and array.size:
-        raise DataError(
-            argument=name,
-            expected="real numbers",
-            found=f"dtype {array.dtype}: {values_shown(array.ravel())}",
-        )
+        raise must_be(name, "real numbers", found=f"dtype {array.dtype}: {values_shown(array.ravel())}")
     for index in np.argwhere(_masked(values, array.shape) | (array != array))[:1]:
         place = ", ".join(map(str, index))
         raise DataError(
@@ -98,13 +90,11 @@ def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integ
     try:
         column = as_queries(qid)
         if column.shape != (n,):
-            raise DataError(
-                argument=name, expected=f"one value for each of {n} items", found=f"shape {column.shape}"
-            )
+            raise must_be(name, f"one value for each of {n} items", found=f"shape {column.shape}")
         # unlike np.unique it keeps the order of appearance, and takes values of several types
         codes, names = pd.factorize(column)
     except TypeError:
-        raise DataError(argument=name, expected="a vector of hashable values", found=f"{qid!r:.80}") from None
+        raise must_be(name, "a vector of hashable values", found=f"{qid!r:.80}") from None
     missing = _masked(qid, codes.shape) | (codes < 0)
     if missing.any():
         raise DataError(
@@ -120,7 +110,7 @@ def item_count(n_items: Any, name: str = "n_items") -> int:
     3
     """
     if not isinstance(n_items, Integral) or n_items < 1:
-        raise DataError(argument=name, expected="a positive integer", found=repr(n_items))
+        raise must_be(name, "a positive integer", found=repr(n_items))
     return int(n_items)
 
 
@@ -134,7 +124,7 @@ def positive_number(value: Any, name: str, can_be_infinite: bool = False) -> flo
     # True is a Real, and would pass for 1
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not value > 0 or (np.isinf(float(value)) and not can_be_infinite):
-        raise DataError(argument=name, expected=wanted, found=repr(value))
+        raise must_be(name, wanted, found=repr(value))
     return float(value)
 
 
@@ -147,7 +137,7 @@ def require_choice(value: Any, choices: Iterable[Any], argument: str, or_functio
     if value in known or (or_function and callable(value)):
         return
     wanted = " or ".join(map(repr, known)) if len(known) == 2 else f"one of {', '.join(map(str, known))}"
-    raise DataError(argument=argument, expected="a function or " * or_function + wanted, found=repr(value))
+    raise must_be(argument, "a function or " * or_function + wanted, found=repr(value))
 
 
 def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
@@ -159,16 +149,13 @@ def item_pairs(pairs: Any, n_items: int, name: str = "pairs") -> Integers:
     try:
         items = np.asarray(pairs)
     except ValueError:
-        raise DataError(
-            argument=name, expected="two items each", found="entries of different lengths"
-        ) from None
+        raise must_be(name, "two items each", found="entries of different lengths") from None
     if not items.size:
         raise DataError("{argument} is empty: at least one is needed", argument=name)
     if items.ndim != 2 or items.shape[1] != 2:
-        wanted = "two columns, the preferred item first"
-        raise DataError(MUST_HAVE, argument=name, expected=wanted, found=f"shape {items.shape}")
+        raise must_have(name, "two columns, the preferred item first", found=f"shape {items.shape}")
     if items.dtype.kind not in "iu":
-        raise DataError(argument=name, expected="integers, numbers of items", found=f"dtype {items.dtype}")
+        raise must_be(name, "integers, numbers of items", found=f"dtype {items.dtype}")
     is_outside = (items < 0) | (items >= n_items)
     for is_wrong, reason in (
         (is_outside.any(axis=1), f"item numbers run from 0 to {n_items - 1}"),
@@ -193,7 +180,7 @@ def one_per_pair(values: Any, m: int, name: str) -> NDArray[np.float64]:
     """
     vector = numbers(np.full(m, values) if np.ndim(values) == 0 else values, name)
     if len(vector) != m:
-        raise DataError(argument=name, expected=f"one number or one for each of {m} pairs", found=len(vector))
+        raise must_be(name, f"one number or one for each of {m} pairs", found=len(vector))
     require_finite(vector, name)
     return vector.astype(np.float64)
 
@@ -202,9 +189,7 @@ def require_finite(array: NDArray[Any], name: str) -> None:
     """Raise unless all entries of an array are finite."""
     for index in np.argwhere(~np.isfinite(array))[:1]:
         place, value = ", ".join(map(str, index)), array[tuple(index)]
-        raise DataError(
-            argument=f"{name}[{place}]", expected="finite", found=str(value), remedy="leave out the item"
-        )
+        raise must_be(f"{name}[{place}]", "finite", found=str(value), remedy="leave out the item")
 
 
 def listed(values: Queries) -> list[Any]:
@@ -249,7 +234,7 @@ def as_vector(values: Any, name: str, length: int | None = None) -> Array:
     """
     vector = _as_float(numbers(values, name), name)
     if length is not None and len(vector) != length:
-        raise DataError(MUST_HAVE, argument=name, expected=f"{length} entries", found=len(vector))
+        raise must_have(name, f"{length} entries", found=len(vector))
     require_finite(vector, name)
     return vector
 
@@ -274,7 +259,7 @@ def as_symmetric(K: Any, name: str = "K") -> Array:
     """Return a square matrix whose two halves agree up to rounding, exactly symmetric: (K + Kᵀ)/2."""
     matrix = _as_float(real_array(K, name), name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise DataError(argument=name, expected="square", found=f"shape {matrix.shape}")
+        raise must_be(name, "square", found=f"shape {matrix.shape}")
     require_finite(matrix, name)
     difference = np.abs(matrix - matrix.T)
     if difference.size and difference.max() > ASYMMETRY * np.abs(matrix).max():
@@ -312,5 +297,5 @@ def _as_float(array: Array, name: str) -> Array:
     # as a Python integer, since the negative of the least int64 wraps around
     if array.dtype.kind in "iu" and array.size and max(array.max(), -int(array.min())) > LARGEST_WHOLE:
         shown = "whole numbers beyond 2^53"
-        raise DataError(argument=name, expected="exact in float64", found=shown, remedy="subtract an offset")
+        raise must_be(name, "exact in float64", found=shown, remedy="subtract an offset")
     return array.astype(np.float64)

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError
 
-from ranking.errors import DataError, RankingError, SingularActiveSetError
+from ranking.errors import RankingError, SingularActiveSetError, must_be
 from ranking.hastie.state import (
     INACTIVE,
     MARGIN,
@@ -100,9 +100,9 @@ def hastie_path(
     """
     gram = PairGram.of(K, pairs)
     if not (np.isfinite(lambda_min) and lambda_min >= 0):
-        raise DataError(argument="lambda_min", expected="finite and >= 0", found=str(lambda_min))
+        raise must_be("lambda_min", "finite and >= 0", found=str(lambda_min))
     if max_events is not None and max_events < 1:
-        raise DataError(argument="max_events", expected="at least 1 or None", found=str(max_events))
+        raise must_be("max_events", "at least 1 or None", found=str(max_events))
     return _trace(gram, float(lambda_min), max_events or EVENTS_A_PAIR * (len(gram) + 1))
 
 

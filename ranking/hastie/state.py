@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, qr_delete, solve_triangular
 
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -95,7 +95,7 @@ class HastiePath:
         """Return the coefficients β = Pᵀα/λ of the items, f = Σ βⱼ k(xⱼ, ·), at λ > 0."""
         alpha = self.alpha_at(lambda_)
         if lambda_ == 0:
-            raise DataError(argument="lambda_", expected="positive for scores", found=lambda_)
+            raise must_be("lambda_", "positive for scores", found=lambda_)
         gained = np.bincount(self.pairs[:, 0], alpha, self.n_items)
         return (gained - np.bincount(self.pairs[:, 1], alpha, self.n_items)) / lambda_
 
@@ -104,7 +104,7 @@ class HastiePath:
         rows = np.asarray(K_test_rows, dtype=float)
         if rows.ndim != 2 or rows.shape[1] != self.n_items:
             wanted = f"{self.n_items} columns, one per item"
-            raise DataError(MUST_HAVE, argument="K_test_rows", expected=wanted, found=f"shape {rows.shape}")
+            raise must_have("K_test_rows", wanted, found=f"shape {rows.shape}")
         return np.asarray(rows @ self.beta_at(lambda_), dtype=float)
 
     @cached_property
@@ -119,11 +119,7 @@ class HastiePath:
 
     def _require_traced(self, lambda_: float) -> None:
         if not lambda_ >= self.lambdas[-1]:
-            raise DataError(
-                argument="lambda_",
-                expected=f"at least {self.lambdas[-1]:g}, where the path ends",
-                found=lambda_,
-            )
+            raise must_be("lambda_", f"at least {self.lambdas[-1]:g}, where the path ends", found=lambda_)
 
 
 @dataclass
@@ -285,40 +281,29 @@ def _require_pivots(squares: ArrayLike, diagonal: ArrayLike) -> None:
 def _checked_gram(K: ArrayLike) -> Floats:
     found = np.asarray(K)
     if found.dtype.kind not in "biuf":
-        raise DataError(argument="K", expected="real numbers", found=str(found.dtype))
+        raise must_be("K", "real numbers", found=str(found.dtype))
     gram = np.array(found, dtype=float)
     if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
-        raise DataError(
-            argument="K", expected="a square matrix, one row per item", found=f"shape {gram.shape}"
-        )
+        raise must_be("K", "a square matrix, one row per item", found=f"shape {gram.shape}")
     if not np.isfinite(gram).all():
-        raise DataError(argument="K", expected="finite", found=str(gram[~np.isfinite(gram)][0]))
+        raise must_be("K", "finite", found=str(gram[~np.isfinite(gram)][0]))
     allowed = SYMMETRY * np.abs(gram).max()
     if (miss := np.abs(gram - gram.T).max()) > allowed:
-        raise DataError(
-            argument="K", expected="symmetric", found=f"a difference from its transpose of {miss:.3g}"
-        )
+        raise must_be("K", "symmetric", found=f"a difference from its transpose of {miss:.3g}")
     if (least := np.linalg.eigvalsh(gram)[0]) < -allowed * len(gram):
-        raise DataError(argument="K", expected="positive semidefinite", found=f"the eigenvalue {least:.3g}")
+        raise must_be("K", "positive semidefinite", found=f"the eigenvalue {least:.3g}")
     return gram
 
 
 def _checked_pairs(pairs: ArrayLike, items: int) -> Ints:
     found = np.asarray(pairs)
     if found.ndim != 2 or found.shape[1] != 2 or len(found) == 0:
-        raise DataError(
-            argument="pairs", expected="m x 2, preferred item first", found=f"shape {found.shape}"
-        )
+        raise must_be("pairs", "m x 2, preferred item first", found=f"shape {found.shape}")
     if found.dtype.kind not in "iu":
-        raise DataError(argument="pairs", expected="integers, indices of rows of K", found=str(found.dtype))
+        raise must_be("pairs", "integers, indices of rows of K", found=str(found.dtype))
     if found.min() < 0 or found.max() >= items:
-        raise DataError(
-            argument="pairs", expected=f"in 0..{items - 1}", found=f"{found.min()}..{found.max()}"
-        )
+        raise must_be("pairs", f"in 0..{items - 1}", found=f"{found.min()}..{found.max()}")
     if (same := np.flatnonzero(found[:, 0] == found[:, 1])).size:
-        raise DataError(
-            "{argument} prefers item {found} to itself",
-            argument=f"pairs[{same[0]}]",
-            found=str(found[same[0], 0]),
-        )
+        message = "{argument} prefers item {found} to itself"
+        raise DataError(message, argument=f"pairs[{same[0]}]", found=str(found[same[0], 0]))
     return found.astype(np.intp)

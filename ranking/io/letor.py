@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_svmlight_file
 
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 
 File: TypeAlias = str | PathLike[str] | IO[str] | IO[bytes]
 # How a gzip file begins.
@@ -89,19 +89,15 @@ def write_letor(
     features, labels = _finite(X, "X", 2), _finite(y, "y", 1)
     queries = np.asarray(qid)
     if not features.size:
-        shown = f"shape {features.shape}"
-        raise DataError(MUST_HAVE, argument="X", expected="at least one item and one feature", found=shown)
+        raise must_have("X", "at least one item and one feature", found=f"shape {features.shape}")
     if queries.dtype.kind not in "iu":
-        raise DataError(
-            argument="qid", expected="integers", found=f"dtype {queries.dtype}", remedy="use pandas.factorize"
-        )
+        raise must_be("qid", "integers", found=f"dtype {queries.dtype}", remedy="use pandas.factorize")
     remarks = [""] * len(features) if comments is None else list(comments)
     n = len(features)
     columns: dict[str, Any] = {"y": labels, "qid": queries, "comments": remarks}
     for name, column in columns.items():
         if np.shape(column)[:1] != (n,):
-            wanted = f"one entry for each of the {n} rows of X"
-            raise DataError(MUST_HAVE, argument=name, expected=wanted, found=np.shape(column))
+            raise must_have(name, f"one entry for each of the {n} rows of X", found=np.shape(column))
     lines = [
         _line(label, query, row.tolist(), is_first=i == 0) + _after_hash(remark, i)
         for i, (label, query, row, remark) in enumerate(
@@ -117,7 +113,7 @@ def _content(file: File, name: str) -> bytes:
     try:
         return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(argument=name, expected="a complete gzip file", found=str(error)) from None
+        raise must_be(name, "a complete gzip file", found=str(error)) from None
 
 
 def _query(row: _Row, name: str) -> int:
@@ -141,12 +137,9 @@ def _comment(row: _Row, name: str) -> str:
     try:
         return row.comment.decode().removeprefix(" ").rstrip()
     except UnicodeDecodeError as error:
+        message = "{argument}: the comment is not {expected}, {found}"
         raise DataError(
-            "{argument}: the comment is not {expected}, {found}",
-            argument=f"{name}, line {row.line}",
-            found=error.reason,
-            expected="UTF-8",
-            row=row.line,
+            message, argument=f"{name}, line {row.line}", found=error.reason, expected="UTF-8", row=row.line
         ) from None
 
 
@@ -170,12 +163,9 @@ def _require_sense(row: _Row, n_features: int | None, name: str) -> None:
     try:
         _load([row], n_features)
     except (ValueError, OverflowError) as error:
+        message = "{argument}: {found}; expected {expected}"
         raise DataError(
-            "{argument}: {found}; expected {expected}",
-            argument=f"{name}, line {row.line}",
-            found=str(error),
-            expected=LINE,
-            row=row.line,
+            message, argument=f"{name}, line {row.line}", found=str(error), expected=LINE, row=row.line
         ) from None
 
 
@@ -185,16 +175,12 @@ def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64
             raise TypeError
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(
-            argument=name, expected="real numbers, in rows of equal length", found=repr(values)
-        ) from None
+        raise must_be(name, "real numbers, in rows of equal length", found=repr(values)) from None
     if array.ndim != dimensions:
-        raise DataError(
-            MUST_HAVE, argument=name, expected=f"{dimensions} dimension(s)", found=f"shape {array.shape}"
-        )
+        raise must_have(name, f"{dimensions} dimension(s)", found=f"shape {array.shape}")
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise DataError(argument=f"{name}{place}", expected="finite", found=str(array[tuple(place)]))
+        raise must_be(f"{name}{place}", "finite", found=str(array[tuple(place)]))
     return array
 
 
@@ -211,7 +197,7 @@ def _shortest(value: float) -> str:
 
 def _after_hash(comment: str, place: int) -> str:
     if any(character in comment for character in "\n\r\0"):
-        raise DataError(argument=f"comments[{place}]", expected="one line", found=repr(comment))
+        raise must_be(f"comments[{place}]", "one line", found=repr(comment))
     return f" # {comment}\n" if comment else "\n"
 
 

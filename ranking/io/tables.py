@@ -80,11 +80,10 @@ def same_features(items: Items, like: Items) -> Items:
         shown = f"features of {like.source}: {values_shown(missing)}"
         raise DataError("{argument} lacks {expected}", argument=items.source, expected=shown)
     if extra := [name for name in found if name not in wanted]:
-        shown = f"{like.source} lacks: {values_shown(extra)}"
         raise DataError(
             "{argument} has features that {expected}",
             argument=items.source,
-            expected=shown,
+            expected=f"{like.source} lacks: {values_shown(extra)}",
             remedy="ignore them",
         )
     return Items(items.X[wanted], items.y, items.qid, items.source)
@@ -128,11 +127,8 @@ def read_scores(file: Path) -> Array:
         return _column(table, SCORE)
     bare = pd.read_csv(file, header=None)
     if bare.shape[1] > 1:
-        raise DataError(
-            "there must be a column {column} or one number per line, got the columns {found}",
-            column=SCORE,
-            found=values_shown(list(table.columns), most=10),
-        )
+        message = "there must be a column {column} or one number per line, got the columns {found}"
+        raise DataError(message, column=SCORE, found=values_shown(list(table.columns), most=10))
     return _column(bare.set_axis([SCORE], axis=1), SCORE)
 
 

@@ -27,7 +27,7 @@ import pandas as pd
 
 from ranking.core.labels import read_levels
 from ranking.core.validation import Array, Integers, as_vector
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 
 class LevelMetric(NamedTuple):
@@ -347,9 +347,7 @@ def _compared(y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_wei
         found = found.extended(y_pred, "y_pred")
     true, predicted = found.codes(y_true, "y_true"), found.codes(y_pred, "y_pred")
     if len(predicted) != len(true):
-        raise DataError(
-            argument="y_pred", expected=f"one label for each of {len(true)} objects", found=len(predicted)
-        )
+        raise must_be("y_pred", f"one label for each of {len(true)} objects", found=len(predicted))
     weight = _weights(sample_weight, len(true))
     return _Compared(
         confusion_table(true, predicted, len(found), weight), true * len(found) + predicted, weight
@@ -362,9 +360,9 @@ def _weights(sample_weight: Any, n: int) -> Array:
         return np.ones(n)
     weight = as_vector(sample_weight, "sample_weight", n)
     for row in np.flatnonzero(weight < 0)[:1]:
-        raise DataError(argument=f"sample_weight[{row}]", expected="at least 0", found=f"{weight[row]:g}")
+        raise must_be(f"sample_weight[{row}]", "at least 0", found=f"{weight[row]:g}")
     if not weight.any():
-        raise DataError(argument="sample_weight", expected="positive for some object", found="0 for all")
+        raise must_be("sample_weight", "positive for some object", found="0 for all")
     return weight
 
 

@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from ranking.core.validation import Array, as_vector, named_queries, require_choice
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 
 class PairCounts(NamedTuple):
@@ -98,7 +98,7 @@ def _discounts(n: int, discount: Discount) -> Array:
         return 1 / np.log2(np.maximum(2, positions))
     if discount == "standard":
         return 1 / np.log2(1 + positions)
-    raise DataError(argument="discount", expected="'letor' or 'standard'", found=repr(discount))
+    raise must_be("discount", "'letor' or 'standard'", found=repr(discount))
 
 
 Ties = Literal["half", "wrong"]
@@ -129,9 +129,7 @@ def _ndcg_of(
     queries: Queries = "paired",
 ) -> float:
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-        raise DataError(
-            argument="k", expected="a whole number of at least 1, or None for the whole list", found=repr(k)
-        )
+        raise must_be("k", "a whole number of at least 1, or None for the whole list", found=repr(k))
     curve = ndcg_curve(y, scores, discount)
     return float(curve[min(k or len(y), len(y)) - 1]) if _counts(y, queries) else np.nan
 

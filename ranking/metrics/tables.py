@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.core.validation import require_choice
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.metrics.rankings import (
     METRICS,
     Discount,
@@ -53,7 +53,7 @@ def pairwise_accuracy(
     if average == "queries":
         return _mean(per_query("pairwise_accuracy", y, scores, qid, ties=ties))
     if average != "pairs":
-        raise DataError(argument="average", expected="'queries' or 'pairs'", found=repr(average))
+        raise must_be("average", "'queries' or 'pairs'", found=repr(average))
     data = scored_queries(y, scores, qid)
     counts = np.array([count_pairs(data.y[items], data.scores[items]) for items in data.members])
     right, tied, pairs = counts.sum(axis=0).tolist()

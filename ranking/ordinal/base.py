@@ -35,7 +35,7 @@ from sklearn.utils.validation import (
 from ranking.core.labels import Levels, read_levels
 from ranking.core.representation import KernelEstimator, Representation
 from ranking.core.validation import Array, Integers, require_choice
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.piecewise import TIED
 
 
@@ -241,14 +241,11 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
         if y is None:
-            raise DataError(
-                "{found} requires {argument} to be passed, but the target y is None",
-                argument="y",
-                found=type(self).__name__,
-            )
+            message = "{found} requires {argument} to be passed, but the target y is None"
+            raise DataError(message, argument="y", found=type(self).__name__)
         rows = self._rows_of(X, reset=True)
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
-            raise DataError(argument="precomputed X", expected="square", found=f"shape {rows.shape}")
+            raise must_be("precomputed X", "square", found=f"shape {rows.shape}")
         labels = _labels(y, self.levels is not None)
         try:
             check_consistent_length(rows, labels)

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.validation import Array, Integers, Labels, Rows
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.ordinal.selection import LevelMetricLike
 from ranking.selection.curve import SelectionCurve
@@ -131,7 +131,7 @@ def split_levels(
     folds = given_folds(cv, codes)
     if isinstance(folds, int):
         if len(codes) < folds:
-            raise DataError(argument="cv", expected=f"at most {len(codes)}, the number of rows", found=folds)
+            raise must_be("cv", f"at most {len(codes)}, the number of rows", found=folds)
         folds = stratified_folds(folds, codes, random_state)
     for number, (train, _) in enumerate(folds):
         if len(np.unique(codes[train])) < 2:

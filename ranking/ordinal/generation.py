@@ -27,7 +27,7 @@ import pqp
 from ranking.core.labels import Levels
 from ranking.core.representation import Representation, represent
 from ranking.core.validation import Array, Integers, as_dense, as_table, positive_number, require_choice
-from ranking.errors import MUST_HAVE, DataError, NotSeparableError
+from ranking.errors import DataError, NotSeparableError, must_be, must_have
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.hard_margin import Conflict, checked_levels, not_separable, separate
 from ranking.ordinal.programs import (
@@ -149,16 +149,14 @@ def initial_working_set(
         chosen = [chance.permutation(rows)[:some] for rows in _by_level(codes)]
     else:
         remedy = "; 'extremes' needs X" if how == "extremes" else ""
-        raise DataError(
-            argument=name, expected="'extremes', 'random' or row numbers", found=f"{how!r}{remedy}"
-        )
+        raise must_be(name, "'extremes', 'random' or row numbers", found=f"{how!r}{remedy}")
     return np.unique(np.concatenate(chosen))
 
 
 def _count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         wanted = "a positive integer, or 'all'" if name == "add" else "a positive integer"
-        raise DataError(argument=name, expected=wanted, found=repr(value))
+        raise must_be(name, wanted, found=repr(value))
     return int(value)
 
 
@@ -179,11 +177,9 @@ def _given(rows: Any, codes: Integers, name: str) -> Integers:
     """Return row numbers after checking that they are such and that no level is missing."""
     given = np.asarray(rows)
     if given.ndim != 1 or given.dtype.kind not in "iu":
-        raise DataError(
-            argument=name, expected="row numbers", found=f"dtype {given.dtype} of shape {given.shape}"
-        )
+        raise must_be(name, "row numbers", found=f"dtype {given.dtype} of shape {given.shape}")
     for row in given[(given < 0) | (given >= len(codes))][:1]:
-        raise DataError(argument=name, expected=f"row numbers from 0 to {len(codes) - 1}", found=str(row))
+        raise must_be(name, f"row numbers from 0 to {len(codes) - 1}", found=str(row))
     # a threshold needs hinges on both sides: without them nothing bounds it
     for level in np.setdiff1d(codes, codes[given])[:1]:
         message, remedy = "{argument} has no object of level {found}", "add at least one of every level"
@@ -240,14 +236,12 @@ class MarginProblem:
         checked_levels(self.codes)
         if self.X.shape[0] != len(self.codes):
             wanted = f"a row for each of {len(self.codes)} labels"
-            raise DataError(MUST_HAVE, argument="X", expected=wanted, found=self.X.shape[0])
+            raise must_have("X", wanted, found=self.X.shape[0])
         positive_number(self.C, "C", can_be_infinite=True)
         require_choice(self.norm, (1, 2), "norm")
         require_choice(self.form, FORMS, "form")
         if (self.kernel is not None) != (self.form == "kernel"):
-            raise DataError(
-                argument="kernel", expected="given with form='kernel' alone", found=f"form={self.form!r}"
-            )
+            raise must_be("kernel", "given with form='kernel' alone", found=f"form={self.form!r}")
 
     def solve_on(self, working: Integers) -> MarginSolution:
         """Return the margin of some objects, given by ascending row numbers."""

@@ -34,7 +34,7 @@ from scipy.linalg.lapack import dpstrf
 import pqp
 from ranking.core.labels import Levels
 from ranking.core.validation import Array, Integers, as_dense, as_symmetric, as_table, require_choice
-from ranking.errors import MUST_HAVE, DataError, NotSeparableError
+from ranking.errors import DataError, NotSeparableError, must_be, must_have
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.programs import hard_margin
 
@@ -189,7 +189,7 @@ def checked_levels(codes: Integers) -> Integers:
     """
     counts = np.bincount(codes)
     if len(counts) < 2:
-        raise DataError(MUST_HAVE, argument="codes", expected="at least two levels", found="one")
+        raise must_have("codes", "at least two levels", found="one")
     for level in np.flatnonzero(counts == 0)[:1]:
         raise DataError(
             "level {found} has no object", argument="codes", found=str(level), remedy="leave it out"
@@ -341,7 +341,5 @@ def _table(rows: Any, form: Given) -> Any:
     K = as_symmetric(as_dense(rows), "K")
     least = float(eigvalsh(K, subset_by_index=[0, 0])[0])
     if least < -INDEFINITE * float(np.abs(K).max()):
-        raise DataError(
-            argument="K", expected="a matrix of inner products", found=f"the eigenvalue {least:g} < 0"
-        )
+        raise must_be("K", "a matrix of inner products", found=f"the eigenvalue {least:g} < 0")
     return K

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.validation import Array, Labels, Rows, positive_number
-from ranking.errors import DataError
+from ranking.errors import must_be
 from ranking.ordinal.base import OrdinalModel, Training
 from ranking.ordinal.generation import WorkingSet, initial_working_set
 from ranking.ordinal.model import DualSolution, OrdinalSVM
@@ -195,11 +195,9 @@ class OrdinalSVMPath(OrdinalModel):
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
         C_min = 0.0 if self.C_min == 0 else positive_number(self.C_min, "C_min")
         if C_min >= C_max:
-            raise DataError(argument="C_min", expected=f"below C_max, {C_max:g}", found=repr(self.C_min))
+            raise must_be("C_min", f"below C_max, {C_max:g}", found=repr(self.C_min))
         if self.C is not None and not C_min <= positive_number(self.C, "C") <= C_max:
-            raise DataError(
-                argument="C", expected=f"between C_min and C_max, {C_min:g} and {C_max:g}", found=repr(self.C)
-            )
+            raise must_be("C", f"between C_min and C_max, {C_min:g} and {C_max:g}", found=repr(self.C))
         return C_min, C_max
 
     @property

@@ -54,7 +54,7 @@ from ranking.core.validation import (
     positive_number,
     require_choice,
 )
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_have
 from ranking.ordinal.base import Hinges
 
 Form = Literal["primal", "dual", "kernel"]
@@ -214,9 +214,9 @@ def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
     items = as_symmetric(as_dense(rows), "K") if form == "kernel" else as_table(rows, "X")
     if items.shape[0] != hinges.n_items:
         wanted = f"a row for each of {hinges.n_items} items"
-        raise DataError(MUST_HAVE, argument="X or K", expected=wanted, found=items.shape[0])
+        raise must_have("X or K", wanted, found=items.shape[0])
     if not hinges.n_thresholds:
-        raise DataError(MUST_HAVE, argument="hinges", expected="at least two levels", found=1)
+        raise must_have("hinges", "at least two levels", found=1)
     return items
 
 

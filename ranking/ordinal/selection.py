@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from ranking.core.validation import Array, Integers, numbers, require_choice
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.metrics.levels import LEVEL_METRICS, table_errors
 from ranking.selection.curve import ENTRIES, SelectionCurve, Steps, step_curve
 from ranking.selection.piecewise import PiecewiseLinear, crossings, steps_of
@@ -101,7 +101,7 @@ class LevelValidation:
             np.arange(n_levels) if predicted is None else predicted, n_levels, "predicted"
         )
         if not (np.diff(self.predicted) > 0).all():
-            raise DataError(argument="predicted", expected="ascending", found=str(self.predicted.tolist()))
+            raise must_be("predicted", "ascending", found=str(self.predicted.tolist()))
 
     def steps(self, lines: LevelLines) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
@@ -183,9 +183,7 @@ class LevelValidation:
     def _require_shapes(self, lines: LevelLines) -> None:
         items, thresholds = lines.scores.slope.shape[1], lines.thresholds.slope.shape[1]
         if items != len(self.y):
-            raise DataError(
-                argument="y_codes", expected=f"one level for each of {items} items", found=len(self.y)
-            )
+            raise must_be("y_codes", f"one level for each of {items} items", found=len(self.y))
         if thresholds != len(self.predicted) - 1:
             raise DataError(
                 "{expected}, but {found} can be predicted",
@@ -200,13 +198,9 @@ def _codes(values: Any, n_levels: int, name: str) -> Integers:
     """Return numbers of levels as whole numbers below n_levels."""
     codes = numbers(values, name)
     if codes.dtype.kind not in "iu" and codes.size:
-        raise DataError(
-            argument=name, expected="whole numbers, those of levels", found=f"dtype {codes.dtype}"
-        )
+        raise must_be(name, "whole numbers, those of levels", found=f"dtype {codes.dtype}")
     for row in np.flatnonzero((codes < 0) | (codes >= n_levels))[:1]:
-        raise DataError(
-            argument=f"{name}[{row}]", expected=f"a level from 0 to {n_levels - 1}", found=str(codes[row])
-        )
+        raise must_be(f"{name}[{row}]", f"a level from 0 to {n_levels - 1}", found=str(codes[row]))
     return codes.astype(np.int64)
 
 
@@ -220,9 +214,6 @@ def _require_finite(steps: Steps, metric: LevelMetricLike) -> None:
     for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
         found = f"{steps.values[step]} at C = {steps.starts[step]:g}"
         if callable(metric):
-            raise DataError(argument="values of metric", expected="finite", found=found)
-        raise DataError(
-            "{argument} is not defined, got {found}: all items to validate with have the same level",
-            argument=metric,
-            found=found,
-        )
+            raise must_be("values of metric", "finite", found=found)
+        message = "{argument} is not defined, got {found}: all items to validate with have the same level"
+        raise DataError(message, argument=metric, found=found)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pqp.plotting import GREY, plain
 from ranking.core.preferences import take_qid
 from ranking.core.validation import Array
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.path_model import ScorePathModel
 from ranking.selection.search import PathSearch
 
@@ -101,8 +101,7 @@ def fitted_path(model: Any, method: str, argument: str = "path_model") -> Any:
         check_is_fitted(model)
         path = model.best_estimator_
     if not hasattr(type(path), method):
-        expected = f"{PATHS[method]}, or a search for one"
-        raise DataError(argument=argument, found=type(model).__name__, expected=expected)
+        raise must_be(argument, f"{PATHS[method]}, or a search for one", found=type(model).__name__)
     check_is_fitted(path)
     return path
 
@@ -172,7 +171,7 @@ def names_of(names: Sequence[str] | None, count: int, argument: str, default: st
         return [f"{default} {k + 1}" for k in range(count)]
     listed = [str(name) for name in names]
     if len(listed) != count:
-        raise DataError(argument=argument, found=len(listed), expected=f"one name for each of {count} curves")
+        raise must_be(argument, f"one name for each of {count} curves", found=len(listed))
     return listed
 
 
@@ -202,13 +201,13 @@ def plane_of(model: Any, X: Rows, grid: int) -> Plane:
     n_features = getattr(model, "n_features_in_", 2)
     if points.ndim != 2 or points.shape[1] != 2 or n_features != 2:
         found = f"shape {points.shape} and a model of {n_features} features"
-        raise DataError(argument="X", found=found, expected="two columns, those the model was fitted to")
+        raise must_be("X", "two columns, those the model was fitted to", found=found)
     is_finite = np.isfinite(points).all(axis=1)
     if not is_finite.all():
         row = int(is_finite.argmin())
         raise DataError(argument=f"X[{row}]", found=points[row].tolist(), expected="finite", row=row)
     if grid < 2:
-        raise DataError(argument="grid", found=grid, expected="at least 2")
+        raise must_be("grid", "at least 2", found=grid)
     low, high = points.min(axis=0), points.max(axis=0)
     room = np.where(high > low, MARGIN * (high - low), 1.0)
     sides = [np.linspace(a, b, grid) for a, b in zip(low - room, high + room, strict=True)]
@@ -224,4 +223,4 @@ def plane_of(model: Any, X: Rows, grid: int) -> Plane:
 def require_labels(y: Any, rows: int) -> None:
     """Raise unless there is one label for each row of X."""
     if len(y) != rows:
-        raise DataError(argument="y", found=len(y), expected=f"one label for each of {rows} rows of X")
+        raise must_be("y", f"one label for each of {rows} rows of X", found=len(y))

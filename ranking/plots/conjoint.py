@@ -13,7 +13,7 @@ import pandas as pd
 
 from pqp.plotting import GREY, axes_for, place_legend, plain
 from ranking.core.validation import Array
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.plots.axes import COLOURS, GRID, Window, draw_C_axis, style_of, window_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def plot_part_worths(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     table = _table(summary, "summary", "part_worth_summary", "estimate")
     if table.index.nlevels != 2:
         wanted = "a table of attributes and levels, as part_worth_summary returns"
-        raise DataError(argument="summary", found=f"{table.index.nlevels} index columns", expected=wanted)
+        raise must_be("summary", wanted, found=f"{table.index.nlevels} index columns")
     places, ticks = _level_places(table.index.tolist())
     axes = _row_axes(ax, -min(places) + 1)
     axes.axvline(0, color=GREY, linewidth=0.8, zorder=1)
@@ -105,8 +105,7 @@ def plot_price_curve(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     table = _table(curve, "curve", "price_curve", "share").sort_index()
     if "revenue" not in table:
         message = "{argument} has no column {column}"
-        remedy = "pass what price_curve returns"
-        raise DataError(message, argument="curve", column="revenue", remedy=remedy)
+        raise DataError(message, argument="curve", column="revenue", remedy="pass what price_curve returns")
     axes = axes_for(ax)
     price = table.index.to_numpy(dtype=float)
     axes.plot(price, 100 * table["share"], color=COLOURS[0], linewidth=1.8, label="share", zorder=3)
@@ -136,8 +135,7 @@ def plot_stability(
     """
     is_table = isinstance(curves, pd.DataFrame)
     if not is_table and not hasattr(curves, "shares"):
-        wanted = "ShareSteps or a table over C"
-        raise DataError(argument="curves", found=type(curves).__name__, expected=wanted)
+        raise must_be("curves", "ShareSteps or a table over C", found=type(curves).__name__)
     if C is not None and conclusions is None:
         message = "{argument} has no interval without conclusions"
         raise DataError(message, argument="C", found=C, remedy="pass conclusions too")
@@ -162,7 +160,7 @@ def _table(table: Any, argument: str, maker: str, column: str) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame) or not set(columns) <= set(table.columns):
         found = ", ".join(map(str, getattr(table, "columns", [type(table).__name__])))
         wanted = f"a table with the columns {column}, lo and hi"
-        raise DataError(argument=argument, found=found, expected=wanted, remedy=f"pass what {maker} returns")
+        raise must_be(argument, wanted, found=found, remedy=f"pass what {maker} returns")
     others = [name for name in table.columns if name not in columns]
     return table[[*columns, *others]]
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pqp.plotting import GREY, PALE, axes_for, moving_most, place_legend, plain
 from ranking.core.validation import Array, counted
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.plots.axes import (
     BEYOND,
     COLOURS,
@@ -113,7 +113,7 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
     """Draw a metric over every C, its standard errors, where it is best, and the two choices of C."""
     if not isinstance(curve, SelectionCurve):
         wanted = "a SelectionCurve, as the method `select` of a path returns"
-        raise DataError(argument="curve", found=type(curve).__name__, expected=wanted)
+        raise must_be("curve", wanted, found=type(curve).__name__)
     window = selection_window(curve)
     axes = axes_for(ax)
     draw_C_axis(axes, window)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pqp.plotting import GREY, axes_for, new_figure, place_legend, plain
 from ranking.core.validation import Array, counted, numbers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.plots.axes import (
     COLOURS,
     GRID,
@@ -89,7 +89,7 @@ def plot_decisions(
     model = fitted_path(path_model, "pair_counts")
     chosen = [float(C) for C in (_spread(model) if Cs is None else Cs)]
     if not chosen:
-        raise DataError(argument="Cs", found="none", expected="at least one C")
+        raise must_be("Cs", "at least one C", found="none")
     plane = plane_of(model, X, grid)
     labels = _labels(y, plane)
     rows, columns = -(-len(chosen) // COLUMNS), min(COLUMNS, len(chosen))
@@ -184,8 +184,7 @@ def plot_preference_graph(graph: nx.DiGraph, ax: "Axes | None" = None) -> "Axes"
 
 def _require_drawable(graph: Any) -> None:
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
-        wanted = "a networkx.DiGraph, as preference_graph returns"
-        raise DataError(argument="graph", found=type(graph).__name__, expected=wanted)
+        raise must_be("graph", "a networkx.DiGraph, as preference_graph returns", found=type(graph).__name__)
     if not len(graph):
         raise DataError("{argument} has no item to draw", argument="graph")
     if graph.number_of_edges() > MOST_EDGES:

@@ -52,11 +52,8 @@ class RankerMixin:
         pairs count alike.
         """
         if (y is None) == (pairs is None):
-            raise DataError(
-                "give either {argument} (labels) or pairs (preferred row first), got {found}",
-                argument="y",
-                found="neither" if y is None else "both",
-            )
+            message = "give either {argument} (labels) or pairs (preferred row first), got {found}"
+            raise DataError(message, argument="y", found="neither" if y is None else "both")
         X, qid = take_qid(X, qid)
         if pairs is None:
             return pairwise_accuracy(y, self.decision_function(X), qid)
@@ -77,12 +74,8 @@ class Ranker(RankerMixin, KernelEstimator):
         """Return the checked training data, and keep what scikit-learn expects to find."""
         X, qid = take_qid(X, qid)
         if y is None and pairs is None:
-            raise DataError(
-                "{found} requires {argument} to be passed, but the target y is None",
-                argument="y",
-                found=type(self).__name__,
-                remedy="or pass pairs",
-            )
+            message = "{found} requires {argument} to be passed, but the target y is None"
+            raise DataError(message, argument="y", found=type(self).__name__, remedy="or pass pairs")
         # after the queries are taken out: a column of them must not count as a feature
         X, y = validated(self, X, y)
         preferences = as_preferences(

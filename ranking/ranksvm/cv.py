@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.preferences import take_qid
 from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
-from ranking.errors import DataError
+from ranking.errors import must_be
 from ranking.ranksvm.base import RankerMixin, validated
 from ranking.ranksvm.path import RankSVMPath
 from ranking.selection.curve import Metric, SelectionCurve
@@ -96,16 +96,10 @@ def split_rows(cv: Splits, y: Array, qid: Queries | None, random_state: int | No
         return count
     if codes.max() > 0:
         if codes.max() + 1 < count:
-            raise DataError(
-                argument="cv", expected=f"at most {codes.max() + 1}, the number of queries", found=count
-            )
+            raise must_be("cv", f"at most {codes.max() + 1}, the number of queries", found=count)
         # only rows of one query are compared: a query in two folds would lose the pairs between its parts
         splitter = GroupKFold(count, shuffle=True, random_state=random_state)
         return list(splitter.split(np.arange(len(y)), groups=codes))
     if len(y) < 2 * count:
-        raise DataError(
-            argument="cv",
-            expected=f"at most {len(y) // 2}: every fold needs two rows to compare",
-            found=count,
-        )
+        raise must_be("cv", f"at most {len(y) // 2}: every fold needs two rows to compare", found=count)
     return stratified_folds(count, y, random_state)

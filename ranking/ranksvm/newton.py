@@ -19,7 +19,7 @@ from ranking.core.validation import (
     positive_number,
     read_only,
 )
-from ranking.errors import ConvergenceError, DataError
+from ranking.errors import ConvergenceError, DataError, must_be
 
 # The method is finite and takes 5 to 20 steps; many more mean that rounding error prevents convergence.
 MAX_ITERATIONS = 100
@@ -142,9 +142,7 @@ def _problem(K: Any, pairs: Any, C: float, weights: Any, margins: Any) -> _Probl
     m = len(edges)
     omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
     for p in np.flatnonzero(omega < 0)[:1]:
-        raise DataError(
-            argument=f"weights[{p}]", expected="at least 0", found=str(omega[p]), remedy="swap i and j"
-        )
+        raise must_be(f"weights[{p}]", "at least 0", found=str(omega[p]), remedy="swap i and j")
     delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
     return _Problem(_factor(gram), incidence(edges, len(gram)), 2 * C * omega, delta)
 
@@ -197,11 +195,9 @@ def _newton_step(problem: _Problem, state: _State, alpha: Array) -> Array:
         # all eigenvalues are at least 1, so this fails only where C times K makes the identity vanish
         return np.asarray(cho_solve(cho_factor(hessian), right))
     except LinAlgError as error:
+        message = "C times K is {found}: the regulariser is below rounding error"
         raise ConvergenceError(
-            "C times K is {found}: the regulariser is below rounding error",
-            argument="C",
-            found=f"{np.abs(hessian).max():.1e}",
-            remedy="lower C",
+            message, argument="C", found=f"{np.abs(hessian).max():.1e}", remedy="lower C"
         ) from error
 
 

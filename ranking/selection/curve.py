@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 from ranking.metrics import tables as metrics
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
@@ -72,7 +72,7 @@ class Validation:
         """Yield the steps on all pieces, some pieces at a time."""
         rows = lines.constant.shape[1]
         if rows != len(self.y):
-            raise DataError(argument="y", expected=f"one label for each of {rows} rows", found=len(self.y))
+            raise must_be("y", f"one label for each of {rows} rows", found=len(self.y))
         size = max(1, ENTRIES // len(self.crossing))
         for begin in range(0, len(lines.lo), size):
             part = lines.pieces(slice(begin, begin + size))
@@ -112,7 +112,7 @@ class Validation:
             by_query = metrics.per_query(NAMES[self.metric], self.y, scores, self.qid)
             value, error = float(by_query.mean()), float(np.asarray(by_query.sem()))
         if not np.isfinite(value):
-            raise DataError(argument="values of metric", expected="finite", found=f"{value} at C = {C:g}")
+            raise must_be("values of metric", "finite", found=f"{value} at C = {C:g}")
         return value, error
 
 
@@ -227,9 +227,7 @@ class SelectionCurve:
     def _step(self, C: Any) -> Any:
         where = np.asarray(C, dtype=float)
         if not np.all((where >= self.edges[0]) & (where <= self.edges[-1])):
-            raise DataError(
-                argument="C", expected=f"between {self.edges[0]:g} and {self.edges[-1]:g}", found=repr(C)
-            )
+            raise must_be("C", f"between {self.edges[0]:g} and {self.edges[-1]:g}", found=repr(C))
         # the last edge has no step to its right, so it belongs to the one before
         return np.minimum(np.searchsorted(self.edges, where, side="right") - 1, len(self.values) - 1)
 
@@ -290,8 +288,7 @@ def average_curves(curves: Sequence[SelectionCurve]) -> SelectionCurve:
         raise DataError("{argument} differ in whether greater is better", argument="curves")
     lo, hi = max(c.edges[0] for c in curves), min(c.edges[-1] for c in curves)
     if not lo < hi:
-        shown = f"a start at {lo:g} and an end at {hi:g}"
-        raise DataError(MUST_HAVE, argument="curves", expected="some C in common", found=shown)
+        raise must_have("curves", "some C in common", found=f"a start at {lo:g} and an end at {hi:g}")
     edges = np.unique(np.concatenate([curve.edges for curve in curves]))
     edges = edges[(edges >= lo) & (edges <= hi)]
     values = np.stack([curve.at(edges[:-1]) for curve in curves])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from ranking.core.validation import Array, positive_number
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.curve import SelectionCurve
 from ranking.selection.piecewise import PiecewiseLinear
 
@@ -27,8 +27,7 @@ def on_path(C: float, ends: tuple[float, float], remedy: str) -> float:
     lo, hi = ends
     value = positive_number(C, "C") if np.ndim(C) or C != 0 else 0.0
     if not lo <= value <= hi:
-        wanted = f"between {lo:g} and {hi:g}, the ends of the path"
-        raise DataError(argument="C", expected=wanted, found=C, remedy=remedy)
+        raise must_be("C", f"between {lo:g} and {hi:g}, the ends of the path", found=C, remedy=remedy)
     return value
 
 
@@ -36,7 +35,7 @@ def end_of_path(C_max: float, C: float | None) -> float:
     """Return where a path ends, after checking that the C to use, if there is one, is not beyond."""
     end = positive_number(C_max, "C_max", can_be_infinite=True)
     if C is not None and positive_number(C, "C") > end:
-        raise DataError(argument="C", expected=f"at most C_max, {end:g}", found=C, remedy="raise C_max")
+        raise must_be("C", f"at most C_max, {end:g}", found=C, remedy="raise C_max")
     return end
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ranking.core.validation import Array, numbers
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import DataError, must_be, must_have
 from ranking.selection.uncertainty import Flips
 
 # Score differences below this part of the largest score of a piece are round-off: the items are tied.
@@ -50,12 +50,9 @@ class PiecewiseLinear:
         ends, a, b = (np.array(part, dtype=float) for part in (edges, constant, slope))
         pieces = len(ends) - 1
         if pieces < 1 or not (np.diff(ends) > 0).all():
-            raise DataError(argument="edges", expected="at least two ascending numbers", found=ends.tolist())
+            raise must_be("edges", "at least two ascending numbers", found=ends.tolist())
         if a.shape != b.shape or len(a) != pieces:
-            shown = f"{a.shape} and {b.shape}"
-            raise DataError(
-                MUST_HAVE, argument="constant and slope", expected=f"{pieces} rows each", found=shown
-            )
+            raise must_have("constant and slope", f"{pieces} rows each", found=f"{a.shape} and {b.shape}")
         return cls(ends[:-1], ends[1:], a, b)
 
     @property
@@ -76,7 +73,7 @@ class PiecewiseLinear:
         """Return the values at each of some C, one row each; at an edge those of the right side."""
         where = np.atleast_1d(np.asarray(C, dtype=float))
         if not ((where >= self.lo[0]) & (where <= self.hi[-1])).all():
-            raise DataError(argument="C", found=C, expected=f"between {self.lo[0]:g} and {self.hi[-1]:g}")
+            raise must_be("C", f"between {self.lo[0]:g} and {self.hi[-1]:g}", found=C)
         piece = np.maximum(np.searchsorted(self.lo, where, side="right") - 1, 0)
         return np.asarray(self.constant[piece] + where[:, None] * self.slope[piece])
 
@@ -236,7 +233,5 @@ def read_edges(breakpoints: Any) -> Array:
     """Return breakpoints, ascending and distinct; the last may be infinite."""
     given = numbers(breakpoints, "breakpoints").astype(float)
     if len(np.unique(given)) < 2:
-        raise DataError(
-            argument="breakpoints", expected="at least the two ends of the path", found=given.tolist()
-        )
+        raise must_be("breakpoints", "at least the two ends of the path", found=given.tolist())
     return distinct_edges(given)

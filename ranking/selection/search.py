@@ -17,7 +17,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.validation import Array, require_choice
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.curve import SelectionCurve, average_curves
 
 Fold = tuple[Array, Array]
@@ -82,9 +82,7 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         base = kind() if self.estimator is None else self.estimator
         if not isinstance(base, kind):
             article = "an" if kind.__name__[0] in "AEIOU" else "a"
-            raise DataError(
-                argument="estimator", expected=f"{article} {kind.__name__}", found=type(base).__name__
-            )
+            raise must_be("estimator", f"{article} {kind.__name__}", found=type(base).__name__)
         return base
 
     def _require_arguments(self, y: Any) -> None:
@@ -92,11 +90,8 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         require_choice(self.choice, ("best", "one_standard_error"), "choice")
         self._base()
         if y is None:
-            raise DataError(
-                "{found} requires {argument} to be passed, but the target y is None",
-                argument="y",
-                found=type(self).__name__,
-            )
+            message = "{found} requires {argument} to be passed, but the target y is None"
+            raise DataError(message, argument="y", found=type(self).__name__)
 
     def _search(self, task: FoldTask, progress: Progress | None = None) -> Any:
         """Choose, and return an estimator with what was chosen, not fitted yet."""
@@ -147,7 +142,7 @@ def given_folds(cv: Splits, y: Array, groups: Array | None = None) -> list[Fold]
     """Return the folds of a splitter, or of a list of them; or how many are to be made."""
     if isinstance(cv, int | np.integer):
         if cv < 2:
-            raise DataError(argument="cv", expected="at least 2 folds", found=str(cv))
+            raise must_be("cv", "at least 2 folds", found=str(cv))
         return int(cv)
     given: Any = cv.split(np.arange(len(y)), y, groups) if hasattr(cv, "split") else cv
     return list(given)

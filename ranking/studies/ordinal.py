@@ -9,7 +9,7 @@ import pandas as pd
 
 from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array
-from ranking.errors import MUST_HAVE, DataError
+from ranking.errors import must_have
 from ranking.io.tables import Items, same_features
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
 from ranking.ordinal.cv import OrdinalSVMPathCV
@@ -78,7 +78,5 @@ def _levels_of(declared: Any, train: Items, *others: Items | None) -> Levels:
             levels = levels.extended(items.y, f"{items.source}: label")
         levels.codes(items.y, f"{items.source}: label")
     if len(np.unique(levels.codes(train.y))) < 2:
-        raise DataError(
-            MUST_HAVE, argument=train.source, expected="labels of at least two levels", found=levels.shown
-        )
+        raise must_have(train.source, "labels of at least two levels", found=levels.shown)
     return levels

@@ -146,9 +146,5 @@ def _require_measurable(items: Items, metric: str) -> None:
     try:
         METRICS[metric](items.y, np.zeros(len(items)), items.qid)
     except DataError as error:
-        raise DataError(
-            "{argument} cannot be measured by {expected}: {found}",
-            argument=items.source,
-            found=str(error),
-            expected=metric,
-        ) from None
+        message = "{argument} cannot be measured by {expected}: {found}"
+        raise DataError(message, argument=items.source, found=str(error), expected=metric) from None

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranking.conjoint.data.messages import listing, plain, quoted, text
 from ranking.core.validation import positive_number
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 Kind = Literal["levels", "linear"]
 # Levels are words or numbers.
@@ -101,8 +101,7 @@ def read_attributes(given: Attributes) -> dict[str, Attribute]:
     'linear'
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
-        wanted = "a list of columns, or a mapping of columns"
-        raise DataError(argument="attributes", expected=wanted, found=f"{given!r:.80}")
+        raise must_be("attributes", "a list of columns, or a mapping of columns", found=f"{given!r:.80}")
     if isinstance(given, Mapping):
         found = [_described(name, description) for name, description in given.items()]
     else:

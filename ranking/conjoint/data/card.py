@@ -21,7 +21,7 @@ from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.design import columns_of, design_of
 from ranking.conjoint.data.messages import in_order, quoted
 from ranking.core.validation import Array, counted
-from ranking.errors import DataError
+from ranking.errors import must_be
 
 
 def straight_liners(table: ChoiceTable, share: float) -> pd.DataFrame:
@@ -333,7 +333,7 @@ class StudyCard:
 def study_card(table: ChoiceTable, straight: float = NEARLY_ALL) -> StudyCard:
     """Return the card of a study; `straight` is the share of tasks that makes a straight-liner."""
     if not 0.5 <= straight <= 1:
-        raise DataError(argument="straight", expected="a share of tasks between 0.5 and 1", found=straight)
+        raise must_be("straight", "a share of tasks between 0.5 and 1", found=straight)
     tables = {
         "levels": level_balance(table),
         "numbers": number_summary(table),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ranking.conjoint.data.messages import Place, Problems, guess, is_empty, listing, plain, text
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 Booleans: TypeAlias = NDArray[np.bool_]
 # A column of yes and no, True if its attributes are empty, or the value that all its attributes hold.
@@ -85,7 +85,7 @@ def require_columns(frame: object, columns: Mapping[str, str], attributes: Itera
 def require_table(frame: object) -> pd.DataFrame:
     """Return a table that has rows, and columns with different names, or raise."""
     if not isinstance(frame, pd.DataFrame):
-        raise DataError(argument="frame", expected="a pandas DataFrame", found=type(frame).__name__)
+        raise must_be("frame", "a pandas DataFrame", found=type(frame).__name__)
     if not len(frame):
         raise DataError("the data have no row below their header", argument="frame")
     double = frame.columns[frame.columns.duplicated()]
@@ -196,5 +196,4 @@ def read_row_ids(frame: pd.DataFrame, roles: ColumnRoles, found: Problems) -> Ro
 
 def add_empty_id(role: str, column: str, row: int, found: Problems) -> None:
     """Add that a row does not name its respondent or task."""
-    message = "row {row}: column {column} ({argument}) is empty"
-    found.add(message, argument=role, column=column, row=row + 1)
+    found.add("row {row}: column {column} ({argument}) is empty", argument=role, column=column, row=row + 1)

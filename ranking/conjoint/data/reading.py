@@ -31,7 +31,7 @@ from ranking.conjoint.data.validation import (
     read_none,
 )
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 WEIGHT = "weight"
 WORKBOOKS, OTHER_WORKBOOKS = (".xlsx", ".xlsm"), (".xls", ".xlsb", ".ods", ".numbers")
@@ -146,7 +146,7 @@ def _read_weights(
     elif isinstance(roles.weight, Mapping | pd.Series):
         given = roles.weight
     else:
-        raise DataError(argument="weight", expected="a column or weights by respondent", found=roles.weight)
+        raise must_be("weight", "a column or weights by respondent", found=roles.weight)
     by_name = {plain(name): value for name, value in given.items()}
     for name in in_order(by_name.keys() - set(respondents)):
         message = "{argument} names respondent {found}, who has no task"

@@ -12,7 +12,7 @@ from ranking.conjoint.data.columns import Booleans, read_flags
 from ranking.conjoint.data.messages import Problems, plain, unknown
 from ranking.conjoint.data.validation import add_partly_held
 from ranking.core.validation import Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 By = Literal["task", "respondent"]
 # What starts a random generator; None for another one each time.
@@ -55,11 +55,11 @@ def fold_tasks(table: ChoiceTable, k: int, random_state: Seed, by: By) -> Iterat
     respondent, all tasks of a respondent are in the same fold.
     """
     if by not in ("task", "respondent"):
-        raise DataError(argument="by", expected="'task' or 'respondent'", found=repr(by))
+        raise must_be("by", "'task' or 'respondent'", found=repr(by))
     respondent = table.choices.respondent
     most = len(respondent) if by == "task" else len(np.unique(respondent))
     if not isinstance(k, Integral) or isinstance(k, bool) or not 2 <= k <= most:
-        raise DataError(argument="k", expected=f"a number of folds from 2 to the {most} {by}s", found=k)
+        raise must_be("k", f"a number of folds from 2 to the {most} {by}s", found=k)
     chance = np.random.default_rng(random_state)
     fold = np.empty(len(respondent), dtype=np.int64)
     if by == "task":
@@ -76,7 +76,7 @@ def fold_tasks(table: ChoiceTable, k: int, random_state: Seed, by: By) -> Iterat
 def _last_tasks(table: ChoiceTable, last: int) -> Booleans:
     """Return the last tasks of every respondent; each must have more than that."""
     if not isinstance(last, Integral) or isinstance(last, bool) or last < 1:
-        raise DataError(argument="last", expected="a positive number of tasks", found=last)
+        raise must_be("last", "a positive number of tasks", found=last)
     respondent = table.choices.respondent
     counts = np.bincount(respondent, minlength=len(table.respondents))
     for code in np.flatnonzero((counts <= last) & (counts > 0))[:1]:

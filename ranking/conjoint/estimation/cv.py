@@ -26,7 +26,7 @@ from ranking.conjoint.estimation.model import ConjointSVM, require_study
 from ranking.conjoint.estimation.path import ConjointPath
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.curve import SelectionCurve, log_midpoint
 from ranking.selection.search import FoldTask, PathSearch, Progress
 
@@ -65,7 +65,7 @@ def require_end(C_max: float) -> None:
     """Raise for paths without end."""
     if np.isinf(C_max):
         wanted = "finite for the metric root_likelihood, which is evaluated at single C"
-        raise DataError(argument="C_max", expected=wanted, found="inf")
+        raise must_be("C_max", wanted, found="inf")
 
 
 def _root_likelihood(judged: Sequence[tuple[ConjointPath, ConjointStudy]], C: float) -> float:
@@ -137,9 +137,7 @@ class ConjointPathCV(PathSearch):
         require_study(study)
         self._require_arguments(study)
         if self.metric not in METRICS:
-            raise DataError(
-                argument="metric", expected=f"one of {', '.join(METRICS)}", found=repr(self.metric)
-            )
+            raise must_be("metric", f"one of {', '.join(METRICS)}", found=repr(self.metric))
         if self.metric == "root_likelihood":
             require_end(self._base().C_max)
         size = _group_size(self.group_size)
@@ -241,7 +239,5 @@ def _group_size(size: object) -> int | None:
     if size is None:
         return None
     if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
-        raise DataError(
-            argument="group_size", expected="a positive number of respondents, or None", found=size
-        )
+        raise must_be("group_size", "a positive number of respondents, or None", found=size)
     return int(size)

@@ -25,7 +25,7 @@ from ranking.conjoint.results.orders import Orders, order_rows
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.predictions import hit_rate, hits, task_utilities, utilities
 from ranking.core.validation import Array, Integers, positive_number
-from ranking.errors import ContradictionError, DataError
+from ranking.errors import ContradictionError, DataError, must_be
 
 Pooling = Literal["aggregate", "individual", "shrinkage"]
 POOLINGS = get_args(Pooling)
@@ -124,19 +124,18 @@ def require_study(study: object) -> None:
     """Raise unless it is a study with a choice in it."""
     if not isinstance(study, ConjointStudy):
         wanted = "a ConjointStudy"
-        remedy = "see ConjointStudy.from_frame"
-        raise DataError(argument="study", expected=wanted, found=type(study).__name__, remedy=remedy)
+        raise must_be("study", wanted, found=type(study).__name__, remedy="see ConjointStudy.from_frame")
 
 
 def require_pooling(pooling: str, shrinkage: float) -> None:
     """Raise unless respondents are pooled in a way there is."""
     if pooling not in POOLINGS:
-        raise DataError(argument="pooling", expected=f"one of {', '.join(POOLINGS)}", found=repr(pooling))
+        raise must_be("pooling", f"one of {', '.join(POOLINGS)}", found=repr(pooling))
     is_number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
     if pooling == "shrinkage" and not (is_number and 0 < shrinkage < 1):
         wanted = "between 0 (everyone alone) and 1 (all alike)"
         remedy = "for the ends choose the pooling 'individual' or 'aggregate'"
-        raise DataError(argument="shrinkage", expected=wanted, found=shrinkage, remedy=remedy)
+        raise must_be("shrinkage", wanted, found=shrinkage, remedy=remedy)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -273,11 +272,8 @@ def _require_agreement(study: ConjointStudy, pooling: Pooling, orders: Orders | 
         conflicts = tuple(find_conflicts(study, orders).values())
     if conflicts:
         more = f" ({len(conflicts)} respondents in all)" if len(conflicts) > 1 else ""
-        raise ContradictionError(
+        message = (
             f"no part-worths explain all choices: these contradict each other{more}; give a finite C\n"
-            "{found}",
-            conflicts,
-            argument="C",
-            found=str(conflicts[0]),
-            expected="finite",
+            "{found}"
         )
+        raise ContradictionError(message, conflicts, argument="C", found=str(conflicts[0]), expected="finite")

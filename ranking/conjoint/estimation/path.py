@@ -18,7 +18,7 @@ from ranking.conjoint.estimation.programs import Program, readout, trace, worth_
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.curve import SelectionCurve
 from ranking.selection.path_model import end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear
@@ -139,7 +139,7 @@ class ConjointPath(ConjointModel):
     def select(self, study: ConjointStudy, metric: str = "hit_rate") -> SelectionCurve:
         """Choose C by the hit rate in the tasks of a study at every C; `C_` becomes the best."""
         if metric != "hit_rate":
-            raise DataError(argument="metric", expected="'hit_rate'", found=repr(metric))
+            raise must_be("metric", "'hit_rate'", found=repr(metric))
         curve = hit_rate_curve(self.hit_steps(study))
         self.C_ = curve.C_best
         return curve

@@ -36,7 +36,7 @@ from ranking.conjoint.results.part_worths import (
     weights_of,
 )
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 DRAWS, REFITS, LEVEL = 1000, 200, 0.95
 # From part-worths to a table with the same rows, of which the mean is taken; NaN is left out of it.
@@ -209,7 +209,7 @@ def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
 def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
     """Return estimates with standard errors and percentile intervals of their draws, one per column."""
     if not 0 < level < 1:
-        raise DataError(argument="level", expected="between 0 and 1, for example 0.95", found=level)
+        raise must_be("level", "between 0 and 1, for example 0.95", found=level)
     table = draws.to_numpy()
     error = lo = hi = np.full(len(estimate), np.nan)
     if len(table) > 1:
@@ -223,7 +223,7 @@ def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float =
 def require_draws(draws: object) -> None:
     """Raise unless a number of draws is at least 2."""
     if not isinstance(draws, Integral) or isinstance(draws, bool) or draws < 2:
-        raise DataError(argument="draws", expected="a whole number of at least 2", found=draws)
+        raise must_be("draws", "a whole number of at least 2", found=draws)
 
 
 def _refitted(

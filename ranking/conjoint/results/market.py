@@ -50,7 +50,7 @@ from ranking.conjoint.results.part_worths import (
 from ranking.conjoint.results.predictions import first_choices, logit, read_scale
 from ranking.conjoint.results.willingness import PRICE, price_row
 from ranking.core.validation import Array, as_vector, read_only
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +250,10 @@ class Noise:
                 continue
             is_number = isinstance(value, Real) and not isinstance(value, bool)
             if not is_number or not 0 <= float(value) < np.inf:
-                raise DataError(argument=name, expected="a standard deviation of at least 0", found=value)
+                raise must_be(name, "a standard deviation of at least 0", found=value)
         is_whole = isinstance(self.draws, Integral) and not isinstance(self.draws, bool)
         if not is_whole or self.draws < 2 or self.draws & (self.draws - 1):
-            raise DataError(argument="draws", expected="a power of two, for example 1024", found=self.draws)
+            raise must_be("draws", "a power of two, for example 1024", found=self.draws)
 
     def of(self, scenario: Scenario) -> Array:
         """Return the noise in the utility of every product, one row per draw."""
@@ -324,8 +324,7 @@ class Simulator:
 
     def __post_init__(self) -> None:
         if self.rule not in get_args(Rule):
-            wanted = f"one of {', '.join(get_args(Rule))}"
-            raise DataError(argument="rule", expected=wanted, found=repr(self.rule))
+            raise must_be("rule", f"one of {', '.join(get_args(Rule))}", found=repr(self.rule))
         read_scale(self.scale)
         self.bootstrap  # noqa: B018 - bad part-worths or weights raise before any work
 

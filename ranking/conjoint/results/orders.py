@@ -25,7 +25,7 @@ from ranking.conjoint.results.part_worths import (
 )
 from ranking.conjoint.results.predictions import TIED
 from ranking.core.validation import Array
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 # For every attribute "rises", "falls" or its levels, some or all, from the worst to the best.
 Orders: TypeAlias = Mapping[str, str | Sequence[Hashable]]
@@ -55,9 +55,7 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
     ['price: 12 at least 15', 'price: 9 at least 12']
     """
     if orders is not None and not isinstance(orders, Mapping):
-        raise DataError(
-            argument="orders", expected='a mapping such as {"price": "falls"}', found=f"{orders!r:.80}"
-        )
+        raise must_be("orders", 'a mapping such as {"price": "falls"}', found=f"{orders!r:.80}")
     space = space_of(study)
     rows: list[Array] = []
     neighbours: list[tuple[str, Hashable, Hashable]] = []

@@ -19,7 +19,7 @@ from ranking.conjoint.data.attributes import Attribute
 from ranking.conjoint.data.messages import listing
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.core.validation import Array, Integers, as_vector
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 
 class HasPartWorths(Protocol):
@@ -61,7 +61,7 @@ def as_fit(fit: Fit | Estimator) -> Fit:
         return EstimatorFit(fit)
     if isinstance(fit, type) or not callable(fit):
         wanted = "an estimator, such as ConjointSVM(C=0.1), or a function from studies to part-worths"
-        raise DataError(argument="fit", expected=wanted, found=f"{fit!r:.60}")
+        raise must_be("fit", wanted, found=f"{fit!r:.60}")
     return fit
 
 
@@ -102,9 +102,7 @@ def space_of(study: StudyOrSpace) -> AttributeSpace:
     if isinstance(study, AttributeSpace):
         return study
     if not isinstance(study, ConjointStudy):
-        raise DataError(
-            argument="study", expected="a ConjointStudy, or its space", found=type(study).__name__
-        )
+        raise must_be("study", "a ConjointStudy, or its space", found=type(study).__name__)
     profiles = study.table.profiles
     linear = [name for name, attribute in study.attributes.items() if attribute.is_linear]
     ranges = {name: (float(profiles[name].min()), float(profiles[name].max())) for name in linear}
@@ -122,7 +120,7 @@ def read_part_worths(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFra
     table = given.to_frame().T if isinstance(given, pd.Series) else given
     if not isinstance(table, pd.DataFrame):
         wanted = "a DataFrame, a Series or a fitted model"
-        raise DataError(argument="part_worths", expected=wanted, found=type(part_worths).__name__)
+        raise must_be("part_worths", wanted, found=type(part_worths).__name__)
     if not table.columns.equals(columns):
         _require_columns(table, columns)
         table = table[columns.tolist()]

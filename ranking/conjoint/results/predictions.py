@@ -22,7 +22,7 @@ from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.part_worths import PartWorths, read_part_worths, rows_of
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 
 # Utilities that differ by less than this share of the terms they are sums of are tied: it is rounding error.
 TIED = 1e-10
@@ -71,7 +71,7 @@ def scaled(U: Array, scale: float) -> Array:
 def read_scale(scale: float) -> float:
     """Return a scale: a number from 0 to infinity."""
     if not isinstance(scale, int | float | np.number) or isinstance(scale, bool) or not scale >= 0:
-        raise DataError(argument="scale", expected="a number of at least 0, or inf", found=scale)
+        raise must_be("scale", "a number of at least 0, or inf", found=scale)
     return float(scale)
 
 

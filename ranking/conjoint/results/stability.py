@@ -30,7 +30,7 @@ from ranking.conjoint.results.part_worths import (
 )
 from ranking.conjoint.results.predictions import TIED, first_choices
 from ranking.core.validation import Array, as_vector
-from ranking.errors import DataError
+from ranking.errors import DataError, must_be
 from ranking.selection.piecewise import (
     PiecewiseLinear,
     all_pairs,
@@ -199,8 +199,7 @@ class Conclusions:
 
     def _step(self, C: float) -> int:
         if not self.edges[0] <= C <= self.edges[-1]:
-            wanted = f"between {self.edges[0]:g} and {self.edges[-1]:g}"
-            raise DataError(argument="C", expected=wanted, found=C)
+            raise must_be("C", f"between {self.edges[0]:g} and {self.edges[-1]:g}", found=C)
         return min(int(np.searchsorted(self.edges, C, side="right")) - 1, len(self.verdicts) - 1)
 
 
