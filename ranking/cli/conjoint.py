@@ -29,9 +29,14 @@ from ranking.conjoint.results.market import Rule
 from ranking.io.tables import write_all, write_whole
 from ranking.plots.conjoint import plot_price_curve, plot_shares
 from ranking.report.conjoint import survey_report_html, survey_summary
-from ranking.report.workbook import is_our_workbook, table_files, workbook_bytes
 from ranking.studies.conjoint import Market, Survey, choose, conduct_survey, drawn
-from ranking.studies.conjoint_tables import TITLES, survey_tables
+from ranking.studies.conjoint_tables import (
+    TITLES,
+    is_our_workbook,
+    survey_tables,
+    table_files,
+    workbook_bytes,
+)
 
 # The study that comes with the package, products to go with it, and what to do with them.
 COFFEE = Path(FILE)

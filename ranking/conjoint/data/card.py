@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE
-from ranking.conjoint.data.choice_table import ChoiceTable
-from ranking.conjoint.data.design import columns_of, design_of
+from ranking.conjoint.data.choice_table import ChoiceTable, columns_of, design_of
 from ranking.conjoint.data.messages import in_order, quoted
 from ranking.core.validation import Array, counted
 from ranking.errors import must_be

@@ -11,9 +11,15 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute, Attributes, Level, read_attributes
 from ranking.conjoint.data.card import NEARLY_ALL, StudyCard, study_card
-from ranking.conjoint.data.choice_table import Choices, ChoiceTable
+from ranking.conjoint.data.choice_table import (
+    Choices,
+    ChoiceTable,
+    Differences,
+    columns_of,
+    design_of,
+    differences_of,
+)
 from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting, require_table
-from ranking.conjoint.data.design import Differences, columns_of, design_of, differences_of
 from ranking.conjoint.data.messages import Problems
 from ranking.conjoint.data.reading import read_long, read_table
 from ranking.conjoint.data.splits import By, Seed, fold_tasks, holdout_tasks, respondent_codes
@@ -205,7 +211,7 @@ class ConjointStudy:
 
     @cached_property
     def design(self) -> Array:
-        """The characteristic vectors of the alternatives, one per row; see `ranking.conjoint.data.design`."""
+        """The characteristic vectors of the alternatives, one per row."""
         return design_of(self.table)
 
     def differences(self, holdout: bool | None = False) -> Differences:

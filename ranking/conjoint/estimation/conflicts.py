@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from ranking.conjoint.data.design import Differences
+from ranking.conjoint.data.choice_table import Differences
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.orders import OrderRows, Orders, order_rows
 from ranking.core.validation import Array, Integers

@@ -39,7 +39,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, vstack
 
 import pqp
-from ranking.conjoint.data.design import Differences
+from ranking.conjoint.data.choice_table import Differences
 from ranking.core.validation import Array, Integers, read_only
 from ranking.selection.piecewise import PiecewiseLinear
 

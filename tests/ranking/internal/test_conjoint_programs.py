@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import pqp
 from pqp.linalg.field import RATIONAL
 from ranking.conjoint import example_study
-from ranking.conjoint.data.design import Differences
+from ranking.conjoint.data.choice_table import Differences
 from ranking.conjoint.estimation.programs import ChoiceRows, Program, choice_rows, pooled_rows
 from tests.ranking.choice_tables import study
 

@@ -18,9 +18,8 @@ from ranking.report.conjoint import (
     survey_summary,
     with_interval,
 )
-from ranking.report.workbook import WIDEST, table_files, workbook_bytes
 from ranking.studies.conjoint import Parts, SurveyPlan
-from ranking.studies.conjoint_tables import TITLES, survey_tables
+from ranking.studies.conjoint_tables import TITLES, WIDEST, survey_tables, table_files, workbook_bytes
 from tests.ranking.market import COFFEE, PACKS, mixed_study
 from tests.ranking.pages import Page
 from tests.ranking.surveys import FEW, PLAN, parts, survey

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 from ranking.core.kernels import difference_features, kernel_matrix
 from ranking.errors import ConvergenceError, DataError
-from ranking.ranksvm.newton import solve_squared_hinge
+from ranking.ranksvm.model import solve_squared_hinge
 from tests.refusals import refuses
 from tests.strategies import QUICK, THOROUGH
 
