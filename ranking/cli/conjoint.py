@@ -145,9 +145,8 @@ def _require_outputs(report: Path | None, inputs: list[Path]) -> None:
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--report {report}: the tables go into the folder {folder}, but that is a file")
     if folder.resolve() in [file.resolve().parent for file in inputs]:
-        raise CommandError(
-            f"--report {report}: the tables go into the folder {folder}, which holds the input"
-        )
+        message = f"--report {report}: the tables go into the folder {folder}, which holds the input"
+        raise CommandError(message)
 
 
 def _chosen_product(wanted: str | None, scenario: Scenario, option: str) -> str:

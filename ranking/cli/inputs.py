@@ -168,9 +168,8 @@ def open_scores(file: Path, argument: str, items: Items) -> Array:
     with about_file(argument, file):
         scores = read_scores(file)
     if len(scores) != len(items):
-        raise CommandError(
-            f"{argument} {file} has {len(scores)} scores, but {items.source} has {len(items)} items"
-        )
+        message = f"{argument} {file} has {len(scores)} scores, but {items.source} has {len(items)} items"
+        raise CommandError(message)
     return scores
 
 
@@ -320,9 +319,8 @@ def open_part_worths(file: Path, argument: str, study: ConjointStudy) -> pd.Data
 def plan_of(fitting: Fitting, study: ConjointStudy) -> SurveyPlan:
     """Return how part-worths are estimated, from the words of options."""
     if fitting.pooling == "individual" and fitting.refits is not None:
-        raise CommandError(
-            "--refits is for pooled part-worths: a respondent alone has the same ones in every draw"
-        )
+        message = "--refits is for pooled part-worths: a respondent alone has the same ones in every draw"
+        raise CommandError(message)
     if not fitting.jobs:
         raise CommandError("--jobs must be a number of processes, or -1 for one per processor, got 0")
     return SurveyPlan(
@@ -347,9 +345,8 @@ def price_of(wanted: str | None, study: ConjointStudy) -> str | None:
     require_known([wanted], list(study.attributes), "--price-attribute", "an attribute")
     if not _is_money(study.attributes[wanted]):
         found = values_shown(list(study.attributes[wanted].labels))
-        raise CommandError(
-            f"--price-attribute {wanted}: its levels must be numbers, two or more, got {found}"
-        )
+        message = f"--price-attribute {wanted}: its levels must be numbers, two or more, got {found}"
+        raise CommandError(message)
     return wanted
 
 
@@ -429,9 +426,8 @@ def _long_study(table: pd.DataFrame, reading: Reading, unclear: Problems) -> Con
 
 def _wide_study(table: pd.DataFrame, reading: Reading, unclear: Problems) -> ConjointStudy:
     if reading.alternative is not None:
-        raise CommandError(
-            "--alternative is for one row per alternative; with --wide the alternatives are in columns"
-        )
+        message = "--alternative is for one row per alternative; with --wide the alternatives are in columns"
+        raise CommandError(message)
     known = [str(name) for name in table.columns]
     shown = wide_attributes(known, reading.pattern)
     if not shown:
@@ -528,9 +524,8 @@ def _require_same(kind: str, wanted: list[str], found: list[str]) -> None:
     """Raise unless names are those of the study, each once."""
     for name in wanted:
         if name not in found:
-            raise DataError(
-                f"missing {kind} {{found}}", found=repr(name), remedy="was this file made from another study?"
-            )
+            message = f"missing {kind} {{found}}"
+            raise DataError(message, found=repr(name), remedy="was this file made from another study?")
     for name in found:
         if name not in wanted or found.count(name) > 1:
             raise DataError(f"the {kind} {{found}} is not in the study, or occurs twice", found=repr(name))

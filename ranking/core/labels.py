@@ -143,11 +143,9 @@ def _distinct(levels: Sequence[Any]) -> Array:
     # by pandas: numpy alone would turn 1 and "1" into equal strings
     names = np.asarray(pd.Series(list(levels)))
     if len(names) == 0:
-        raise DataError(
-            "{argument} is empty", argument="levels", remedy="give the labels in order, lowest first"
-        )
+        message = "{argument} is empty"
+        raise DataError(message, argument="levels", remedy="give the labels in order, lowest first")
     for k in np.flatnonzero(pd.Index(names).duplicated())[:1]:
-        raise DataError(
-            "{argument} occurs twice: {found}", argument=f"levels[{k}]", found=values_shown(names[[k]])
-        )
+        message = "{argument} occurs twice: {found}"
+        raise DataError(message, argument=f"levels[{k}]", found=values_shown(names[[k]]))
     return names

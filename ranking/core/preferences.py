@@ -20,7 +20,6 @@ from ranking.core.graph import (
 from ranking.core.validation import (
     Integers,
     Queries,
-    item_count,
     item_pairs,
     listed,
     numbers,
@@ -28,6 +27,7 @@ from ranking.core.validation import (
     query_codes,
     require_finite,
     values_shown,
+    whole_number,
 )
 from ranking.errors import DataError, must_be, must_have
 
@@ -51,7 +51,7 @@ class Preferences:
     n_items: int
 
     def __post_init__(self) -> None:
-        n_items = item_count(self.n_items)
+        n_items = whole_number(self.n_items, "n_items")
         pairs = item_pairs(self.pairs, n_items)
         weight, margin, group = (
             one_per_pair(values, len(pairs), name)
@@ -101,7 +101,7 @@ def as_preferences(
     >>> as_preferences(3, pairs=[(2, 1)], margin=0.5).margin.tolist()
     [0.5]
     """
-    n = item_count(n_items)
+    n = whole_number(n_items, "n_items")
     if y is None and pairs is not None:
         return preferences_from_pairs(pairs, n, pair_weight, margin, qid, reduction)
     if y is None or pairs is not None:
@@ -154,7 +154,7 @@ def preferences_from_pairs(
     >>> preferences_from_pairs([(0, 2), (2, 1), (0, 1)], 3, reduction="transitive").pairs.tolist()
     [[0, 2], [2, 1]]
     """
-    n = item_count(n_items)
+    n = whole_number(n_items, "n_items")
     if reduction not in ("full", "transitive"):
         raise must_be("reduction", "'full' or 'transitive' with pairs", found=repr(reduction))
     if isinstance(pairs, Preferences):
@@ -234,9 +234,8 @@ def take_qid(X: Any, qid: Queries | None = None) -> tuple[Any, Queries | None]:
     # two columns of a DataFrame may have one name, and X[QID] would be both of them
     in_columns, in_index = list(X.columns).count(QID), list(X.index.names).count(QID)
     if in_columns and qid is not None:
-        raise DataError(
-            "X has a column qid and {argument} is given too", argument="qid", remedy="leave out one of them"
-        )
+        message = "X has a column qid and {argument} is given too"
+        raise DataError(message, argument="qid", remedy="leave out one of them")
     if qid is not None or not in_columns + in_index:
         return X, qid
     if in_columns + in_index > 1:

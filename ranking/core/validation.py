@@ -53,9 +53,8 @@ def real_array(values: ArrayLike, name: str, wanted: str = "an array") -> NDArra
         raise must_be(name, "real numbers", found=f"dtype {array.dtype}: {values_shown(array.ravel())}")
     for index in np.argwhere(_masked(values, array.shape) | (array != array))[:1]:
         place = ", ".join(map(str, index))
-        raise DataError(
-            "{argument} is missing (NaN or masked)", argument=f"{name}[{place}]", remedy="give a value"
-        )
+        message = "{argument} is missing (NaN or masked)"
+        raise DataError(message, argument=f"{name}[{place}]", remedy="give a value")
     return array
 
 
@@ -97,21 +96,21 @@ def named_queries(qid: Queries | None, n: int, name: str = "qid") -> tuple[Integ
         raise must_be(name, "a vector of hashable values", found=f"{qid!r:.80}") from None
     missing = _masked(qid, codes.shape) | (codes < 0)
     if missing.any():
-        raise DataError(
-            "{argument} is missing", argument=f"{name}[{missing.argmax()}]", remedy="every item needs one"
-        )
+        message = "{argument} is missing"
+        raise DataError(message, argument=f"{name}[{missing.argmax()}]", remedy="every item needs one")
     return codes.astype(np.int64), pd.Index(names, name=name).infer_objects()
 
 
-def item_count(n_items: Any, name: str = "n_items") -> int:
-    """Return how many items there are.
+def whole_number(value: Any, name: str, wanted: str = "a positive integer", least: int = 1) -> int:
+    """Return a whole number that is large enough.
 
-    >>> item_count(np.int64(3))
+    >>> whole_number(np.int64(3), "n_items")
     3
     """
-    if not isinstance(n_items, Integral) or n_items < 1:
-        raise must_be(name, "a positive integer", found=repr(n_items))
-    return int(n_items)
+    # True is an Integral, and would pass for 1
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise must_be(name, wanted, found=repr(value))
+    return int(value)
 
 
 def positive_number(value: Any, name: str, can_be_infinite: bool = False) -> float:
@@ -245,9 +244,8 @@ def as_table(X: Any, name: str) -> Any:
         return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
     except (ValueError, TypeError) as error:
         wanted = "a table of finite numbers, one row per item"
-        raise DataError(
-            "{argument} must be {expected}: {found}", argument=name, expected=wanted, found=str(error)
-        ) from error
+        message = "{argument} must be {expected}: {found}"
+        raise DataError(message, argument=name, expected=wanted, found=str(error)) from error
 
 
 def as_dense(rows: Any) -> Array:
@@ -265,9 +263,8 @@ def as_symmetric(K: Any, name: str = "K") -> Array:
     if difference.size and difference.max() > ASYMMETRY * np.abs(matrix).max():
         i, j = (int(k) for k in np.unravel_index(difference.argmax(), matrix.shape))
         shown = f"{name}[{i}, {j}] = {matrix[i, j]} and {name}[{j}, {i}] = {matrix[j, i]}"
-        raise DataError(
-            "{argument} must be {expected}, but {found}", argument=name, expected="symmetric", found=shown
-        )
+        message = "{argument} must be {expected}, but {found}"
+        raise DataError(message, argument=name, expected="symmetric", found=shown)
     # halves first, since a sum might overflow
     return matrix / 2 + matrix.T / 2
 

@@ -227,9 +227,8 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         rows, codes, weight, levels = self._checked(X, y, sample_weight)
         observed = levels.observed(codes)
         if len(observed) < 2:
-            raise DataError(
-                "{argument} has one class only, {found}; two are needed", argument="y", found=observed.shown
-            )
+            message = "{argument} has one class only, {found}; two are needed"
+            raise DataError(message, argument="y", found=observed.shown)
         # a level without objects would leave its two thresholds without a link
         codes = np.searchsorted(np.unique(codes), codes)
         self.classes_ = observed.names
@@ -251,9 +250,8 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
             check_consistent_length(rows, labels)
             weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         except ValueError as error:
-            raise DataError(
-                "{argument} do not fit together: {found}", argument="X, y and sample_weight", found=str(error)
-            ) from error
+            message = "{argument} do not fit together: {found}"
+            raise DataError(message, argument="X, y and sample_weight", found=str(error)) from error
         levels = read_levels(labels, self.levels)
         # with weights of 0 the shares of a hinge, and 1/(2 C ω) of the 2-norm, would divide by 0
         counts = weight > 0

@@ -70,9 +70,8 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         reader = clone(self._base())
         rows, codes, weight, levels = reader._checked(X, y, sample_weight)
         if len(observed := levels.observed(codes)) < 2:
-            raise DataError(
-                "{argument} has one class only, {found}; two are needed", argument="y", found=observed.shown
-            )
+            message = "{argument} has one class only, {found}; two are needed"
+            raise DataError(message, argument="y", found=observed.shown)
         folds = split_levels(self.cv, codes, self.random_state, reader._counted)
         # with the categories a fold knows the levels that it misses
         labels = pd.Categorical.from_codes(codes, categories=levels.names, ordered=True)

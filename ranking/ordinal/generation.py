@@ -16,7 +16,6 @@ and p as unknowns square the condition of K.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -26,7 +25,15 @@ from numpy.typing import ArrayLike
 import pqp
 from ranking.core.labels import Levels
 from ranking.core.representation import Representation, represent
-from ranking.core.validation import Array, Integers, as_dense, as_table, positive_number, require_choice
+from ranking.core.validation import (
+    Array,
+    Integers,
+    as_dense,
+    as_table,
+    positive_number,
+    require_choice,
+    whole_number,
+)
 from ranking.errors import DataError, NotSeparableError, must_be, must_have
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
 from ranking.ordinal.hard_margin import Conflict, checked_levels, not_separable, separate
@@ -97,7 +104,7 @@ def generate(
     >>> found.solution.objective, found.working.tolist(), found.rounds["violators"].tolist()
     (9.0, [0, 1], [3, 0])
     """
-    most = n if add == "all" else _count(add, "add")
+    most = n if add == "all" else whole_number(add, "add", "a positive integer, or 'all'")
     working, records = np.unique(start), []
     while True:
         begin = time.perf_counter()
@@ -145,19 +152,12 @@ def initial_working_set(
         chosen = [rows[[along[rows].argmin(), along[rows].argmax()]] for rows in _by_level(codes)]
     elif how == "random":
         chance = np.random.default_rng(random_state)
-        some = _count(count, "count")
+        some = whole_number(count, "count")
         chosen = [chance.permutation(rows)[:some] for rows in _by_level(codes)]
     else:
         remedy = "; 'extremes' needs X" if how == "extremes" else ""
         raise must_be(name, "'extremes', 'random' or row numbers", found=f"{how!r}{remedy}")
     return np.unique(np.concatenate(chosen))
-
-
-def _count(value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        wanted = "a positive integer, or 'all'" if name == "add" else "a positive integer"
-        raise must_be(name, wanted, found=repr(value))
-    return int(value)
 
 
 def _along(X: Any, codes: Integers) -> Array:

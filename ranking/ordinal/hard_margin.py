@@ -191,9 +191,8 @@ def checked_levels(codes: Integers) -> Integers:
     if len(counts) < 2:
         raise must_have("codes", "at least two levels", found="one")
     for level in np.flatnonzero(counts == 0)[:1]:
-        raise DataError(
-            "level {found} has no object", argument="codes", found=str(level), remedy="leave it out"
-        )
+        message = "level {found} has no object"
+        raise DataError(message, argument="codes", found=str(level), remedy="leave it out")
     return codes
 
 

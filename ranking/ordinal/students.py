@@ -7,7 +7,7 @@ separates is kept: the grade is that of a total in which quizzes count too, and 
 import numpy as np
 import pandas as pd
 
-from ranking.core.validation import Array, item_count
+from ranking.core.validation import Array, whole_number
 
 # Scores are percent. Abilities spread around a middle, and each score around the ability.
 MIDDLE, SPREAD = 66.0, 13.0
@@ -33,7 +33,7 @@ def students(n: int = 44, random_state: int = 0) -> pd.DataFrame:
     1       62     69     B
     2       47     52     D
     """
-    scores = _scores(item_count(n, "n"), np.random.default_rng(random_state))
+    scores = _scores(whole_number(n, "n"), np.random.default_rng(random_state))
     places = np.searchsorted(CUTS, scores @ SHARES, side="right")
     grade = pd.Categorical.from_codes(places, categories=pd.Index(GRADES), ordered=True)
     return pd.DataFrame({"midterm": scores[:, 0], "final": scores[:, 1], "grade": grade})

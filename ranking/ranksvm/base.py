@@ -122,6 +122,5 @@ def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = Tru
         X, y = validate_data(estimator, X, y, y_numeric=True, **options)
         return X, y
     except ValueError as error:
-        raise DataError(
-            "{argument} cannot be used: {found}", argument="X" if y is None else "X with y", found=str(error)
-        ) from error
+        message = "{argument} cannot be used: {found}"
+        raise DataError(message, argument="X" if y is None else "X with y", found=str(error)) from error

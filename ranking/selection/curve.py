@@ -56,9 +56,8 @@ class Validation:
         self.metric = metric
         self.pairs = preference_pairs(self.y, qid)
         if not len(self.pairs):
-            raise DataError(
-                "{argument} gives no pair: no query has items with different labels", argument="y"
-            )
+            message = "{argument} gives no pair: no query has items with different labels"
+            raise DataError(message, argument="y")
         # where nothing is known of a metric, the order of equal labels may count: it does next to ties
         is_known = not callable(metric) and metric != "mean_average_precision"
         self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
@@ -169,9 +168,8 @@ class SelectionCurve:
                 found=f"{self.values.shape} and {self.errors.shape} for {steps + 1} edges",
             )
         if not (np.diff(self.edges) > 0).all():
-            raise DataError(
-                "{argument} must {expected}", argument="edges", found=self.edges.tolist(), expected="ascend"
-            )
+            message = "{argument} must {expected}"
+            raise DataError(message, argument="edges", found=self.edges.tolist(), expected="ascend")
 
     @property
     def gains(self) -> Array:
@@ -302,9 +300,8 @@ def _merged(edges: Array, values: Array, errors: Array) -> tuple[Array, Array, A
     real = np.diff(edges) > SHORTEST * edges[:-1]
     starts, values, errors = edges[:-1][real], values[real], errors[real]
     if not len(starts):
-        raise DataError(
-            "the {argument} has no length: it is C = {found} alone", argument="path", found=f"{edges[0]:g}"
-        )
+        message = "the {argument} has no length: it is C = {found} alone"
+        raise DataError(message, argument="path", found=f"{edges[0]:g}")
     # an edge at which the error alone changes stays: `error_at` and `C_one_standard_error` read it
     is_new = (np.abs(np.diff(values)) > EQUAL) | (np.abs(np.diff(errors)) > EQUAL_ERRORS)
     new = np.append(True, is_new)

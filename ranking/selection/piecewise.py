@@ -223,9 +223,8 @@ def sampled_lines(values_at: Callable[[float], Array], breakpoints: Any) -> Piec
     sizes = np.maximum(np.abs(low), np.abs(high)).max(axis=1)
     for k in np.flatnonzero(bend > STRAIGHT * sizes)[:1]:
         shown = f"[{edges[k]:g}, {edges[k + 1]:g}]"
-        raise DataError(
-            "values bend within {found}", argument="breakpoints", found=shown, remedy="pass all {argument}"
-        )
+        message = "values bend within {found}"
+        raise DataError(message, argument="breakpoints", found=shown, remedy="pass all {argument}")
     return PiecewiseLinear.on_edges(edges, mean - middle[:, None] * slope, slope)
 
 

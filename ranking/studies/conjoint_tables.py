@@ -1,4 +1,4 @@
-"""Tables of a survey: everything in its report, each with one header, as sheets of a workbook and CSV files."""
+"""Tables of a survey: all that its report shows, as plain tables, sheets of a workbook and CSV files."""
 
 import io
 from collections.abc import Iterator, Mapping

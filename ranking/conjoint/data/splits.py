@@ -11,7 +11,7 @@ from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.columns import Booleans, read_flags
 from ranking.conjoint.data.messages import Problems, plain, unknown
 from ranking.conjoint.data.validation import add_partly_held
-from ranking.core.validation import Integers
+from ranking.core.validation import Integers, require_choice, whole_number
 from ranking.errors import DataError, must_be
 
 By = Literal["task", "respondent"]
@@ -54,8 +54,7 @@ def fold_tasks(table: ChoiceTable, k: int, random_state: Seed, by: By) -> Iterat
     By task, the tasks of every respondent are spread over the folds as evenly as they can be, at random; by
     respondent, all tasks of a respondent are in the same fold.
     """
-    if by not in ("task", "respondent"):
-        raise must_be("by", "'task' or 'respondent'", found=repr(by))
+    require_choice(by, ("task", "respondent"), "by")
     respondent = table.choices.respondent
     most = len(respondent) if by == "task" else len(np.unique(respondent))
     if not isinstance(k, Integral) or isinstance(k, bool) or not 2 <= k <= most:
@@ -75,8 +74,7 @@ def fold_tasks(table: ChoiceTable, k: int, random_state: Seed, by: By) -> Iterat
 
 def _last_tasks(table: ChoiceTable, last: int) -> Booleans:
     """Return the last tasks of every respondent; each must have more than that."""
-    if not isinstance(last, Integral) or isinstance(last, bool) or last < 1:
-        raise must_be("last", "a positive number of tasks", found=last)
+    whole_number(last, "last", "a positive number of tasks")
     respondent = table.choices.respondent
     counts = np.bincount(respondent, minlength=len(table.respondents))
     for code in np.flatnonzero((counts <= last) & (counts > 0))[:1]:

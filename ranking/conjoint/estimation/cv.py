@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +24,7 @@ from ranking.conjoint.estimation.hit_rate import hit_rate_curve
 from ranking.conjoint.estimation.model import ConjointSVM, require_study
 from ranking.conjoint.estimation.path import ConjointPath
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
-from ranking.core.validation import Array, Integers
+from ranking.core.validation import Array, Integers, require_choice, whole_number
 from ranking.errors import DataError, must_be
 from ranking.selection.curve import SelectionCurve, log_midpoint
 from ranking.selection.search import FoldTask, PathSearch, Progress
@@ -136,11 +135,12 @@ class ConjointPathCV(PathSearch):
         """Choose by cross-validation on the tasks that are not held out, and fit to all of them."""
         require_study(study)
         self._require_arguments(study)
-        if self.metric not in METRICS:
-            raise must_be("metric", f"one of {', '.join(METRICS)}", found=repr(self.metric))
+        require_choice(self.metric, METRICS, "metric")
         if self.metric == "root_likelihood":
             require_end(self._base().C_max)
-        size = _group_size(self.group_size)
+        size = self.group_size
+        if size is not None:
+            size = whole_number(size, "group_size", "a positive number of respondents, or None")
         study = study.without_holdout()
         folds: Any = list(study.folds(self.cv, self.random_state, self.by))
         groups = respondent_groups(len(study.respondents), size, self.random_state)
@@ -233,11 +233,3 @@ def respondent_groups(n: int, size: int | None, random_state: int | None) -> lis
         return [np.arange(n)]
     shuffled = np.random.default_rng(random_state).permutation(n)
     return [np.sort(part) for part in np.array_split(shuffled, -(-n // size))]
-
-
-def _group_size(size: object) -> int | None:
-    if size is None:
-        return None
-    if not isinstance(size, Integral) or isinstance(size, bool) or size < 1:
-        raise must_be("group_size", "a positive number of respondents, or None", found=size)
-    return int(size)

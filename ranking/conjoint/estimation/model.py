@@ -24,7 +24,7 @@ from ranking.conjoint.results.importances import importances
 from ranking.conjoint.results.orders import Orders, order_rows
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.predictions import hit_rate, hits, task_utilities, utilities
-from ranking.core.validation import Array, Integers, positive_number
+from ranking.core.validation import Array, Integers, positive_number, require_choice
 from ranking.errors import ContradictionError, DataError, must_be
 
 Pooling = Literal["aggregate", "individual", "shrinkage"]
@@ -129,8 +129,7 @@ def require_study(study: object) -> None:
 
 def require_pooling(pooling: str, shrinkage: float) -> None:
     """Raise unless respondents are pooled in a way there is."""
-    if pooling not in POOLINGS:
-        raise must_be("pooling", f"one of {', '.join(POOLINGS)}", found=repr(pooling))
+    require_choice(pooling, POOLINGS, "pooling")
     is_number = isinstance(shrinkage, int | float | np.number) and not isinstance(shrinkage, bool)
     if pooling == "shrinkage" and not (is_number and 0 < shrinkage < 1):
         wanted = "between 0 (everyone alone) and 1 (all alike)"

@@ -14,7 +14,6 @@ so a bootstrap returns the mean of such a table and its draws. Intervals are per
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
@@ -35,10 +34,12 @@ from ranking.conjoint.results.part_worths import (
     space_of,
     weights_of,
 )
-from ranking.core.validation import Array, Integers
+from ranking.core.validation import Array, Integers, whole_number
 from ranking.errors import DataError, must_be
 
 DRAWS, REFITS, LEVEL = 1000, 200, 0.95
+# How many draws it takes to see a scatter.
+ENOUGH = "a whole number of at least 2"
 # From part-worths to a table with the same rows, of which the mean is taken; NaN is left out of it.
 Statistic: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
@@ -66,7 +67,7 @@ class RespondentBootstrap:
     random_state: Seed = 0
 
     def __post_init__(self) -> None:
-        require_draws(self.draws)
+        whole_number(self.draws, "draws", ENOUGH, least=2)
 
     @property
     def has_scatter(self) -> bool:
@@ -114,9 +115,8 @@ def bootstrap_of(
     """Return a bootstrap of respondents with what it usually takes, or the one that is handed in."""
     if isinstance(part_worths, RespondentBootstrap | RefitBootstrap):
         if weights is not None:
-            raise DataError(
-                "the {argument} are those of the bootstrap", argument="weights", remedy="leave them out"
-            )
+            message = "the {argument} are those of the bootstrap"
+            raise DataError(message, argument="weights", remedy="leave them out")
         read_part_worths(part_worths.part_worths, study)
         return part_worths
     return respondent_bootstrap(part_worths, study, weights)
@@ -184,7 +184,7 @@ def refit_bootstrap(
     RefitBootstrap
         To be passed to functions such as `importance_summary` and `simulate` instead of part-worths.
     """
-    require_draws(draws)
+    whole_number(draws, "draws", ENOUGH, least=2)
     estimate = as_fit(fit)
     train = study.without_holdout()
     space, n = space_of(train), len(train.respondents)
@@ -218,12 +218,6 @@ def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float =
         lo, hi = np.quantile(table, [(1 - level) / 2, (1 + level) / 2], axis=0)
     columns = {"estimate": estimate.to_numpy(), "standard_error": error, "lo": lo, "hi": hi}
     return pd.DataFrame(columns, index=estimate.index)
-
-
-def require_draws(draws: object) -> None:
-    """Raise unless a number of draws is at least 2."""
-    if not isinstance(draws, Integral) or isinstance(draws, bool) or draws < 2:
-        raise must_be("draws", "a whole number of at least 2", found=draws)
 
 
 def _refitted(

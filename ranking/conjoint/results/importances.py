@@ -47,10 +47,7 @@ def zero_centred_diffs(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataF
 
     Rows in which all ranges are 0 have no scale, so they are NaN.
 
-    Parameters
-    ----------
-    part_worths, study
-        As for `attribute_ranges`.
+    Parameters are those of `attribute_ranges`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> zero_centred_diffs(example_part_worths().T, example_study())["size"].round(1)
@@ -81,10 +78,7 @@ def zero_centred_diffs(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataF
 def importances(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
     """Return the importance of every attribute in per cent, one row per respondent; NaN if all ranges are 0.
 
-    Parameters
-    ----------
-    part_worths, study
-        As for `attribute_ranges`.
+    Parameters are those of `attribute_ranges`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> importances(example_part_worths().T, example_study()).round(1)

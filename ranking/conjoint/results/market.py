@@ -49,7 +49,7 @@ from ranking.conjoint.results.part_worths import (
 )
 from ranking.conjoint.results.predictions import first_choices, logit, read_scale
 from ranking.conjoint.results.willingness import PRICE, price_row
-from ranking.core.validation import Array, as_vector, read_only
+from ranking.core.validation import Array, as_vector, read_only, require_choice
 from ranking.errors import DataError, must_be
 
 
@@ -323,8 +323,7 @@ class Simulator:
     level: float = LEVEL
 
     def __post_init__(self) -> None:
-        if self.rule not in get_args(Rule):
-            raise must_be("rule", f"one of {', '.join(get_args(Rule))}", found=repr(self.rule))
+        require_choice(self.rule, get_args(Rule), "rule")
         read_scale(self.scale)
         self.bootstrap  # noqa: B018 - bad part-worths or weights raise before any work
 

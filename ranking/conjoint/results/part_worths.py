@@ -152,9 +152,8 @@ def _require_columns(table: pd.DataFrame, columns: pd.MultiIndex) -> None:
     remedy = "pass part_worths.T" if is_transposed else "the columns must be study.columns"
     missing = [label for label in columns.tolist() if label not in table.columns]
     if missing:
-        raise DataError(
-            "{argument} has no column {column}", argument="part_worths", column=missing[0], remedy=remedy
-        )
+        message = "{argument} has no column {column}"
+        raise DataError(message, argument="part_worths", column=missing[0], remedy=remedy)
     others = [label for label in table.columns.tolist() if label not in columns]
     if others or len(table.columns) != len(columns):
         message = "{argument} has columns that the study does not have, or has them twice: {found}"
@@ -194,7 +193,6 @@ def weights_of(weights: Weights, part_worths: pd.DataFrame, study: StudyOrSpace)
         weights = by_name.loc[index].to_numpy()
     vector = as_vector(weights, "weights", len(index))
     if (vector < 0).any() or not vector.sum() > 0:
-        raise DataError(
-            "{argument} must be {expected}", argument="weights", expected="at least 0, and not all zero"
-        )
+        message = "{argument} must be {expected}"
+        raise DataError(message, argument="weights", expected="at least 0, and not all zero")
     return vector

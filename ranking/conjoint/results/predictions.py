@@ -98,10 +98,7 @@ def probabilities(part_worths: PartWorths, study: ConjointStudy, scale: float = 
 def hit_rate(part_worths: PartWorths, study: ConjointStudy) -> float:
     """Return the share of tasks in which the chosen alternative is the best; ties count in part.
 
-    Parameters
-    ----------
-    part_worths, study
-        As for `utilities`.
+    Parameters are those of `utilities`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> nothing = 0 * example_part_worths()["price-minded"]
@@ -133,10 +130,7 @@ def log_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float =
 def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> float:
     """Return the geometric mean of the probabilities of the chosen alternatives; at scale 0 that of chance.
 
-    Parameters
-    ----------
-    part_worths, study, scale
-        As for `log_likelihood`.
+    Parameters are those of `log_likelihood`.
 
     >>> from ranking.conjoint import example_part_worths, example_study
     >>> round(root_likelihood(example_part_worths()["price-minded"], example_study(), scale=0), 12)
@@ -149,10 +143,7 @@ def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float 
 def agreement(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> "pd.Series[float]":
     """Return the number of tasks, hit rate and root likelihood, and both by chance.
 
-    Parameters
-    ----------
-    part_worths, study, scale
-        As for `log_likelihood`.
+    Parameters are those of `log_likelihood`.
     """
     nothing = 0 * read_part_worths(part_worths, study)
     return pd.Series(
@@ -232,10 +223,7 @@ def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 
 def share_error(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> float:
     """Return the mean absolute error of predicted shares over alternatives of tasks seen alike by several.
 
-    Parameters
-    ----------
-    part_worths, study, scale
-        As for `log_likelihood`.
+    Parameters are those of `log_likelihood`.
     """
     shares = common_shares(part_worths, study, scale)
     return float((shares["predicted"] - shares["observed"]).abs().mean())
