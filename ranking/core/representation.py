@@ -116,10 +116,6 @@ class Representation:
             self.hessian(preferences.pairs), -preferences.margin, lower=0, upper=pqp.mu * preferences.weight
         )
 
-    def between(self, X: Any, Y: Any) -> Array:
-        """Return the kernel of two tables of rows."""
-        return self._kernel(X, Y)
-
     def _kernel(self, X: Any, Y: Any) -> Array:
         return kernel_matrix(X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
 

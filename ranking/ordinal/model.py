@@ -7,7 +7,7 @@ over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, s
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.core.representation import dual_solution
 from ranking.core.validation import Array, Integers, Labels, Rows, positive_number, require_choice
+from ranking.errors import NotSeparableError
 from ranking.ordinal.base import OrdinalModel, Scope, Training, distinct_rows
-from ranking.ordinal.generation import MarginProblem, WorkingSet, generate_margin, initial_working_set
-from ranking.ordinal.hard_margin import separate
+from ranking.ordinal.generation import WorkingSet, generate, initial_working_set
+from ranking.ordinal.hard_margin import Conflict, Given, not_separable, separate
 from ranking.ordinal.path_generation import Round, trace_sections
 from ranking.ordinal.programs import (
     dual_program,
@@ -29,6 +30,9 @@ from ranking.ordinal.programs import (
     threshold_matrix,
 )
 from ranking.ordinal.thresholds import middle_thresholds
+
+# Entries of a kernel that are held at a time while scores are computed: 8 MB.
+ENTRIES = 2**20
 
 
 @dataclass(frozen=True)
@@ -76,43 +80,75 @@ def generate_solution(
     one before ended; other margins are solved anew in every round.
     """
     rows = initial_working_set(training.codes, training.representation.X[training.items], start, random_state)
-    if task.norm == 1 and np.isfinite(task.C):
-        return _by_rising_caps(training, task, training.items[rows], add)
-    return _by_rounds(training, task, rows, add)
-
-
-def _by_rising_caps(training: Training, task: MarginTask, start: Integers, add: int | None) -> DualSolution:
+    # users number objects, programs distinct items
+    items = np.unique(training.items[rows])
+    if task.norm != 1 or np.isinf(task.C):
+        return _by_rounds(training, task, items, add)
     rounds: list[Round] = []
     ends = (task.C, task.C)
-    (section,) = trace_sections(training, ends, task.ordered, start, add, report=rounds.append)
+    (section,) = trace_sections(training, ends, task.ordered, items, add, report=rounds.append)
     alpha = np.zeros(len(training.hinges))
     alpha[section.hinges] = section.path.x(task.C)
     return DualSolution(alpha, None, section.items, pd.DataFrame(rounds))
 
 
-def _by_rounds(training: Training, task: MarginTask, rows: Integers, add: int | None) -> DualSolution:
-    representation, items = training.representation, training.items
-    is_linear = representation.is_linear
-    problem = MarginProblem(
-        representation.X[items],
-        training.codes,
-        task.C,
-        task.norm,
-        "primal" if is_linear else "kernel",
-        None if is_linear else representation.between,
-        task.scope,
-        training.weight,
-        training.levels,
-        task.ordered,
-    )
-    found = generate_margin(problem, rows, "all" if add is None else add)
-    working = np.unique(items[found.working])
-    # solved once more by the way of all objects, since generation gives w or λ but not the α of hinges
-    answer = solve_margin(training.part(working), task)
-    alpha = np.zeros(len(training.hinges))
+@dataclass(frozen=True, eq=False)
+class _WorkingMargin:
+    """The margin of some items: its dual variables, coefficients of scores, thresholds and value."""
+
+    answer: DualSolution
+    b: Array
+    thresholds: Array
+    objective: float
+
+
+def _by_rounds(training: Training, task: MarginTask, start: Integers, add: int | None) -> DualSolution:
+    """Return the margin of all objects, solved on growing sets of items in the same way as at once."""
+    representation, hinges = training.representation, training.hinges
+
+    def solve_on(items: Integers) -> _WorkingMargin:
+        part = training.part(items)
+        try:
+            answer = solve_margin(part, task)
+        except NotSeparableError as error:
+            # a conflict of some objects is one of all: no further round could resolve it
+            rows = np.flatnonzero(np.isin(training.items, items))
+            conflict = cast(Conflict, error.certificate).renumbered(rows)
+            form: Given = "primal" if representation.is_linear else "kernel"
+            raise not_separable(conflict, training.codes, form, training.levels) from None
+        b, thresholds = _read_dual(part, answer, task.ordered)
+        value = primal_value(part.representation, part.hinges, b, thresholds, task.C, task.norm)
+        if not representation.is_linear:
+            whole = np.zeros(hinges.n_items)
+            whole[items] = b
+            b = whole
+        return _WorkingMargin(answer, b, thresholds, value)
+
+    def violation_of(margin: _WorkingMargin, rest: Integers) -> Array:
+        size = max(1, ENTRIES // max(1, int(np.count_nonzero(margin.b))))
+        blocks = [rest[begin : begin + size] for begin in range(0, len(rest), size)]
+        scores = [representation.project(representation.X[block], margin.b) for block in blocks]
+        f, outside = np.concatenate([np.zeros(0), *scores]), hinges.part(rest)
+        terms = 1 + np.abs(f[outside.item]) + np.abs(margin.thresholds[outside.threshold])
+        violation = np.zeros(len(rest))
+        np.maximum.at(violation, outside.item, outside.slack(f, margin.thresholds) / terms)
+        return violation
+
+    found = generate(solve_on, violation_of, start, hinges.n_items, "all" if add is None else add)
+    answer = found.solution.answer
+    alpha = np.zeros(len(hinges))
     # objects outside violate nothing, so α = 0 is optimal for them (Lemmas 2 and 3)
-    alpha[training.hinges.of_items(working)] = answer.alpha
-    return DualSolution(alpha, answer.thresholds, working, found.rounds)
+    alpha[hinges.of_items(found.working)] = answer.alpha
+    return DualSolution(alpha, answer.thresholds, found.working, found.rounds)
+
+
+def _read_dual(training: Training, answer: DualSolution, ordered: bool) -> tuple[Array, Array]:
+    """Return coefficients of scores, and thresholds: of several optimal ones the middle."""
+    representation, hinges = training.representation, training.hinges
+    b = np.asarray(representation.basis(hinges.pairs) @ answer.alpha).ravel()
+    if answer.thresholds is not None:
+        return b, answer.thresholds
+    return b, middle_thresholds(hinges, representation.scores(b), ordered)
 
 
 def _hard(training: Training, task: MarginTask) -> Array:
@@ -213,10 +249,8 @@ class OrdinalSVM(OrdinalModel):
         representation, hinges, alpha = training.representation, training.hinges, answer.alpha
         self.training_, self.alpha_ = training, alpha
         self.solved_by_ = answer.solved_by
-        self._b = np.asarray(representation.basis(hinges.pairs) @ alpha).ravel()
+        self._b, self.thresholds_ = _read_dual(training, answer, self.ordered)
         self.dual_coef_ = np.asarray(hinges.shares @ alpha)
-        middle = middle_thresholds(hinges, representation.scores(self._b), self.ordered)
-        self.thresholds_ = middle if answer.thresholds is None else answer.thresholds
         values = (representation, hinges, self._b)
         self.objective_ = primal_value(*values, self.thresholds_, C, self.norm)
         # a feasible α bounds the optimum from below, so the gap proves the solution whatever found it

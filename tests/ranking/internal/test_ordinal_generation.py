@@ -7,154 +7,136 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
+from ranking import OrdinalSVM
+from ranking.core import representation
 from ranking.core.kernels import kernel_matrix
-from ranking.core.labels import Levels
 from ranking.errors import DataError, NotSeparableError
+from ranking.ordinal import model
 from ranking.ordinal.base import hinges_of
-from ranking.ordinal.generation import MarginProblem, generate, generate_margin, initial_working_set
-from ranking.ordinal.hard_margin import is_conflict, separate
+from ranking.ordinal.generation import generate, initial_working_set
+from ranking.ordinal.hard_margin import is_conflict
 from ranking.ordinal.programs import soft_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, value, violations
 from tests.refusals import refuses
 from tests.strategies import QUICK
 
-SOFT = [
-    pytest.param(form, norm, id=f"{form}-{norm}") for form in ("primal", "dual", "kernel") for norm in (1, 2)
-]
+KERNELS = {"linear": {}, "rbf": {"kernel": "rbf", "gamma": 0.5}}
+# Margins that are solved anew in every round, and how separable data they need.
+MARGINS = {"squared": (2.0, 2, 0.3), "hard": (np.inf, 1, 0.0)}
 
 
-def gaussian(X, Y):
-    return kernel_matrix(X, Y, kernel="rbf", gamma=0.5)
+def fitted(X, codes, C, norm, working_set=None, add=None, **options):
+    return OrdinalSVM(C, norm=norm, working_set=working_set, add=add, **options).fit(X, codes)
 
 
-def margin_problem(X, codes, form, **options):
-    return MarginProblem(X, codes, form=form, kernel=gaussian if form == "kernel" else None, **options)
-
-
-def gram(X, form):
-    return gaussian(X, X) if form == "kernel" else X @ X.T
-
-
-def value_of(problem, solution):
-    """½‖w‖² + C Σ ξ^norm over all objects, by definition."""
-    everything = np.arange(len(problem.codes))
-    if problem.form == "primal":
-        f, squared = problem.X @ solution.coefficients, solution.coefficients @ solution.coefficients
-    else:
-        K = gram(problem.X, problem.form)[:, solution.rows]
-        f, squared = (
-            K @ solution.coefficients,
-            solution.coefficients @ K[solution.rows] @ solution.coefficients,
-        )
-    np.testing.assert_allclose(problem.scores(solution, everything), f, atol=1e-9)
-    if np.isinf(problem.C):
-        assert max(violations(f, solution.thresholds, problem.codes)) <= 1e-7
+def value_of(model, X, codes):
+    """½‖f‖² + C Σ ξ² over all objects, by definition; of a hard margin ½‖f‖², and nothing is violated."""
+    f, squared = model.predict_projection(X), model.dual_coef_ @ model.predict_projection(X)
+    if np.isinf(model.C):
+        assert max(violations(f, model.thresholds_, codes)) <= 1e-7
         return squared / 2
-    return value(squared, f, solution.thresholds, problem.codes, problem.C, problem.norm)
+    return value(squared, f, model.thresholds_, codes, model.C, model.norm)
 
 
-def violators(problem, solution, slack=1e-6):
+def violators(model, X, codes, slack=1e-6):
     """Objects with a hinge that is violated, by definition."""
-    f = problem.scores(solution, np.arange(len(problem.codes)))
-    return {i for i, k, s in asked(problem.codes) if 1 - s * (f[i] - solution.thresholds[k]) > slack}
+    f = model.predict_projection(X)
+    return {i for i, k, s in asked(codes) if 1 - s * (f[i] - model.thresholds_[k]) > slack}
 
 
-class TestSoft:
-    @pytest.mark.parametrize(("form", "norm"), SOFT)
-    @pytest.mark.parametrize("add", ["all", 3])
-    def test_the_value_is_that_of_all_objects(self, form, norm, add):
-        X, codes = mixture(5, n=90)
-        problem = margin_problem(X, codes, form, C=2.0, norm=norm)
-        found = generate_margin(problem, add=add)
-        table = gram(X, form) if form == "kernel" else X
-        full = soft_margin(table, hinges_of(codes, codes.max() + 1), 2.0, form, norm)
-        wanted = pqp.solve(full.problem, 0).objective
-        assert found.solution.objective == pytest.approx(wanted, rel=1e-9)
-        assert value_of(problem, found.solution) == pytest.approx(wanted, rel=1e-9)
-        assert violators(problem, found.solution) <= set(found.working.tolist())
-
-    @settings(QUICK, max_examples=25)
-    @given(data=labelled(most=9), C=st.sampled_from((0.25, 4.0)), start=st.integers(0, 3))
-    def test_copies_and_ties_do_no_harm(self, data, C, start):
-        X, codes = data
-        found = generate_margin(MarginProblem(X, codes, C), "random", add=1, random_state=start)
-        full = pqp.solve(soft_margin(X, hinges_of(codes, codes.max() + 1), C).problem, 0, arithmetic="exact")
-        assert found.solution.objective == pytest.approx(float(full.objective), rel=1e-9)
-        assert (np.diff(found.rounds["objective"]) >= -1e-9).all()
-
-    def test_weights_count_like_copies(self):
-        X, codes = mixture(6, n=40)
-        weight = np.where(np.arange(40) % 3, 1.0, 2.0)
-        copies = np.repeat(np.arange(40), weight.astype(int))
-        weighted = generate_margin(MarginProblem(X, codes, 1.0, weight=weight))
-        copied = generate_margin(MarginProblem(X[copies], codes[copies], 1.0))
-        assert weighted.solution.objective == pytest.approx(copied.solution.objective, rel=1e-9)
-
-    def test_sparse_rows_give_the_same(self):
-        X, codes = mixture(7, n=40)
-        for form in ("primal", "dual"):
-            values = [
-                generate_margin(MarginProblem(table, codes, 1.0, form=form)).solution.objective
-                for table in (X, csr_array(X))
-            ]
-            assert values[0] == pytest.approx(values[1], rel=1e-9)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("add", [None, 3])
+def test_the_margin_is_that_of_all_objects(kernel, margin, add):
+    C, norm, noise = MARGINS[margin]
+    X, codes = mixture(5, n=90, noise=noise)
+    whole = fitted(X, codes, C, norm, **KERNELS[kernel])
+    found = fitted(X, codes, C, norm, "extremes", add, **KERNELS[kernel])
+    assert found.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+    assert abs(found.duality_gap_) <= 1e-8
+    assert value_of(found, X, codes) == pytest.approx(whole.objective_, rel=1e-6)
+    assert violators(found, X, codes) <= set(found.working_set_.tolist())
+    assert (np.diff(found.rounds_["objective"]) >= -1e-9 * whole.objective_).all()
 
 
-class TestHard:
-    @pytest.mark.parametrize("form", ["primal", "dual", "kernel"])
-    @pytest.mark.parametrize("add", ["all", 5])
-    def test_the_margin_is_that_of_all_objects(self, form, add):
-        X, codes = mixture(8, n=120, noise=0.0)
-        problem = margin_problem(X, codes, form)
-        found = generate_margin(problem, add=add)
-        kind = "kernel" if form == "kernel" else "primal"
-        wanted = separate(gram(X, form) if form == "kernel" else X, codes, kind).objective
-        assert found.solution.objective == pytest.approx(wanted, rel=1e-9)
-        assert value_of(problem, found.solution) == pytest.approx(wanted, rel=1e-6)
-        assert (np.diff(found.rounds["objective"]) >= -1e-9 * wanted).all()
+@settings(QUICK, max_examples=25)
+@given(data=labelled(most=9), C=st.sampled_from((0.25, 4.0)), start=st.integers(0, 3))
+def test_copies_and_ties_do_no_harm(data, C, start):
+    X, codes = data
+    found = fitted(X, codes, C, 2, "random", 1, random_state=start, ordered=False)
+    program = soft_margin(X, hinges_of(codes, codes.max() + 1), C, norm=2)
+    full = pqp.solve(program.problem, 0, arithmetic="exact")
+    assert found.objective_ == pytest.approx(float(full.objective), rel=1e-9)
+    assert (np.diff(found.rounds_["objective"]) >= -1e-9).all()
 
-    @pytest.mark.parametrize("form", ["primal", "dual"])
-    def test_a_conflict_is_told_in_row_numbers_of_all_objects(self, form):
-        X, codes = mixture(9, n=80)
-        levels = Levels(np.array(["D", "C", "B", "A"]))
-        with refuses(NotSeparableError, "X") as caught:
-            generate_margin(MarginProblem(X, codes, form=form, levels=levels))
-        assert is_conflict(caught.value.certificate, X, codes)
-        assert caught.value.rows == caught.value.certificate.rows
+
+def test_weights_count_like_copies():
+    X, codes = mixture(6, n=40)
+    weight = np.where(np.arange(40) % 3, 1.0, 2.0)
+    copies = np.repeat(np.arange(40), weight.astype(int))
+    weighted = OrdinalSVM(1.0, norm=2, working_set="extremes").fit(X, codes, weight)
+    copied = fitted(X[copies], codes[copies], 1.0, 2, "extremes")
+    assert weighted.objective_ == pytest.approx(copied.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("given_as", [csr_array, lambda X: X @ X.T], ids=["sparse rows", "Gram matrix"])
+def test_other_forms_of_the_same_rows_give_the_same(given_as):
+    X, codes = mixture(7, n=40)
+    options = {} if given_as is csr_array else {"kernel": "precomputed"}
+    values = [
+        fitted(X, codes, 1.0, 2, "random").objective_,
+        fitted(given_as(X), codes, 1.0, 2, "random", **options).objective_,
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_conflict_is_told_in_row_numbers_of_all_objects(kernel):
+    X, codes = mixture(9, n=80)
+    # equal objects of different levels conflict with every kernel
+    X[60], codes[60] = X[17], (codes[17] + 1) % 4
+    names = np.array(["D", "C", "B", "A"])
+    options = {"levels": names.tolist(), **KERNELS[kernel]}
+    with refuses(NotSeparableError, "X") as caught:
+        fitted(X, names[codes], np.inf, 1, "random", 5, **options)
+    assert is_conflict(caught.value.certificate, X, codes)
+    assert caught.value.rows == caught.value.certificate.rows
 
 
 class TestRounds:
     def test_every_round_is_told(self):
         X, codes = mixture(10, n=100)
-        rounds = generate_margin(MarginProblem(X, codes, 5.0), add=10).rounds
+        rounds = fitted(X, codes, 5.0, 2, "extremes", 10).rounds_
         assert rounds.columns.tolist() == ["objective", "working", "violators", "seconds"]
         assert rounds["violators"].iloc[-1] == 0
         assert (np.diff(rounds["working"]) == np.minimum(10, rounds["violators"][:-1])).all()
         assert (rounds["seconds"] > 0).all()
 
-    def test_a_kernel_is_never_asked_for_all_pairs(self):
+    def test_a_kernel_is_never_asked_for_all_pairs(self, monkeypatch):
         X, codes = mixture(11, n=300, noise=0.1)
         asked_for = []
 
-        def counting(left, right):
-            asked_for.append(left.shape[0] * right.shape[0])
-            return kernel_matrix(left, right, kernel="rbf", gamma=0.3)
+        def counting(left, right, *options):
+            asked_for.append(left.shape[0] * (left if right is None else right).shape[0])
+            return kernel_matrix(left, right, *options)
 
-        problem = MarginProblem(X, codes, 10.0, form="kernel", kernel=counting)
-        found = generate_margin(problem, add=20)
-        assert len(found.working) < 200
-        assert max(asked_for) <= 300 * len(found.working)
+        monkeypatch.setattr(representation, "kernel_matrix", counting)
+        found = fitted(X, codes, 10.0, 2, "extremes", 20, kernel="rbf", gamma=0.3)
+        assert len(found.working_set_) < 200
+        assert max(asked_for) <= 300 * len(found.working_set_)
 
-    def test_an_oracle_that_overlooks_violations_is_found_out_by_the_definition(self):
+    def test_an_oracle_that_overlooks_violations_is_found_out_by_the_definition(self, monkeypatch):
         X, codes = mixture(12, n=60)
-        problem = MarginProblem(X, codes, 5.0)
-        start = initial_working_set(codes, X)
-        right = generate(problem.solve_on, problem.violation_of, start, 60)
-        wrong = generate(problem.solve_on, lambda solution, rows: np.zeros(len(rows)), start, 60)
+        right = fitted(X, codes, 5.0, 2, "extremes")
+
+        def blind(solve_on, violation_of, start, n, add):
+            return generate(solve_on, lambda margin, rest: np.zeros(len(rest)), start, n, add)
+
+        monkeypatch.setattr(model, "generate", blind)
+        wrong = fitted(X, codes, 5.0, 2, "extremes")
         for found, is_right in ((right, True), (wrong, False)):
-            assert (violators(problem, found.solution) <= set(found.working.tolist())) == is_right
-            closes = value_of(problem, found.solution) == pytest.approx(found.solution.objective, rel=1e-9)
-            assert closes == is_right
+            assert (violators(found, X, codes) <= set(found.working_set_.tolist())) == is_right
+            assert (abs(found.duality_gap_) <= 1e-9) == is_right
 
 
 class TestStart:
@@ -185,24 +167,8 @@ class TestStart:
     )
     def test_starts_that_make_no_sense_are_named(self, start, wrong):
         with refuses(DataError, **wrong):
-            generate_margin(MarginProblem([[0.0], [1.0], [2.0]], np.array([0, 1, 1])), start)
-
-    @pytest.mark.parametrize(
-        ("options", "wrong"),
-        [
-            ({"form": "kernel"}, {"argument": "kernel", "expected": "given with form='kernel' alone"}),
-            ({"kernel": gaussian}, {"argument": "kernel", "expected": "given with form='kernel' alone"}),
-            ({"norm": 3}, {"argument": "norm", "found": "3"}),
-            ({"form": "tall"}, {"argument": "form", "found": "'tall'"}),
-            ({"C": -1.0}, {"argument": "C", "found": "-1.0"}),
-            ({"codes": np.array([0, 2, 2])}, {"argument": "codes", "found": "1"}),
-            ({"codes": np.array([0, 1])}, {"argument": "X", "found": 3}),
-        ],
-    )
-    def test_problems_that_make_no_sense_are_named(self, options, wrong):
-        with refuses(DataError, **wrong):
-            MarginProblem(**{"X": [[0.0], [1.0], [2.0]], "codes": np.array([0, 1, 1]), **options})
+            initial_working_set(np.array([0, 1, 1]), np.array([[0.0], [1.0], [2.0]]), start, name="start")
 
     def test_add_is_a_number_or_all(self):
         with refuses(DataError, "add", found="0"):
-            generate_margin(MarginProblem([[0.0], [1.0]], np.array([0, 1])), add=0)
+            fitted([[0.0], [1.0]], [0, 1], 1.0, 2, [0, 1], add=0)
