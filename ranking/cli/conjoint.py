@@ -26,7 +26,7 @@ from ranking.conjoint import Scenario, Simulator, price_curve, respondent_bootst
 from ranking.conjoint.data.example import FILE, PACKAGE
 from ranking.conjoint.results.bootstrap import Bootstrap
 from ranking.conjoint.results.market import Rule
-from ranking.io.tables import write_all, write_whole
+from ranking.io.items import write_all, write_whole
 from ranking.plots.conjoint import plot_price_curve, plot_shares
 from ranking.report.conjoint import survey_report_html, survey_summary
 from ranking.studies.conjoint import Market, Survey, choose, conduct_survey, drawn

@@ -21,7 +21,7 @@ from ranking.conjoint.results.orders import FALLS, RISES, order_rows
 from ranking.core.graph import Reduction, essential_pairs, find_cycle, preference_graph, preference_pairs
 from ranking.core.validation import Array, Integers, values_shown
 from ranking.errors import DataError
-from ranking.io.tables import (
+from ranking.io.items import (
     PAIR,
     Items,
     is_table,

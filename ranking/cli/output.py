@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pqp.cli.program import say, text_table
-from ranking.io.tables import write_whole
+from ranking.io.items import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.core.validation import Integers, counted
-from ranking.io.tables import Items, write_whole
+from ranking.io.items import Items, write_whole
 from ranking.metrics.levels import LEVEL_METRICS
 from ranking.plot import plot_level_path, plot_levels
 from ranking.report.page import Picture, Table, picture, render, shown, table

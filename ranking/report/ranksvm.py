@@ -8,7 +8,7 @@ import pandas as pd
 
 from ranking.core.graph import describe_cycle, preference_pairs
 from ranking.core.validation import counted
-from ranking.io.tables import write_whole
+from ranking.io.items import write_whole
 from ranking.metrics.rankings import METRICS
 from ranking.plot import plot_decision, plot_pair_counts
 from ranking.report.page import Picture, Table, picture, render, shown, table

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ranking.core.kernels import PARAMETERS
 from ranking.core.validation import counted
-from ranking.io.tables import Items
+from ranking.io.items import Items
 from ranking.plot import plot_coefficients, plot_selection
 from ranking.report.page import picture, shown, spaced, table
 from ranking.selection.curve import SelectionCurve

@@ -10,7 +10,7 @@ import pandas as pd
 from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array
 from ranking.errors import must_have
-from ranking.io.tables import Items, same_features
+from ranking.io.items import Items, same_features
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
 from ranking.ordinal.cv import OrdinalSVMPathCV
 from ranking.ordinal.path import OrdinalSVMPath

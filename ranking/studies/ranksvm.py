@@ -10,7 +10,7 @@ import pandas as pd
 
 from ranking.core.validation import counted, require_choice
 from ranking.errors import DataError
-from ranking.io.tables import Items, same_features
+from ranking.io.items import Items, same_features
 from ranking.metrics import tables as metrics
 from ranking.metrics.tables import metric_table
 from ranking.ranksvm.cv import RankSVMPathCV

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ranking.io.tables import Items
+from ranking.io.items import Items
 from ranking.ordinal.students import students
 
 NAMES = ["price", "weight", "size in $", "_age"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ranking import DataError
-from ranking.io.tables import Items
+from ranking.io.items import Items
 from ranking.metrics.levels import LEVEL_METRICS, level_metric_table
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.report.ordinal import (

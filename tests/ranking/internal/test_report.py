@@ -9,7 +9,7 @@ from jinja2 import UndefinedError
 
 from ranking import DataError, RankSVMPath
 from ranking.core.graph import preference_pairs
-from ranking.io.tables import Items, write_whole
+from ranking.io.items import Items, write_whole
 from ranking.metrics.tables import metric_table
 from ranking.report.page import render, shown, table
 from ranking.report.ranksvm import report_html, scores_csv, summary, write_report
