@@ -25,6 +25,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
 
 from pqp.certificate.document import approximate, entry, index, items, numbers, shown
 from pqp.certificate.optimality import AT_LOWER, AT_UPPER, BETWEEN, Conditions, Enclosure, MuWindow, Windows
@@ -41,6 +43,10 @@ STATED_TOLERANCE = 1e-7
 # Slopes towards infinity below this share of the largest value are rounding errors of constants: they are
 # replaced by 0, since no scale would bound them for all mu. The proof is about the numbers after that.
 NO_SLOPE = 1e-11
+# Steps of iterative refinement: one gives all digits there are, another those it lost itself.
+REFINEMENTS = 2
+# A piece whose bound is above this share of the tolerance is refined before it counts.
+REFINED_SHARE = 0.1
 # Pieces are bounded together up to this many numbers per table: products are then large enough to be fast.
 LARGEST_BATCH = 2**18
 
@@ -75,10 +81,17 @@ class StatedPiece:
             ("rows", "y", y, has_y, is_held),
         ):
             listed = items(entry(moving, key, place), None, f"{place}: {key}")
-            places = [index(k, len(given), f"{place}: {key}[{r}]") for r, k in enumerate(listed)]
+            places = _indices(listed, len(given), f"{place}: {key}")
             table[:, places] = np.where(wanted[places], _pairs(moving, name, len(places), place), table[:, places])
             given[places] = wanted[places]
         return cls(states, x, y, z, has_x, has_y)
+
+
+def _indices(listed: Sequence[Any], size: int, place: str) -> Indices:
+    """Return indices after checking that all are below `size`."""
+    if set(map(type, listed)) <= {int} and (not listed or (min(listed) >= 0 and max(listed) < size)):
+        return np.array(listed, dtype=np.int64)
+    return np.array([index(k, size, f"{place}[{r}]") for r, k in enumerate(listed)], dtype=np.int64)
 
 
 def _pairs(stated: Any, name: str, size: int, place: str) -> Floats:
@@ -151,8 +164,8 @@ class Completion:
             if kept.any():
                 rest = batch.targets[:, :, i] - batch.conditions.activity.value[:, :, i]
                 batch.put_x(j, kept, batch.x[:, :, j] + rest / a)
-        for k in np.flatnonzero(batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)):
-            self._solve_all(batch, int(k), cost)
+        self.refine(batch, np.flatnonzero(batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)))
+        batch.drop_noise()
 
     def _solve_curved(self, batch: "Candidates", missing: Mask, cost: Floats) -> None:
         """Free variables that only stationarity determines: P x = Aᵀy − c over them, the rest being known."""
@@ -176,24 +189,35 @@ class Completion:
                 kept[chosen] = True
                 batch.put_x(where, kept, -rest[:, :, where] @ self._inverses[key])
 
-    def _solve_all(self, batch: "Candidates", k: int, cost: Floats) -> None:
-        """Solve the whole system of a piece in float64, if nothing shorter gives all unknowns."""
-        states, problem = batch.states[k], self.problem
-        free, held = np.flatnonzero(states.variables == BETWEEN), np.flatnonzero(states.is_held)
-        x, y = batch.x[k].copy(), batch.y[k].copy()
-        x[:, free], y[:, held] = 0.0, 0.0
-        A = problem.A.compressed[held][:, free].toarray()
-        system = np.block([[problem.P.float_block(free), -A.T], [A, np.zeros((len(held), len(held)))]])
-        known = problem.P.enclose(x.T, np.abs(x).T)[0].T - problem.A.transposed_times(y.T).T + cost[k]
-        rest = batch.targets[k] - problem.A.times(x.T).T
-        right = np.concatenate([-known[:, free], rest[:, held]], axis=1).T
-        try:
-            found = np.linalg.solve(system, right).T
-        except np.linalg.LinAlgError:
-            found = np.linalg.lstsq(system, right, rcond=None)[0].T
-        found = np.where(np.isfinite(found), found, 0.0)
-        batch.x[k][:, free], batch.y[k][:, held] = found[:, : len(free)], found[:, len(free) :]
-        batch.forget()
+    def refine(self, batch: "Candidates", chosen: Indices) -> None:
+        """Correct the unknowns of some pieces by what their equations miss, with a factorisation of each.
+
+        An x that follows from large multipliers inherits their rounding errors; its own equations, solved for
+        a correction, do not.
+        """
+        problem = self.problem
+        systems = {}
+        for k in chosen.tolist():
+            free, held = np.flatnonzero(batch.is_free[k]), np.flatnonzero(batch.is_held[k])
+            if not len(free) + len(held):
+                continue
+            A = problem.A.compressed[held][:, free]
+            P = problem.P.sparse_block(free)
+            system = scipy.sparse.block_array([[P, -A.T], [A, None]], format="csc")
+            try:
+                systems[k] = free, held, scipy.sparse.linalg.splu(system)
+            except RuntimeError:  # exactly singular
+                continue
+        for _ in range(REFINEMENTS if systems else 0):
+            missed_x = batch.conditions.bound_multipliers.value
+            missed_y = batch.targets - batch.conditions.activity.value
+            for k, (free, held, factor) in systems.items():
+                right = np.concatenate([-missed_x[k][:, free], missed_y[k][:, held]], axis=1)
+                found = np.array([factor.solve(row) for row in right])
+                if np.isfinite(found).all():
+                    batch.x[k][:, free] += found[:, : len(free)]
+                    batch.y[k][:, held] += found[:, len(free) :]
+            batch.forget()
 
 
 def _layers(
@@ -223,7 +247,9 @@ class Candidates:
         self.misses_x = self.is_free & ~np.array([piece.stated.has_x for piece in pieces])
         self.misses_y = self.is_held & ~np.array([piece.stated.has_y for piece in pieces])
         stated = (np.array([getattr(piece.stated, name) for piece in pieces]) for name in ("x", "y"))
-        self.x, self.y = (self._without_noise(self.windows.factors @ pairs) for pairs in stated)
+        self.x, self.y = (self.windows.factors @ pairs for pairs in stated)
+        self.stated_x, self.stated_y = self.x.copy(), self.y.copy()
+        self.drop_noise()
         self._known_x, self._known_y = (
             self.windows.sizes @ np.abs([getattr(state, name) for state in self.states])
             for name in ("known_x", "known_y")
@@ -264,13 +290,93 @@ class Candidates:
         self.misses_y[:, places] &= ~kept
         self.forget()
 
-    def _without_noise(self, table: Floats) -> Floats:
+    def drop_noise(self) -> None:
+        """Replace slopes towards infinity that are rounding errors by 0."""
         for k in np.flatnonzero(~self.is_finite.all(axis=1)):
             for end in np.flatnonzero(~self.is_finite[k]):
-                other, mu = table[k, 1 - end], self.windows.sizes[k, 1 - end, 1]
-                largest = np.max(np.abs(other), initial=0.0) if self.is_finite[k, 1 - end] else 0.0
-                table[k, end][np.abs(table[k, end]) * (1 + mu) <= NO_SLOPE * largest] = 0.0
-        return table
+                for table, is_unknown in ((self.x, self.is_free[k]), (self.y, self.is_held[k])):
+                    other, mu = table[k, 1 - end], self.windows.sizes[k, 1 - end, 1]
+                    largest = np.max(np.abs(other), initial=0.0) if self.is_finite[k, 1 - end] else 0.0
+                    is_noise = np.abs(table[k, end]) * (1 + mu) <= NO_SLOPE * largest
+                    table[k, end][is_noise & is_unknown] = 0.0
+        self.forget()
+
+
+KINDS = ("x", "row", "multiplier of x", "multiplier of row")
+
+
+class Measure:
+    """Upper bounds on all that the points of a batch miss, and the sizes these are relative to.
+
+    Tables have one row per piece and end. `gaps`, one per piece, is what missed limits of rows cost.
+    """
+
+    def __init__(self, batch: Candidates) -> None:
+        self._batch, self._bound = batch, batch.conditions.bound
+        self.is_finite = batch.is_finite
+        conditions, problem = batch.conditions, batch.problem
+        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, conditions.activity
+        row_lower, row_upper = (batch.windows.limits(side) for side in (problem.row_lower, problem.row_upper))
+        below = np.where(problem.row_lower.is_finite, self._excess(row_lower.minus(activity)), 0.0)
+        above = np.where(problem.row_upper.is_finite, self._excess(activity.minus(row_upper)), 0.0)
+        outside = np.maximum(below, above)
+        wrong_rows = self._wrong_rows(activity, row_lower, row_upper, outside)
+        tables = np.abs(x.value), activity.size, z.size, np.abs(y.value)
+        self.sizes = dict(zip(KINDS, tables, strict=True))
+        wrong = self._wrong_x(x), wrong_rows, self._wrong_bound_multipliers(z), self._wrong_multipliers(y)
+        self.violations = dict(zip(KINDS, wrong, strict=True))
+        is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
+        half = Enclosure(conditions.curvature.value / 2, conditions.curvature.size / 2)
+        gradient = np.abs(half.plus(batch.windows.limits(problem.c)).value)
+        spent = np.where(is_soft, penalty * outside, 0.0).sum(axis=-1)
+        self.objective: Floats = (np.abs(x.value) * gradient).sum(axis=-1) + spent
+        # what a missed limit costs: its multiplier, and in soft rows also the penalty itself
+        price = np.where(is_soft, 2 * np.maximum(penalty, np.abs(y.value)), np.abs(y.value))
+        # both factors are affine, so the product of their maxima is above it all over the piece; with slopes
+        # in the place of values this bounds the coefficients of a polynomial in mu
+        products = price.max(axis=1) * wrong_rows.max(axis=1)
+        self.gaps: Floats = products.sum(axis=-1) * (1 + self._bound)
+
+    def _excess(self, part: Enclosure) -> Floats:
+        """Return how far the exact values may be above 0."""
+        return np.maximum(0.0, part.value + self._bound * part.size)
+
+    def _distance(self, part: Enclosure) -> Floats:
+        """Return how far the exact values may be from 0."""
+        return np.abs(part.value) + self._bound * part.size
+
+    def _wrong_x(self, x: Enclosure) -> Floats:
+        problem, windows = self._batch.problem, self._batch.windows
+        below = self._excess(windows.limits(problem.lower).minus(x))
+        above = self._excess(x.minus(windows.limits(problem.upper)))
+        below = np.where(problem.lower.is_finite, below, 0.0)
+        above = np.where(problem.upper.is_finite, above, 0.0)
+        # variables at a limit are there by definition
+        return np.where(self._batch.is_free[:, None], np.maximum(below, above), 0.0)
+
+    def _wrong_bound_multipliers(self, z: Enclosure) -> Floats:
+        states = self._batch.variables[:, None]
+        wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), self._distance(z))
+        wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
+        return np.where(self._batch.problem.is_fixed, 0.0, wrong)
+
+    def _wrong_rows(
+        self, activity: Enclosure, lower: Enclosure, upper: Enclosure, outside: Floats
+    ) -> Floats:
+        codes, is_held = self._batch.rows[:, None], self._batch.is_held[:, None]
+        wrong = np.where((codes == OFF) & ~self._batch.problem.is_costless, outside, 0.0)
+        wrong = np.where(is_held, self._distance(activity.minus(lower)), wrong)
+        wrong = np.where(codes == AT_ROW_UPPER, self._distance(activity.minus(upper)), wrong)
+        wrong = np.where(codes == BELOW, self._excess(activity.minus(lower)), wrong)
+        return np.where(codes == ABOVE, self._excess(upper.minus(activity)), wrong)
+
+    def _wrong_multipliers(self, y: Enclosure) -> Floats:
+        batch, penalty = self._batch, self._batch.problem.penalty
+        signs = np.array([state.signs for state in batch.states])[:, None]
+        wrong = np.where(signs != 0, self._excess(Enclosure(-signs * y.value, y.size)), 0.0)
+        cap = batch.windows.limits(penalty)
+        beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
+        return np.where(penalty.is_finite & batch.is_held[:, None], np.maximum(wrong, beyond), wrong)
 
 
 @dataclass
@@ -293,9 +399,6 @@ class Worst:
             is_larger = ~(found <= self.values)  # what is not a number counts as larger
             self.values = np.where(is_larger, found, self.values)
             self.pieces = np.where(is_larger, pieces[rows], self.pieces)
-
-
-KINDS = ("x", "row", "multiplier of x", "multiplier of row")
 
 
 @dataclass
@@ -368,77 +471,44 @@ class Ledger:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             batch = Candidates(self.problem, pieces)
             self._completion.fill(batch)
+            measure = Measure(batch)
+            objective = max(self._finite.objective, self._infinite.objective, float(measure.objective.max()))
+            limit = REFINED_SHARE * BOUND_TOLERANCE * objective
+            if not (measure.gaps <= limit).all():
+                self._completion.refine(batch, np.flatnonzero(~(measure.gaps <= limit)))
+                self._require_stated_numbers(batch, pieces)
+                measure = Measure(batch)
             self._require_stated_multipliers(batch, pieces)
-            self._note(batch, np.array([piece.number for piece in pieces]))
+            self._note(measure, np.array([piece.number for piece in pieces]))
         for piece in pieces:
             self._pieces[piece.number] = piece.title, piece.reason
 
-    def _note(self, batch: Candidates, pieces: Indices) -> None:
-        problem, conditions = self.problem, batch.conditions
-        bound, windows = conditions.bound, batch.windows
-        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, conditions.activity
-
-        def excess(part: Enclosure) -> Floats:
-            """How far the exact value may be above 0."""
-            return np.maximum(0.0, part.value + bound * part.size)
-
-        def size(part: Enclosure) -> Enclosure:
-            return Enclosure(np.abs(part.value), part.size)
-
-        is_free, is_held = batch.is_free[:, None], batch.is_held[:, None]
-        lower, upper = windows.limits(problem.lower), windows.limits(problem.upper)
-        below = np.where(problem.lower.is_finite, excess(lower.minus(x)), 0.0)
-        above = np.where(problem.upper.is_finite, excess(x.minus(upper)), 0.0)
-        # variables at a limit are there by definition
-        wrong_x = np.where(is_free, np.maximum(below, above), 0.0)
-
-        states = batch.variables[:, None]
-        wrong_z = excess(size(z))
-        wrong_z = np.where(states == AT_LOWER, excess(Enclosure(-z.value, z.size)), wrong_z)
-        wrong_z = np.where(states == AT_UPPER, excess(z), wrong_z)
-        wrong_z = np.where(problem.is_fixed, 0.0, wrong_z)
-
-        codes = batch.rows[:, None]
-        row_lower, row_upper = windows.limits(problem.row_lower), windows.limits(problem.row_upper)
-        has_lower, has_upper = problem.row_lower.is_finite, problem.row_upper.is_finite
-        under = np.where(has_lower, excess(row_lower.minus(activity)), 0.0)
-        over = np.where(has_upper, excess(activity.minus(row_upper)), 0.0)
-        missed = np.where(codes == AT_ROW_UPPER, excess(size(activity.minus(row_upper))), 0.0)
-        missed = np.where(is_held & (codes != AT_ROW_UPPER), excess(size(activity.minus(row_lower))), missed)
-        wrong_s = np.where((codes == OFF) & ~problem.is_costless, np.maximum(under, over), missed)
-        wrong_s = np.where(codes == BELOW, excess(activity.minus(row_lower)), wrong_s)
-        wrong_s = np.where(codes == ABOVE, excess(row_upper.minus(activity)), wrong_s)
-
-        signs = np.array([state.signs for state in batch.states])[:, None]
-        wrong_y = np.where(signs != 0, excess(Enclosure(-signs * y.value, y.size)), 0.0)
-        penalty = windows.limits(problem.penalty)
-        is_soft = problem.penalty.is_finite
-        over_cap = excess(size(y).minus(penalty))
-        wrong_y = np.where(is_soft & is_held, np.maximum(wrong_y, over_cap), wrong_y)
-
-        # what a missed limit costs: its multiplier, and in soft rows also the penalty itself
-        price = np.where(is_soft, 2 * np.maximum(np.abs(penalty.value), np.abs(y.value)), np.abs(y.value))
-        half = Enclosure(conditions.curvature.value / 2, conditions.curvature.size / 2)
-        gradient = np.abs(half.plus(windows.limits(problem.c)).value)
-        violation = np.where(is_soft, np.maximum(under, over), 0.0)
-        costs = np.where(is_soft, np.abs(penalty.value), 0.0)
-
-        for ledger, chosen in ((self._finite, batch.is_finite), (self._infinite, ~batch.is_finite)):
-            if not chosen.any():
-                continue
+    def _note(self, measure: "Measure", pieces: Indices) -> None:
+        is_finite = measure.is_finite
+        for ledger, chosen in ((self._finite, is_finite), (self._infinite, ~is_finite)):
             owners = np.broadcast_to(pieces[:, None], chosen.shape)[chosen]
-            tables = (np.abs(x.value), activity.size, z.size, np.abs(y.value))
-            for kind, table, wrong in zip(KINDS, tables, (wrong_x, wrong_s, wrong_z, wrong_y), strict=True):
-                ledger.sizes[kind].note(table[chosen], owners)
-                ledger.violations[kind].note(wrong[chosen], owners)
-            spent = (np.abs(x.value) * gradient).sum(axis=-1) + (costs * violation).sum(axis=-1)
-            ledger.objective = max(ledger.objective, float(np.max(spent[chosen], initial=0.0)))
-        # both factors of a product are affine: the product of their maxima is above it all over the piece;
-        # with slopes in the place of values it bounds the coefficients of the polynomial in mu
-        gaps = (price.max(axis=1) * wrong_s.max(axis=1)).sum(axis=-1) * (1 + bound)
-        worst = int(np.argmax(gaps))
-        if not gaps[worst] <= self._gap:
-            self._gap, self._gap_piece = float(gaps[worst]), int(pieces[worst])
+            for kind in KINDS if chosen.any() else ():
+                ledger.sizes[kind].note(measure.sizes[kind][chosen], owners)
+                ledger.violations[kind].note(measure.violations[kind][chosen], owners)
+            ledger.objective = max(ledger.objective, float(np.max(measure.objective[chosen], initial=0.0)))
+        worst = int(np.argmax(measure.gaps))
+        if not measure.gaps[worst] <= self._gap:
+            self._gap, self._gap_piece = float(measure.gaps[worst]), int(pieces[worst])
+
+    def _require_stated_numbers(self, batch: Candidates, pieces: Sequence[BoundedPiece]) -> None:
+        """Raise if refinement moved a stated number by more than rounding: then it was not the solution."""
+        for name, has in (("x", "has_x"), ("y", "has_y")):
+            found, stated = getattr(batch, name), getattr(batch, f"stated_{name}")
+            gaps = np.abs(found - stated).max(axis=1)
+            scales = 1 + np.max(np.abs(found), axis=(1, 2), initial=0.0)
+            for k, piece in enumerate(pieces):
+                wrong = getattr(piece.stated, has) & ~(gaps[k] <= STATED_TOLERANCE * scales[k])
+                if wrong.any():
+                    j = int(np.argmax(wrong))
+                    expected = "what its states and its other numbers give"
+                    raise piece.reason or CertificateError(
+                        argument=f"{piece.title}: {name}[{j}]", expected=expected, found=f"off by {gaps[k, j]:.1e}"
+                    )
 
     def _require_stated_multipliers(self, batch: Candidates, pieces: Sequence[BoundedPiece]) -> None:
         """Raise if a stated z is not P x + c − Aᵀy up to rounding."""
@@ -488,6 +558,7 @@ class Ledger:
         title, reason = self._pieces.get(number) or next(iter(self._pieces.values()))
         if reason is not None:
             # why the exact proof failed says more than by how much the bound does
+            reason.add_note(f"float64 proves no better than {found}, more than {tolerance:.0e}")
             raise reason
         expected = f"optimal up to {tolerance:.0e} of its scales"
         message = "{argument} must be {expected}, but float64 proves no better than {found}"

@@ -213,7 +213,7 @@ def check(
     problem = read_problem(entry(document, "problem", "document"), is_rounded=bool(tolerance))
     count = len(items(entry(document, "segments", "document"), None, "segments"))
     forced: dict[int, CertificateError] = {}
-    for _ in range(MOST_ROUNDS):
+    for round_number in range(1, MOST_ROUNDS + 1):
         accuracy = Accuracy(tolerance)
         work = Work(problem, count, thorough, deadline)
         prover = Prover(document, problem, accuracy, work, forced)
@@ -230,7 +230,7 @@ def check(
         except Misfit as misfit:
             near = range(misfit.number - 1, misfit.number + 1)
             new = {k: misfit for k in near if _may_be_bounded(pieces, k) and k not in forced}
-            if not new:
+            if not new or round_number == MOST_ROUNDS:
                 raise
             forced |= new
     require_cover(pieces, ends, cut)

@@ -8,7 +8,7 @@ from flint import fmpq
 from pqp.certificate.cover import ProvedPiece
 from pqp.certificate.rationals import Span
 from pqp.certificate.solution import PrimalVector
-from pqp.certificate.states import Snapshot
+from pqp.certificate.states import ActiveSet, Snapshot
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Correction:
 
 
 def corrected(
-    states: Snapshot, piece: ProvedPiece, tolerance: fmpq, is_allowed: Callable[[], bool]
+    states: Snapshot, piece: ProvedPiece, tolerance: fmpq, is_allowed: Callable[[ActiveSet], bool]
 ) -> Correction | None:
     """Return the exact pieces around a stated one, None if a few pivots do not find them."""
     return None

@@ -27,8 +27,9 @@ from pqp.certificate.states import VARIABLES, Snapshot
 
 # Two units of rounding: k of them exceed γ_k by a factor that covers the rounding of the bound itself.
 ROUNDING = 2.0**-52
-# Roundings besides those of long sums: of data to float64, of mu, of products of at most four factors.
-EXTRA_ROUNDINGS = 64
+# Roundings besides those of long sums, at most 16: of data and of mu to float64, of products of at most four
+# factors, and of the few sums and differences of such products.
+EXTRA_ROUNDINGS = 24
 # With all factors below the first, what underflow loses in a sum stays below the second.
 LARGEST_FACTOR, UNDERFLOW = 1e30, 1e-200
 # A piece has one condition in doubt at each end; more are a sign of cancellation: they are evaluated again.
@@ -258,8 +259,7 @@ class Conditions:
         is_small = all(size < LARGEST_FACTOR for size in (problem.largest, *sizes))
         # one bound for all sums: none has more terms, and a loose bound only sends a few more conditions to
         # exact arithmetic
-        roundings = problem.n + problem.m + problem.P.width + EXTRA_ROUNDINGS
-        self.bound = roundings * ROUNDING if is_small else np.inf
+        self.bound = (problem.longest_sum + EXTRA_ROUNDINGS) * ROUNDING if is_small else np.inf
 
     def undecided(self) -> Iterator[tuple[list[int], list[int]]]:
         """Yield the variables and the rows of each piece that are not surely optimal."""

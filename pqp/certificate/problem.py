@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from flint import fmpq, fmpz, fmpz_mat
 
 from pqp.certificate.convexity import convexity_shortfall, require_convex
@@ -30,6 +31,8 @@ from pqp.certificate.rationals import (
 from pqp.errors import CertificateError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+# More than rounding takes from a length.
+UPWARDS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,13 @@ class Hessian:
 
     def enclose(self, x: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Return P x in float64, and the sum of the sizes of all its terms."""
+        if self._gram is not None:
+            # by Cauchy and Schwarz no sum of sizes is larger than a product of lengths
+            P, lengths = self._gram
+            value, size = P @ x, lengths[:, None] * (lengths @ sizes)
+            if self.diagonal is not None:
+                value, size = value + self._diagonal_floats * x, size + np.abs(self._diagonal_floats) * sizes
+            return value, size
         # from the right, F (K (Fᵀx)): forming P would cost a product of matrices
         value, size = (np.zeros_like(x), np.zeros_like(x)) if self.is_diagonal else (x, sizes)
         if self.factor is not None:
@@ -127,8 +137,23 @@ class Hessian:
         return value, size
 
     @cached_property
+    def _gram(self) -> tuple[Floats, Floats] | None:
+        """F Fᵀ and the lengths of the rows of F, if F is dense and has many columns; its sums are roundings too."""
+        F = self.factor
+        if F is None or self.middle is not None or not F.is_dense or self.size > 2 * F.shape[1]:
+            return None
+        dense = F.compressed.toarray()
+        return dense @ dense.T, np.sqrt((dense**2).sum(axis=1)) * (1 + UPWARDS)
+
+    @cached_property
     def _diagonal_floats(self) -> Floats:
         return np.array([[approximate(value)] for value in self.diagonal or ()])
+
+    @cached_property
+    def entries(self) -> int:
+        """The number of nonzero entries of its parts."""
+        tables = (table for table in (self.factor, self.middle) if table is not None)
+        return (0 if self.diagonal is None else self.size) + sum(len(table.entries[0]) for table in tables)
 
     @cached_property
     def touched(self) -> Mask:
@@ -160,16 +185,25 @@ class Hessian:
         product = F if self.middle is None else F @ self.middle.compressed
         return found + (product @ F.T).toarray()
 
+    def sparse_block(self, kept: Indices) -> scipy.sparse.csr_array:
+        """Return the same as a sparse matrix."""
+        if self.is_diagonal:
+            return scipy.sparse.diags_array(self.float_diagonal[kept], format="csr")
+        return scipy.sparse.csr_array(self.float_block(kept))
+
     @property
     def largest(self) -> float:
         """The largest absolute value of a factor's entry."""
         factors = [table.largest for table in (self.factor, self.middle) if table is not None]
         return max([1.0, *factors, *(np.abs(self._diagonal_floats).ravel().tolist())])
 
-    @property
+    @cached_property
     def width(self) -> int:
-        """The number of terms that are added up one after the other in a product."""
-        return self.size + (0 if self.factor is None else 2 * self.factor.shape[1])
+        """The number of terms, not 0, that are added up one after the other in a product."""
+        if self.factor is None:
+            return 1 if self.middle is None else self.middle.longest_row + 1
+        inside = 0 if self.middle is None else self.middle.longest_row
+        return self.factor.longest_column + inside + self.factor.longest_row + 1
 
 
 class Product:
@@ -339,8 +373,12 @@ class Problem:
     @property
     def entries(self) -> int:
         """The number of nonzero entries of P, as it is given, and of A."""
-        tables = [self.A, *(table for table in (self.P.factor, self.P.middle) if table is not None)]
-        return self.n + sum(len(table.entries[0]) for table in tables)
+        return len(self.A.entries[0]) + self.P.entries
+
+    @cached_property
+    def longest_sum(self) -> int:
+        """The largest number of terms, not 0, of an entry of A x or of P x + c − Aᵀy."""
+        return max(self.A.longest_row, self.A.longest_column + self.P.width) + 1
 
     @cached_property
     def hard_limits(self) -> dict[str, list[Limit]]:

@@ -7,6 +7,7 @@ states is bounded (`bounds`). Exact documents have to be right as they are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -32,7 +33,7 @@ from pqp.certificate.document import entry, items
 from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_spans
 from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import Span
-from pqp.certificate.solution import Solution, derive
+from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is_diagonal_case
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
@@ -46,29 +47,37 @@ class Work:
     A trace takes about 40 µs per piece, 0.4 µs per unknown and 0.5 ns per nonzero entry of the data (measured
     on choices, lasso, fused lasso and trend filters). An exact solve of `k` unknowns takes about `k` to the
     power 2.4, times 0.8 µs for float64 data and less in proportion to their length: 0.2, 3.7 and 54 ms at
-    10, 30 and 100. Exact work may take as much time as three traces of the whole path, and a little more for
-    short paths. The rule counts work, not time, so that a path has one certificate on all machines.
+    10, 30 and 100. Exact work may take as much time as a few traces of the whole path, and more for short
+    paths. The rule counts work, not time, so that a path has one certificate on all machines.
     """
 
     TRACES = 3.0
-    SPARE = 5e4
+    # For short paths: a second, and less in proportion once there are more than 20 pieces.
+    SPARE, SHORT = 1e6, 20
     # One piece may take this many times its own share of what is left.
     LARGEST_SHARE = 8.0
 
     def __init__(self, problem: Problem, pieces: int, is_unlimited: bool, deadline: float) -> None:
-        self._bits = problem.bits
+        self._problem = problem
         self._per_piece = 40.0 + 5e-4 * problem.entries
-        self._left, self._pieces = self.SPARE, max(pieces, 1)
+        self._left, self._pieces = self.SPARE / max(1.0, pieces / self.SHORT), max(pieces, 1)
         self._is_unlimited, self._deadline = is_unlimited, deadline
 
-    def allows(self, unknowns: int, times: float = 1.0) -> bool:
-        """Return whether an exact solve with so many unknowns is cheap enough, and count it if so."""
+    def cost(self, active: ActiveSet, unknowns: int) -> float:
+        """Return about how long the exact solution of a piece takes that states so many unknowns."""
+        problem, free, held = self._problem, len(active.free), len(active.targets)
+        cost = 20.0 + unknowns + 0.8 * problem.bits / 53 * unknowns**2.4
+        if is_diagonal_case(problem, (), ()) and held * free <= LARGEST_DIAGONAL_CASE:
+            return cost + held * free * (0.05 + 0.002 * held) + 0.5 * free
+        # unknowns that are not stated are read off, each from a row of P and of A
+        cost += max(free + held - unknowns, 0) * (3.0 + problem.P.entries / problem.n)
+        return cost + (held * free * (1.0 + 0.04 * held) if problem.P.is_diagonal else 0.0)
+
+    def allows(self, cost: float) -> bool:
+        """Return whether this much work is left for a piece, and count it if so."""
         if perf_counter() > self._deadline:
             return False
-        cost = times * (20.0 + 0.8 * self._bits / 53 * unknowns**2.4 + unknowns)
-        if self._is_unlimited:
-            return True
-        if cost > self.LARGEST_SHARE * self._left / self._pieces:
+        if not self._is_unlimited and cost > self.LARGEST_SHARE * self._left / self._pieces:
             return False
         self._left -= cost
         return True
@@ -128,8 +137,8 @@ class Prover:
             joined = before + drafts
             is_last = start + size >= len(segments)
             self._join(joined, is_last)
-            # the last one may still be bounded, depending on the piece after it
-            done, before = (joined, []) if is_last else (joined[:-1], joined[-1:])
+            # the last one may still be bounded, depending on the piece after it, and move the end before it
+            done, before = (joined, []) if is_last else (joined[:-2], joined[-2:])
             self._measure(done)
             for draft in done:
                 # One solution at a time, so that memory does not grow with the number of pieces.
@@ -158,7 +167,7 @@ class Prover:
         unknowns = self._unknowns(segment)
         self.work.begin(unknowns)
         flaw = self.forced.get(draft.number) or self.problem.P.flaw
-        if self.is_float and (flaw or not self.work.allows(unknowns)):
+        if self.is_float and (flaw or not self.work.allows(self.work.cost(self._active, unknowns))):
             draft.states, draft.reason = self._active.snapshot(), flaw
             return
         try:
@@ -186,12 +195,12 @@ class Prover:
     def _correct(self, draft: Draft) -> None:
         """Look for the exactly optimal bases around a piece."""
         assert draft.states is not None
-        unknowns = self._unknowns(draft.segment)
-        if draft.reason is None or self.forced.get(draft.number) or self.problem.P.flaw:
-            return
-        draft.correction = corrected(
-            draft.states, draft.piece, self.accuracy.tolerance, lambda: self.work.allows(unknowns)
-        )
+        draft.correction = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
+
+    def _may_pivot(self, active: ActiveSet) -> bool:
+        """Return whether another exact solve is cheap enough."""
+        held, free = len(active.targets), len(active.free)
+        return self.work.allows(self.work.cost(active, held if self.problem.P.is_diagonal else max(held, free)))
 
     def _prove_exactly(self, drafts: Sequence[Draft]) -> None:
         """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
@@ -224,9 +233,10 @@ class Prover:
         if self.is_float:
             for k, draft in enumerate(drafts):
                 self._require_ends(draft, draft.number == 0, is_last and k == len(drafts) - 1)
-        for left, right in zip(drafts, drafts[1:], strict=False):
-            if left.piece.status == right.piece.status == "optimal" and self.is_float:
+            # twice: a piece that is bounded because of its right neighbour may have to reach to its left one
+            for left, right in [*pairwise(drafts), *pairwise(drafts)]:
                 self._close(left, right)
+        for left, right in pairwise(drafts):
             first_x = right.correction.first_x if right.correction else right.piece.x
             if left.piece.proof != BOUNDED and right.piece.proof != BOUNDED:
                 require_continuity(self.problem, left.piece, replace(right.piece, x=first_x))
@@ -248,19 +258,22 @@ class Prover:
         mu = left.piece.hi
         if mu is None or mu != right.piece.lo:
             return  # the ends do not fit, which `require_chain` reports
-        stop, start = left.piece.span.hi, right.piece.span.lo
-        if stop is not None and start is not None and start > stop:
+
+        def is_apart() -> bool:
+            stop, start = left.piece.span.hi, right.piece.span.lo
+            return stop is not None and start is not None and start > stop
+
+        if is_apart() and BOUNDED not in (left.piece.proof, right.piece.proof):
             misfit = Misfit([left.piece, right.piece], mu, right.number)
-            for draft, falls_short in ((left, stop < mu), (right, start > mu)):
-                if falls_short and draft.piece.proof != BOUNDED:
+            for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
+                falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
+                if falls_short and draft.piece.status == "optimal":
                     draft.bound(misfit)
         # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
-        stop, start = left.piece.span.hi, right.piece.span.lo
-        if stop is not None and start is not None and start > stop:
-            if left.piece.proof == BOUNDED:
-                left.piece = replace(left.piece, span=replace(left.piece.span, hi=start))
-            elif right.piece.proof == BOUNDED:
-                right.piece = replace(right.piece, span=replace(right.piece.span, lo=stop))
+        if is_apart() and left.piece.proof == BOUNDED:
+            left.piece = replace(left.piece, span=replace(left.piece.span, hi=right.piece.span.lo))
+        elif is_apart() and right.piece.proof == BOUNDED:
+            right.piece = replace(right.piece, span=replace(right.piece.span, lo=left.piece.span.hi))
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
         """Bound those drafts that are to be bounded."""

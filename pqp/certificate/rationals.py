@@ -376,6 +376,16 @@ class ExactMatrix:
         return self._rows, self._columns, self.approximation
 
     @cached_property
+    def longest_row(self) -> int:
+        """The largest number of nonzero entries of a row."""
+        return int(np.max(np.diff(self._row_starts), initial=0))
+
+    @cached_property
+    def longest_column(self) -> int:
+        """The largest number of nonzero entries of a column."""
+        return int(np.max(np.diff(self._column_starts), initial=0))
+
+    @cached_property
     def bits(self) -> int:
         """About how long its numbers are: those of the largest integer, 53 for float64, more for rationals."""
         if not isinstance(self._values, np.ndarray):
