@@ -12,7 +12,7 @@ each as an upper bound that includes all rounding errors of float64 (see `optima
 - the *violation* of limits by x and A x, and of signs and caps by z and y, each relative to the *scale* of its
   item: the largest sum of sizes of the terms that enter it, over all pieces that are bounded;
 - the *gap*: the value of x exceeds that of every feasible :math:`x'` with :math:`|x'_j - x_j|` at most the
-  scale of x_j by no more than this. Convexity extends this to all feasible points, in proportion to their
+  scale of x_j and the largest x by no more than this. Convexity extends this to all feasible points, in proportion to their
   distance. It is relative to the scale of the objective, the largest sum of sizes of its terms.
 
 Violations are affine on a piece, so their maxima are at its ends. Towards an infinite end slopes take the
@@ -29,10 +29,19 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from pqp.certificate.document import approximate, entry, index, items, numbers, shown
-from pqp.certificate.optimality import AT_LOWER, AT_UPPER, BETWEEN, Conditions, Enclosure, MuWindow, Windows
+from pqp.certificate.optimality import (
+    AT_LOWER,
+    AT_UPPER,
+    BETWEEN,
+    LARGEST_FACTOR,
+    Conditions,
+    Enclosure,
+    MuWindow,
+    Windows,
+)
 from pqp.certificate.problem import Mask, Problem
 from pqp.certificate.rationals import Floats, Indices
-from pqp.certificate.states import ROWS, Snapshot
+from pqp.certificate.states import ABOVE, AT_ROW_UPPER, BELOW, OFF, Snapshot
 from pqp.errors import CertificateError
 
 # A violation or a gap up to this share of its scale is rounding: float64 keeps 1e-16 per operation, engines
@@ -47,10 +56,6 @@ NO_SLOPE = 1e-11
 REFINEMENTS = 2
 # A piece whose bound is above this share of the tolerance is refined before it counts.
 REFINED_SHARE = 0.1
-# Pieces are bounded together up to this many numbers per table: products are then large enough to be fast.
-LARGEST_BATCH = 2**18
-
-OFF, _, AT_ROW_UPPER, _, BELOW, ABOVE = range(len(ROWS))
 
 
 @dataclass(frozen=True)
@@ -157,15 +162,16 @@ class Completion:
         if (batch.misses_x & ~waiting).any():
             self._solve_curved(batch, batch.misses_x & ~waiting, cost)
         for i, j, a, kept in from_columns:
-            if kept.any():
-                rest = batch.conditions.bound_multipliers.value[:, :, j]
-                batch.put_y(i, kept, batch.y[:, :, i] + rest / a)
+            batch.misses_y[:, i] &= ~kept
+        batch.single_rows = [entry for entry in from_columns if entry[-1].any()]
+        batch.settle()
         for i, j, a, kept in from_rows:
             if kept.any():
                 rest = batch.targets[:, :, i] - batch.conditions.activity.value[:, :, i]
                 batch.put_x(j, kept, batch.x[:, :, j] + rest / a)
         self.refine(batch, np.flatnonzero(batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)))
         batch.drop_noise()
+        batch.settle()
 
     def _solve_curved(self, batch: "Candidates", missing: Mask, cost: Floats) -> None:
         """Free variables that only stationarity determines: P x = Aᵀy − c over them, the rest being known."""
@@ -218,6 +224,7 @@ class Completion:
                     batch.x[k][:, free] += found[:, : len(free)]
                     batch.y[k][:, held] += found[:, len(free) :]
             batch.forget()
+        batch.settle()
 
 
 def _layers(
@@ -254,6 +261,10 @@ class Candidates:
             self.windows.sizes @ np.abs([getattr(state, name) for state in self.states])
             for name in ("known_x", "known_y")
         )
+        # held rows with one entry whose y is not stated: y is what makes z of that variable exactly 0
+        self.single_rows: list[tuple[Indices, Indices, Floats, Mask]] = []
+        self.is_settled = np.zeros_like(self.is_free)
+        self._settled_sizes = np.zeros_like(self.y)
         self._conditions: Conditions | None = None
 
     @cached_property
@@ -270,8 +281,9 @@ class Candidates:
             # unknowns are what they are; known ones are exact functions, of which these are roundings
             size_x = np.where(self.is_free[:, None], np.abs(self.x), self._known_x)
             size_y = np.where(self.is_held[:, None], np.abs(self.y), self._known_y)
+            size_y = np.maximum(size_y, self._settled_sizes)
             x, y = Enclosure(self.x, size_x), Enclosure(self.y, size_y)
-            self._conditions = Conditions(self.problem, self.states, self.windows, x, y)
+            self._conditions = Conditions(self.problem, self.states, self.windows, x, lambda: y)
         return self._conditions
 
     def forget(self) -> None:
@@ -289,6 +301,19 @@ class Candidates:
         self.y[:, :, places] = np.where(kept[:, None], values, self.y[:, :, places])
         self.misses_y[:, places] &= ~kept
         self.forget()
+
+    def settle(self) -> None:
+        """Let y of single rows be the exact functions that stationarity gives, and round these.
+
+        Then z is 0 by definition, and the rounding errors of that sum are those of y.
+        """
+        for i, j, a, kept in self.single_rows:
+            z = self.conditions.bound_multipliers
+            rest, sizes = z.value[:, :, j] / a, z.size[:, :, j] / np.abs(a)
+            self.y[:, :, i] += np.where(kept[:, None], rest, 0.0)
+            self._settled_sizes[:, :, i] = np.where(kept[:, None], sizes, self._settled_sizes[:, :, i])
+            self.is_settled[:, j] |= kept
+            self.forget()
 
     def drop_noise(self) -> None:
         """Replace slopes towards infinity that are rounding errors by 0."""
@@ -312,7 +337,9 @@ class Measure:
     """
 
     def __init__(self, batch: Candidates) -> None:
-        self._batch, self._bound = batch, batch.conditions.bound
+        largest = batch.conditions.y.size.max(initial=0.0)
+        self._batch = batch
+        self._bound = batch.conditions.bound if largest < LARGEST_FACTOR else np.inf
         self.is_finite = batch.is_finite
         conditions, problem = batch.conditions, batch.problem
         x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, conditions.activity
@@ -358,7 +385,7 @@ class Measure:
         states = self._batch.variables[:, None]
         wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), self._distance(z))
         wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
-        return np.where(self._batch.problem.is_fixed, 0.0, wrong)
+        return np.where(self._batch.problem.is_fixed | self._batch.is_settled[:, None], 0.0, wrong)
 
     def _wrong_rows(
         self, activity: Enclosure, lower: Enclosure, upper: Enclosure, outside: Floats
@@ -454,8 +481,9 @@ class Ledger:
         self._infinite = EndLedger(problem.n, problem.m)
         # why each piece is not proved exactly, and its title
         self._pieces: dict[int, tuple[str, CertificateError | None]] = {}
-        self._gap = 0.0
-        self._gap_piece = -1
+        # per batch a piece, what missed limits cost, and the largest wrong multipliers: what these cost depends
+        # on scales, which are known at the end
+        self._batches: list[tuple[int, float, Floats, Floats]] = []
         self.largest_violation = 0.0
         self.largest_gap = 0.0
         self.objective_scale = 0.0
@@ -491,9 +519,8 @@ class Ledger:
                 ledger.sizes[kind].note(measure.sizes[kind][chosen], owners)
                 ledger.violations[kind].note(measure.violations[kind][chosen], owners)
             ledger.objective = max(ledger.objective, float(np.max(measure.objective[chosen], initial=0.0)))
-        worst = int(np.argmax(measure.gaps))
-        if not measure.gaps[worst] <= self._gap:
-            self._gap, self._gap_piece = float(measure.gaps[worst]), int(pieces[worst])
+        wrong = [measure.violations[kind].max(axis=(0, 1), initial=0.0) for kind in KINDS[2:]]
+        self._batches.append((int(pieces[np.argmax(measure.gaps)]), float(measure.gaps.max()), *wrong))
 
     def _require_stated_numbers(self, batch: Candidates, pieces: Sequence[BoundedPiece]) -> None:
         """Raise if refinement moved a stated number by more than rounding: then it was not the solution."""
@@ -527,32 +554,36 @@ class Ledger:
         """Raise unless violations and gap are small relative to their scales; set the largest of each."""
         if not self._pieces:
             return
-        gap = self._gap
+        radius, room, objective = 0.0, 0.0, 0.0
         for ledger in (self._finite, self._infinite):
             scales = ledger.scales(self.problem)
             for kind in KINDS:
-                worst, scale = ledger.violations[kind], scales[kind]
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    shares = np.where(worst.values > 0, worst.values / scale, 0.0)
-                if not len(shares):
-                    continue
-                item = int(np.argmax(np.where(np.isnan(shares), np.inf, shares)))
-                share = float(shares[item])
-                if not share <= tolerance:
-                    name = f"{kind} {item}" if kind.endswith("row") else f"{kind}[{item}]"
-                    self._refuse(int(worst.pieces[item]), f"a violation of {share:.1e} at {name}", tolerance)
-                self.largest_violation = max(self.largest_violation, share)
-            radius, room = scales["x"], scales["row"]
-            # x may move by its scale: a sign that is wrong by this much gains at most the product
-            gap += float(ledger.violations["multiplier of x"].values @ radius)
-            gap += float(ledger.violations["multiplier of row"].values @ room)
-            gap += self._shortfall * float(radius @ radius) / 2
+                self._require_violations(kind, ledger.violations[kind], scales[kind], tolerance)
+            # an item that is 0 all along need not be moved further than the largest of all
+            radius += np.minimum(scales["x"], np.max(ledger.sizes["x"].values, initial=0.0))
+            room += np.minimum(scales["row"], np.max(ledger.sizes["row"].values, initial=0.0))
             sizes = ledger.sizes["x"].values * ledger.sizes["multiplier of x"].values
-            ledger.objective = max(ledger.objective, float(np.max(sizes, initial=0.0)))
-        self.objective_scale = max(self._finite.objective, self._infinite.objective)
-        self.largest_gap = gap / self.objective_scale if gap > 0 else 0.0
+            objective = max(objective, ledger.objective, float(np.max(sizes, initial=0.0)))
+        # x may move by its scale: a sign that is wrong by this much gains at most the product
+        gaps = [cost + float(z @ radius) + float(y @ room) for _, cost, z, y in self._batches]
+        worst = int(np.argmax(gaps))
+        gap = gaps[worst] + self._shortfall * float(np.sum(np.square(radius))) / 2
+        self.objective_scale = objective
+        self.largest_gap = gap / objective if gap > 0 else 0.0
         if not self.largest_gap <= tolerance:
-            self._refuse(self._gap_piece, f"a gap of {self.largest_gap:.1e}", tolerance)
+            self._refuse(self._batches[worst][0], f"a gap of {self.largest_gap:.1e}", tolerance)
+
+    def _require_violations(self, kind: str, worst: Worst, scale: Floats, tolerance: float) -> None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(worst.values > 0, worst.values / scale, 0.0)
+        if not len(shares):
+            return
+        item = int(np.argmax(np.where(np.isnan(shares), np.inf, shares)))
+        share = float(shares[item])
+        if not share <= tolerance:
+            name = f"{kind} {item}" if kind.endswith("row") else f"{kind}[{item}]"
+            self._refuse(int(worst.pieces[item]), f"a violation of {share:.1e} at {name}", tolerance)
+        self.largest_violation = max(self.largest_violation, share)
 
     def _refuse(self, number: int, found: str, tolerance: float) -> None:
         title, reason = self._pieces.get(number) or next(iter(self._pieces.values()))

@@ -4,7 +4,7 @@ The conditions are signs of affine functions, thousands per piece, and nearly al
 is positive at both ends of a window is positive between them, so every condition is evaluated there in
 float64 first, together with a bound on all rounding errors. If a sum of products is computed in any order
 with :math:`k` roundings on the way to a term, its error is at most :math:`\gamma_k \sum |terms|` with
-:math:`\gamma_k \approx k 2^{-53}` [Higham 2002, section 3.1]; twice that is allowed for. Only a condition
+:math:`\gamma_k \approx k 2^{-53}` [Higham 2002, section 3.1]; a little more is allowed for. Only a condition
 that holds by more than its bound is settled by this; all others are decided in exact arithmetic. Many pieces
 are evaluated together, since products of matrices are cheaper than many products with vectors.
 """
@@ -21,12 +21,12 @@ from flint import fmpq, fmpq_mat
 
 from pqp.certificate.document import End, approximate
 from pqp.certificate.problem import LimitVector, Mask, Problem
-from pqp.certificate.rationals import Affine, AffineBlock, Floats, Limit, Span
+from pqp.certificate.rationals import Affine, AffineBlock, Floats, Indices, Limit, Span
 from pqp.certificate.solution import Solution
-from pqp.certificate.states import VARIABLES, Snapshot
+from pqp.certificate.states import VARIABLES, Codes, Snapshot
 
-# Two units of rounding: k of them exceed γ_k by a factor that covers the rounding of the bound itself.
-ROUNDING = 2.0**-52
+# A unit of rounding, and a sixteenth more: k of them exceed γ_k by what covers the rounding of the bound itself.
+ROUNDING = 1.0625 * 2.0**-53
 # Roundings besides those of long sums, at most 16: of data and of mu to float64, of products of at most four
 # factors, and of the few sums and differences of such products.
 EXTRA_ROUNDINGS = 24
@@ -221,45 +221,72 @@ def _conditions(
     """Return the conditions of exact solutions, rounded after adding up if `is_exact`."""
     problem, states = solutions[0].problem, [solution.active for solution in solutions]
     places = Windows(windows)
-    tables = []
-    for name, count in (("x", problem.n), ("y", problem.m)):
+
+    def enclosed(name: str, count: int) -> Enclosure:
         known = np.array([getattr(state, f"known_{name}") for state in states])
+        blocks: list[AffineBlock] = [getattr(solution, f"solved_{name}") for solution in solutions]
         if is_exact:
             found = places.enclose(known)
-            for k, (solution, window) in enumerate(zip(solutions, windows, strict=True)):
-                block: AffineBlock = getattr(solution, f"solved_{name}")
+            for k, (block, window) in enumerate(zip(blocks, windows, strict=True)):
                 rounded = np.array(window.block(block).approximation).reshape(2, -1)
                 found.value[k][:, block.places] = rounded
                 found.size[k][:, block.places] = np.abs(rounded)
-        else:
-            blocks: list[AffineBlock] = [getattr(solution, f"solved_{name}") for solution in solutions]
-            # all entries of all pieces at once: one assignment is far cheaper than one per piece
-            flat = [k * 2 * count + j for k, block in enumerate(blocks) for j in block.places]
-            at = np.array(flat, dtype=np.int64)
-            for half in (0, 1):
-                values = chain.from_iterable(block.approximation[half] for block in blocks)
-                known.reshape(-1)[at + half * count] = np.fromiter(values, np.float64, len(flat))
-            found = places.enclose(known)
-        tables.append(found)
-    return Conditions(problem, states, places, *tables)
+            return found
+        # all entries of all pieces at once: one assignment is far cheaper than one per piece
+        flat = [k * 2 * count + j for k, block in enumerate(blocks) for j in block.places]
+        at = np.array(flat, dtype=np.int64)
+        for half in (0, 1):
+            values = chain.from_iterable(block.approximation[half] for block in blocks)
+            known.reshape(-1)[at + half * count] = np.fromiter(values, np.float64, len(flat))
+        return places.enclose(known)
+
+    def held(columns: Indices) -> Enclosure:
+        """The multipliers of some rows: usually few are held, and the others are not asked for."""
+        place = {i: c for c, i in enumerate(columns.tolist())}
+        pairs = np.zeros((len(solutions), 2, len(columns)))
+        for k, solution in enumerate(solutions):
+            block = solution.solved_y
+            at = [place[i] for i in block.places]
+            pairs[k][:, at] = (block if not is_exact else windows[k].block(block)).approximation
+        return Enclosure(pairs, np.abs(pairs)) if is_exact else places.enclose(pairs)
+
+    x = enclosed("x", problem.n)
+    return Conditions(problem, states, places, x, lambda: enclosed("y", problem.m), held)
 
 
 class Conditions:
     """The conditions of some pieces with known states, enclosed at the ends of their windows."""
 
     def __init__(
-        self, problem: Problem, states: Sequence[Snapshot], windows: Windows, x: Enclosure, y: Enclosure
+        self,
+        problem: Problem,
+        states: Sequence[Snapshot],
+        windows: Windows,
+        x: Enclosure,
+        multipliers: Callable[[], Enclosure],
+        held: Callable[[Indices], Enclosure] | None = None,
     ) -> None:
-        self.problem, self.windows, self.x, self.y = problem, windows, x, y
-        self.variables = np.array([state.variables for state in states])
-        self._sides = np.array([state.sides for state in states])
-        self._signs = np.array([state.signs for state in states])
-        self._is_held = np.array([state.is_held for state in states])
-        sizes = windows.sizes.max(), x.size.max(initial=0.0), y.size.max(initial=0.0)
-        is_small = all(size < LARGEST_FACTOR for size in (problem.largest, *sizes))
+        self.problem, self.windows, self.x = problem, windows, x
+        self._states, self._multipliers, self._held = states, multipliers, held
+
+    @cached_property
+    def y(self) -> Enclosure:
+        """The multipliers of all rows."""
+        return self._multipliers()
+
+    @cached_property
+    def variables(self) -> Codes:
+        """The states of variables, one row per piece."""
+        return np.array([state.variables for state in self._states])
+
+    @cached_property
+    def bound(self) -> float:
+        """The relative rounding error of all sums, infinite where numbers are out of range."""
+        sizes = self.windows.sizes.max(), self.x.size.max(initial=0.0)
+        is_small = all(size < LARGEST_FACTOR for size in (self.problem.largest, *sizes))
         # one bound for all sums: none has more terms, and a loose bound only sends a few more conditions to
         # exact arithmetic
-        self.bound = (problem.longest_sum + EXTRA_ROUNDINGS) * ROUNDING if is_small else np.inf
+        return (self.problem.longest_sum + EXTRA_ROUNDINGS) * ROUNDING if is_small else math.inf
 
     def undecided(self) -> Iterator[tuple[list[int], list[int]]]:
         """Yield the variables and the rows of each piece that are not surely optimal."""
@@ -288,8 +315,9 @@ class Conditions:
             # P x and Aᵀy are the costly products, needed for variables at a bound alone
             if is_lower.any() or is_upper.any():
                 z = self.bound_multipliers
-                is_undecided |= is_lower & ~z.has_sign(1, self.bound)
-                is_undecided |= is_upper & ~z.has_sign(-1, self.bound)
+                bound = self.bound if self.y.size.max(initial=0.0) < LARGEST_FACTOR else math.inf
+                is_undecided |= is_lower & ~z.has_sign(1, bound)
+                is_undecided |= is_upper & ~z.has_sign(-1, bound)
         return is_undecided
 
     @cached_property
@@ -315,9 +343,10 @@ class Conditions:
     def _undecided_rows(self) -> Mask:
         """Return the rows, not held, that are not surely on their side of their limits."""
         problem = self.problem
-        found = np.zeros((len(self.variables), problem.m), dtype=bool)
+        sides = np.array([state.sides for state in self._states])
+        found = np.zeros((len(sides), problem.m), dtype=bool)
         for k, limits in enumerate((problem.row_lower, problem.row_upper)):
-            side = self._sides[:, k]
+            side = sides[:, k]
             if limits.has_any and side.any():
                 gap = self.activity.minus(self.windows.limits(limits))
                 found |= ~gap.has_sign(side[:, None], self.bound) & (side != 0)
@@ -329,10 +358,19 @@ class Conditions:
         Their values are at a limit, so they respect the other one unless the two cross; rows whose limits
         may cross are always undecided.
         """
-        penalty = self.problem.penalty
-        is_undecided = (self._signs != 0) & ~self.y.has_sign(self._signs[:, None], self.bound)
+        penalty, is_held = self.problem.penalty, np.array([state.is_held for state in self._states])
+        columns = np.flatnonzero(is_held.any(axis=0))
+        found = np.zeros(is_held.shape, dtype=bool)
+        if not len(columns):
+            return found
+        assert self._held is not None
+        y = self._held(columns)
+        bound = self.bound if y.size.max(initial=0.0) < LARGEST_FACTOR else math.inf
+        signs = np.array([state.signs[columns] for state in self._states])
+        is_undecided = (signs != 0) & ~y.has_sign(signs[:, None], bound)
         if penalty.has_any:
-            cap = self.windows.limits(penalty)
-            room = Enclosure(cap.value - np.abs(self.y.value), cap.size + self.y.size)
-            is_undecided |= penalty.is_finite & ~room.has_sign(1, self.bound)
-        return np.asarray(is_undecided & self._is_held)
+            cap = self.windows.enclose(penalty.approximation[:, columns])
+            room = Enclosure(cap.value - np.abs(y.value), cap.size + y.size)
+            is_undecided |= penalty.is_finite[columns] & ~room.has_sign(1, bound)
+        found[:, columns] = is_undecided
+        return found & (is_held != 0)

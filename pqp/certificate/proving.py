@@ -11,7 +11,7 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
-from pqp.certificate.bounds import LARGEST_BATCH, BoundedPiece, Ledger, StatedPiece
+from pqp.certificate.bounds import BoundedPiece, Ledger, StatedPiece
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
@@ -37,14 +37,15 @@ from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
-# Pieces that are evaluated together: enough for products of matrices to pay, few enough to fit into a cache.
-LONGEST_BATCH = 64
+# Pieces are evaluated together, in tables of about this many numbers: enough for products of matrices to pay,
+# few enough to stay in a cache.
+BATCH_NUMBERS, SHORTEST_BATCH, LONGEST_BATCH = 2**14, 8, 64
 
 
 class Work:
     """How much exact work a piece may take, in microseconds of an ordinary machine.
 
-    A trace takes about 40 µs per piece, 0.4 µs per unknown and 0.5 ns per nonzero entry of the data (measured
+    A trace takes about 40 µs per piece, 0.4 µs per unknown and 0.1 ns per nonzero entry of the data (measured
     on choices, lasso, fused lasso and trend filters). An exact solve of `k` unknowns takes about `k` to the
     power 2.4, times 0.8 µs for float64 data and less in proportion to their length: 0.2, 3.7 and 54 ms at
     10, 30 and 100. Exact work may take as much time as a few traces of the whole path, and more for short
@@ -59,14 +60,17 @@ class Work:
 
     def __init__(self, problem: Problem, pieces: int, is_unlimited: bool, deadline: float) -> None:
         self._problem = problem
-        self._per_piece = 40.0 + 5e-4 * problem.entries
+        self._per_piece = 40.0 + 1e-4 * problem.entries
         self._left, self._pieces = self.SPARE / max(1.0, pieces / self.SHORT), max(pieces, 1)
         self._is_unlimited, self._deadline = is_unlimited, deadline
+        self._has_begun = False
 
     def cost(self, active: ActiveSet, unknowns: int) -> float:
         """Return about how long the exact solution of a piece takes that states so many unknowns."""
         problem, free, held = self._problem, len(active.free), len(active.targets)
-        cost = 20.0 + unknowns + 0.8 * problem.bits / 53 * unknowns**2.4
+        # the first time all data are made rationals
+        start = 0.0 if self._has_begun or problem.P.is_diagonal else 3.0 * problem.P.entries
+        cost = 20.0 + start + unknowns + 0.8 * problem.bits / 53 * unknowns**2.4
         if is_diagonal_case(problem, (), ()) and held * free <= LARGEST_DIAGONAL_CASE:
             return cost + held * free * (0.05 + 0.002 * held) + 0.5 * free
         # unknowns that are not stated are read off, each from a row of P and of A
@@ -77,9 +81,10 @@ class Work:
         """Return whether this much work is left for a piece, and count it if so."""
         if perf_counter() > self._deadline:
             return False
-        if not self._is_unlimited and cost > self.LARGEST_SHARE * self._left / self._pieces:
+        if not self._is_unlimited and cost > min(1.0, self.LARGEST_SHARE / self._pieces) * self._left:
             return False
         self._left -= cost
+        self._has_begun = True
         return True
 
     def begin(self, unknowns: int) -> None:
@@ -129,7 +134,8 @@ class Prover:
     def pieces(self) -> Iterator[ProvedPiece]:
         """Yield the segments as proved pieces; a solution is dropped once the next piece is compared with it."""
         segments = items(entry(self._document, "segments", "document"), None, "segments")
-        size = max(1, min(LONGEST_BATCH, LARGEST_BATCH // (self.problem.n + self.problem.m + 1)))
+        fitting = BATCH_NUMBERS // (self.problem.n + self.problem.m + 1)
+        size = max(SHORTEST_BATCH, min(LONGEST_BATCH, fitting))
         before: list[Draft] = []
         for start in range(0, len(segments), size):
             drafts = [self._draft(i, segments[i]) for i in range(start, min(start + size, len(segments)))]

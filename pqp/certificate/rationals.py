@@ -146,6 +146,8 @@ class AffineBlock(Mapping[int, Affine]):
 
     def positions(self, places: Sequence[Any]) -> list[int] | None:
         """Return where these indices are in the block, None if some index is missing or is not an integer."""
+        if set(map(type, places)) <= {int} and places == self.places:
+            return list(range(len(self.places)))
         if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
             return None
         return [self._position[place] for place in places]

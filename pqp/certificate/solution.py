@@ -62,7 +62,9 @@ def solve_diagonal(
     start = _scaled(pair_table(gradient.values()), factors) * fmpq(-1, below)
     u = _scaled(pair_table(targets.values()), scales)
     if held:
-        u = fmpq_mat(weighted * side.transpose()).solve((u - side * start) * below)
+        # integers on both sides: their solver is the faster one
+        right, divisor = ((u - side * start) * below).numer_denom()
+        u = (weighted * side.transpose()).solve(right) * fmpq(1, divisor)
     x = start + weighted.transpose() * u * fmpq(1, below)
     return AffineBlock(free, x), AffineBlock(held, _scaled(u, scales))
 
@@ -321,7 +323,7 @@ class Solution:
 
     def y_of(self, i: int) -> Affine:
         """Return the multiplier of a row."""
-        return self.solved_y.get(i) or self.active.y.get(i, ZERO)
+        return self.solved_y.get(i) or self.active.y_of(i)
 
     def z_of(self, j: int) -> Affine:
         """Return the multiplier of a bound, P x + c − Aᵀy."""

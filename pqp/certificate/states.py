@@ -19,6 +19,7 @@ from pqp.errors import CertificateError
 
 VARIABLES = ("between", "lower", "upper", "fixed", "zero")
 ROWS = ("off", "lower", "upper", "equal", "below", "above")
+OFF, _, AT_ROW_UPPER, _, BELOW, ABOVE = range(len(ROWS))
 UNSET = -1
 Codes: TypeAlias = npt.NDArray[np.int8]
 LABEL = re.compile("[0-9]{1,18}")
@@ -30,7 +31,6 @@ class Snapshot:
 
     problem: Problem
     x: dict[int, Affine]
-    y: dict[int, Affine]
     targets: dict[int, Affine]
     gradient: list[Affine]
     inner: dict[int, Affine]
@@ -41,6 +41,13 @@ class Snapshot:
     is_held: Codes
     known_x: Floats
     known_y: Floats
+
+    def y_of(self, i: int) -> Affine:
+        """Return the multiplier of a row that its state determines, 0 of a held one."""
+        penalty = self.problem.penalty[i]
+        if penalty is None or self.rows[i] not in (BELOW, ABOVE):
+            return ZERO
+        return penalty if self.rows[i] == BELOW else -penalty
 
 
 class ActiveSet:
@@ -77,7 +84,6 @@ class ActiveSet:
         return Snapshot(
             self.problem,
             self.x.copy(),
-            self.y.copy(),
             self.targets.copy(),
             self.gradient.copy(),
             self.inner.copy(),
