@@ -52,6 +52,8 @@ STATED_TOLERANCE = 1e-7
 # Slopes towards infinity below this share of the largest value are rounding errors of constants: they are
 # replaced by 0, since no scale would bound them for all mu. The proof is about the numbers after that.
 NO_SLOPE = 1e-11
+# No scale is smaller than this share of the largest of its kind: 1e-9 of it is a few digits of float64.
+NOISE_SHARE = 1e-5
 # Steps of iterative refinement: one gives all digits there are, another those it lost itself.
 REFINEMENTS = 2
 # A piece whose bound is above this share of the tolerance is refined before it counts.
@@ -462,7 +464,10 @@ class EndLedger:
         row = np.maximum(size["row"], np.where(np.isfinite(floor_row), floor_row, 0.0))
         floor_y = _least(rows, size["multiplier of x"][columns] / a, self.m)
         y = np.maximum(size["multiplier of row"], np.where(np.isfinite(floor_y), floor_y, 0.0))
-        return dict(zip(KINDS, (x, row, size["multiplier of x"], y), strict=True))
+        scales = (x, row, size["multiplier of x"], y)
+        # items that are only noise: float64 has no digits this far below the largest
+        least = (NOISE_SHARE * np.max(scale, initial=0.0) for scale in scales)
+        return dict(zip(KINDS, map(np.maximum, scales, least), strict=True))
 
 
 def _least(places: Indices, values: Floats, size: int) -> Floats:

@@ -70,12 +70,12 @@ class Certificate:
         How many are optimal up to a proven bound: they are not exactly optimal as stated, or too large to be
         solved exactly.
     largest_violation
-        The largest violation of a limit or of a sign on a bounded piece, relative to the scale of its item:
-        the largest sum of sizes of the terms that enter it. 0 without bounded pieces.
+        The largest violation of a limit or of a sign on a bounded or corrected piece as it is stated, relative
+        to the scale of its item: the largest sum of sizes of the terms that enter it. 0 without such pieces.
     largest_gap
-        By how much the value of a bounded piece may exceed the least one, relative to `objective_scale`.
+        By how much the value of such a piece may exceed the least one, relative to `objective_scale`.
     objective_scale
-        The largest sum of the sizes of the terms of the objective on a bounded piece.
+        The largest sum of the sizes of the terms of the objective on such a piece.
     deviation
         The largest relative difference between a stated number and the exact one, over all other pieces.
     interval

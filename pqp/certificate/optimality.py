@@ -193,6 +193,15 @@ def is_optimal_at(solution: Solution, mu: fmpq) -> bool:
     return not any(pair.frozen(mu).shrink(Span()).is_empty for pair in pairs)
 
 
+def violated_at(solution: Solution, mu: fmpq) -> list[tuple[tuple[str, int], ComplementaryPair]]:
+    """Return the variables and rows whose conditions fail at mu: their kind, their number and what they are."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ((variables, rows),) = _conditions([solution], [MuWindow(mu, mu)], is_exact=True).undecided()
+    items = [("variables", j) for j in variables] + [("rows", i) for i in rows]
+    pairs = zip(items, _pairs(solution, variables, rows), strict=True)
+    return [(item, pair) for item, pair in pairs if pair.frozen(mu).shrink(Span()).is_empty]
+
+
 def _undecided(
     solutions: Sequence[Solution], windows: Sequence[MuWindow]
 ) -> Iterator[Iterator[ComplementaryPair]]:

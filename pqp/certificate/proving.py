@@ -11,6 +11,8 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from pqp.certificate.bounds import BoundedPiece, Ledger, StatedPiece
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
@@ -29,10 +31,10 @@ from pqp.certificate.cover import (
     require_continuity,
     require_somewhere,
 )
-from pqp.certificate.document import entry, items
-from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.document import approximate, entry, items
+from pqp.certificate.optimality import BETWEEN, MuWindow, is_optimal_at, optimal_spans
 from pqp.certificate.problem import Problem
-from pqp.certificate.rationals import Span
+from pqp.certificate.rationals import ZERO, Span
 from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is_diagonal_case
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
@@ -201,7 +203,24 @@ class Prover:
     def _correct(self, draft: Draft) -> None:
         """Look for the exactly optimal bases around a piece."""
         assert draft.states is not None
-        draft.correction = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
+        found = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
+        if found is not None and self._is_near(draft, found):
+            draft.correction = found
+
+    def _is_near(self, draft: Draft, found: Correction) -> bool:
+        """Return whether the stated x is that of the corrected pieces at both ends, up to rounding."""
+        assert draft.states is not None
+        with located(draft.piece):
+            stated = StatedPiece.read(draft.states, draft.segment, draft.piece.place)
+        for mu, vector in ((draft.piece.lo, found.first_x), (draft.piece.hi, found.last_x)):
+            assert mu is not None
+            exact = np.array([approximate(vector.get(j, ZERO).at(mu)) for j in range(self.problem.n)])
+            values = stated.x[0] + approximate(mu) * stated.x[1]
+            is_known = stated.has_x | (draft.states.variables != BETWEEN)
+            gap = np.max(np.abs(values - exact)[is_known], initial=0.0)
+            if not gap <= approximate(self.accuracy.tolerance) * (1 + np.max(np.abs(exact), initial=0.0)):
+                return False
+        return True
 
     def _may_pivot(self, active: ActiveSet) -> bool:
         """Return whether another exact solve is cheap enough."""
@@ -282,11 +301,13 @@ class Prover:
             right.piece = replace(right.piece, span=replace(right.piece.span, lo=left.piece.span.hi))
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
-        """Bound those drafts that are to be bounded."""
+        """Bound what is stated of those drafts that are not exactly as stated."""
         waiting = []
         for draft in drafts:
             piece = draft.piece
-            if piece.proof != BOUNDED:
+            # a correction finds the solution wherever it starts: that the stated one is off by no more than a
+            # rounding error is shown by the bound
+            if piece.proof not in (BOUNDED, CORRECTED):
                 continue
             assert draft.states is not None
             if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
@@ -295,6 +316,7 @@ class Prover:
                 raise draft.reason or CertificateError(message, argument=piece.title, found=found)
             with located(piece):
                 stated = StatedPiece.read(draft.states, draft.segment, piece.place)
-            window = MuWindow(piece.span.lo, piece.span.hi)
+            ends = (piece.lo, piece.hi) if piece.proof == CORRECTED else (piece.span.lo, piece.span.hi)
+            window = MuWindow(*ends)
             waiting.append(BoundedPiece(draft.number, piece.title, window, stated, draft.reason))
         self.ledger.add(waiting)
