@@ -28,7 +28,7 @@ from pqp.certificate.cover import (
     EXACT,
     TOLERANCE,
     Accuracy,
-    Misfit,
+    MisfitError,
     ProvedPiece,
     displacement,
     exact_ends,
@@ -70,14 +70,16 @@ class Certificate:
         How many are optimal up to a proven bound: they are not exactly optimal as stated, or too large to be
         solved exactly.
     largest_violation
-        The largest violation of a limit or of a sign on a bounded or corrected piece as it is stated, relative
-        to the scale of its item: the largest sum of sizes of the terms that enter it. 0 without such pieces.
+        The largest violation of a limit or of a sign on a bounded or corrected piece as it is stated,
+        relative to the scale of its item: the largest sum of sizes of the terms that enter it. 0 without such
+        pieces.
     largest_gap
         By how much the value of such a piece may exceed the least one, relative to `objective_scale`.
     objective_scale
         The largest sum of the sizes of the terms of the objective on such a piece.
     deviation
-        The largest relative difference between a stated number and the exact one, over all other pieces.
+        The largest relative difference between a stated number and the exact one; on bounded pieces between
+        a stated number and the refined one that the bound is about, if it had to be refined.
     interval
         The exact ends of what was proved; infinite ends are floats.
     statuses
@@ -145,9 +147,9 @@ class Certificate:
         rest = f" {general.replace('optimal pieces', 'these optimal pieces')} Their numbers {agree}."
         return (
             f"Optimal up to a proven bound: {self.bounded}, with violations of at most "
-            f"{self.largest_violation:.0e} of their scales and a duality gap of at most {self.largest_gap:.0e} "
-            f"of {self.objective_scale:.3g}, the scale of the objective.{share}{corrected}"
-            f"{rest if self.exact + self.corrected else ''}"
+            f"{self.largest_violation:.0e} of their scales and a duality gap of at most "
+            f"{self.largest_gap:.0e} of {self.objective_scale:.3g}, the scale of the objective."
+            f"{share}{corrected}{rest if self.exact + self.corrected else ''}"
         )
 
     def save(self, file: str | PathLike[str]) -> None:
@@ -227,7 +229,7 @@ def check(
             # float ends are rounded, so the exact ones next to them are found; exact paths must state them
             ends = exact_ends(pieces, stated) if tolerance else stated
             break
-        except Misfit as misfit:
+        except MisfitError as misfit:
             near = range(misfit.number - 1, misfit.number + 1)
             new = {k: misfit for k in near if _may_be_bounded(pieces, k) and k not in forced}
             if not new or round_number == MOST_ROUNDS:
@@ -242,7 +244,7 @@ def check(
         document=document,
         arithmetic=str(document["arithmetic"]),
         pieces=len(pieces),
-        deviation=float(_fraction(max([*moves, accuracy.worst]))),
+        deviation=max(float(_fraction(max([*moves, accuracy.worst]))), prover.ledger.deviation),
         interval=(known[0], known[-1]),
         statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
         # A piece without length has both its ends at one breakpoint.

@@ -43,7 +43,7 @@ def require_convex(table: ExactMatrix, place: str) -> None:
 
 
 def convexity_shortfall(table: ExactMatrix) -> float | None:
-    r"""Return some small s for which the symmetric matrix + s I is surely positive definite, None without one.
+    """Return some small s for which the matrix + s I is surely positive definite, None without one.
 
     A Gram matrix rounded to float64 has eigenvalues as low as minus its rounding errors.
     """

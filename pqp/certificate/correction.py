@@ -1,9 +1,9 @@
 """Correction: the exactly optimal bases around a float piece whose own basis is off by a rounding error.
 
 Where float64 could not tell which of two items changes first, a basis misses a condition by a rounding error,
-or a tiny piece is left out. A few exact pivots find the bases that hold; the proof is that of any other basis,
-so nothing here needs to be trusted. A pivot changes the state of an item that violates its condition; if the
-system then becomes singular, an item that is close to a change takes part.
+or a tiny piece is left out. A few exact pivots find the bases that hold; the proof is that of any other
+basis, so nothing here needs to be trusted. A pivot changes the state of an item that violates its condition;
+if the system then becomes singular, an item that is close to a change takes part.
 """
 
 from collections.abc import Callable, Iterator
@@ -148,7 +148,9 @@ class Corrector:
 
     def _state(self, place: Item) -> str:
         kind, item = place
-        return VARIABLES[self._active.variables[item]] if kind == "variables" else ROWS[self._active.rows[item]]
+        return (
+            VARIABLES[self._active.variables[item]] if kind == "variables" else ROWS[self._active.rows[item]]
+        )
 
     def _set(self, place: Item, state: str) -> None:
         self._active.change({place[0]: {str(place[1]): state}}, "correction")

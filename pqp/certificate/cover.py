@@ -293,7 +293,7 @@ def _range(lo: End, hi: End) -> str:
     return f"from {shown(lo, '-inf')} to {shown(hi)}"
 
 
-class Misfit(CertificateError):
+class MisfitError(CertificateError):
     """Two pieces next to end number k hold on sets that do not meet near it."""
 
     def __init__(self, pieces: Sequence[ProvedPiece], mu: End, k: int) -> None:
@@ -315,7 +315,7 @@ def exact_ends(pieces: Sequence[ProvedPiece], stated: Sequence[End]) -> list[End
     for k, (mu, low, high) in enumerate(zip(stated, least, greatest, strict=True)):
         exact = None if mu is None else earlier(later(mu, low), high)
         if (low is not None and high is not None and low > high) or displacement(exact, mu) > TOLERANCE:
-            raise Misfit(pieces[max(k - 1, 0) : k + 1], mu, k)
+            raise MisfitError(pieces[max(k - 1, 0) : k + 1], mu, k)
         ends.append(exact)
     return ends
 

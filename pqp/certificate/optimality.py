@@ -25,7 +25,7 @@ from pqp.certificate.rationals import Affine, AffineBlock, Floats, Indices, Limi
 from pqp.certificate.solution import Solution
 from pqp.certificate.states import VARIABLES, Codes, Snapshot
 
-# A unit of rounding, and a sixteenth more: k of them exceed γ_k by what covers the rounding of the bound itself.
+# A unit of rounding and a sixteenth more: k of them exceed γ_k by what covers the rounding of the bound.
 ROUNDING = 1.0625 * 2.0**-53
 # Roundings besides those of long sums, at most 16: of data and of mu to float64, of products of at most four
 # factors, and of the few sums and differences of such products.
@@ -194,7 +194,7 @@ def is_optimal_at(solution: Solution, mu: fmpq) -> bool:
 
 
 def violated_at(solution: Solution, mu: fmpq) -> list[tuple[tuple[str, int], ComplementaryPair]]:
-    """Return the variables and rows whose conditions fail at mu: their kind, their number and what they are."""
+    """Return the variables and rows whose conditions fail at mu: kind, number and conditions."""
     with np.errstate(invalid="ignore", over="ignore"):
         ((variables, rows),) = _conditions([solution], [MuWindow(mu, mu)], is_exact=True).undecided()
     items = [("variables", j) for j in variables] + [("rows", i) for i in rows]
@@ -224,9 +224,7 @@ def _pairs(solution: Solution, variables: Sequence[int], rows: Sequence[int]) ->
         yield ComplementaryPair(f"row {i}", solution.activity(i), solution.y_of(i), *sides)
 
 
-def _conditions(
-    solutions: Sequence[Solution], windows: Sequence[MuWindow], is_exact: bool
-) -> "Conditions":
+def _conditions(solutions: Sequence[Solution], windows: Sequence[MuWindow], is_exact: bool) -> "Conditions":
     """Return the conditions of exact solutions, rounded after adding up if `is_exact`."""
     problem, states = solutions[0].problem, [solution.active for solution in solutions]
     places = Windows(windows)

@@ -138,7 +138,7 @@ class Hessian:
 
     @cached_property
     def _gram(self) -> tuple[Floats, Floats] | None:
-        """F Fᵀ and the lengths of the rows of F, if F is dense and has many columns; its sums are roundings too."""
+        """F Fᵀ and the lengths of the rows of F, if F is dense and has many columns."""
         F = self.factor
         if F is None or self.middle is not None or not F.is_dense or self.size > 2 * F.shape[1]:
             return None

@@ -1,11 +1,11 @@
 """The proof of the pieces of a path one after the other: exactly, after exact pivots, or up to a bound.
 
 A piece is proved from its states where that is cheap enough; many such pieces are evaluated together. Where a
-float piece is not exactly optimal, a few exact pivots may put its basis right (`correction`); otherwise what it
-states is bounded (`bounds`). Exact documents have to be right as they are.
+float piece is not exactly optimal, a few exact pivots may put its basis right (`correction`); otherwise what
+it states is bounded (`bounds`). Exact documents have to be right as they are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from time import perf_counter
@@ -19,7 +19,7 @@ from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
     Accuracy,
-    Misfit,
+    MisfitError,
     ProvedPiece,
     compare_stated,
     displacement,
@@ -55,15 +55,15 @@ class Work:
     """
 
     TRACES = 3.0
-    # For short paths: a second, and less in proportion once there are more than 20 pieces.
-    SPARE, SHORT = 1e6, 20
+    # For short paths: a second, and less with the square of their length once there are more than 50 pieces.
+    SPARE, SHORT = 1e6, 50
     # One piece may take this many times its own share of what is left.
     LARGEST_SHARE = 8.0
 
     def __init__(self, problem: Problem, pieces: int, is_unlimited: bool, deadline: float) -> None:
         self._problem = problem
         self._per_piece = 40.0 + 1e-4 * problem.entries
-        self._left, self._pieces = self.SPARE / max(1.0, pieces / self.SHORT), max(pieces, 1)
+        self._left, self._pieces = self.SPARE / max(1.0, pieces / self.SHORT) ** 2, max(pieces, 1)
         self._is_unlimited, self._deadline = is_unlimited, deadline
         self._has_begun = False
 
@@ -134,7 +134,7 @@ class Prover:
             self._active.set_all(document["states"], "states")
 
     def pieces(self) -> Iterator[ProvedPiece]:
-        """Yield the segments as proved pieces; a solution is dropped once the next piece is compared with it."""
+        """Yield the segments as proved pieces, without their solutions."""
         segments = items(entry(self._document, "segments", "document"), None, "segments")
         fitting = BATCH_NUMBERS // (self.problem.n + self.problem.m + 1)
         size = max(SHORTEST_BATCH, min(LONGEST_BATCH, fitting))
@@ -195,8 +195,8 @@ class Prover:
         free, held = len(self._active.free), len(self._active.targets)
         moving = segment.get("moving")
         if isinstance(moving, Mapping):
-            stated = [part for key in ("variables", "rows") if hasattr(part := moving.get(key), "__len__")]
-            return sum(map(len, stated))
+            stated = [moving.get(key) for key in ("variables", "rows")]
+            return sum(len(part) for part in stated if isinstance(part, Sized))
         # rows that hold a variable are read off; the others and what P couples to them remain
         return held if self.problem.P.is_diagonal else max(held, free)
 
@@ -225,7 +225,9 @@ class Prover:
     def _may_pivot(self, active: ActiveSet) -> bool:
         """Return whether another exact solve is cheap enough."""
         held, free = len(active.targets), len(active.free)
-        return self.work.allows(self.work.cost(active, held if self.problem.P.is_diagonal else max(held, free)))
+        return self.work.allows(
+            self.work.cost(active, held if self.problem.P.is_diagonal else max(held, free))
+        )
 
     def _prove_exactly(self, drafts: Sequence[Draft]) -> None:
         """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
@@ -247,11 +249,16 @@ class Prover:
                 draft.reason = error
                 self._correct(draft)
         for draft in drafts:
-            if draft.correction is not None:
-                found = draft.correction
-                draft.piece = replace(draft.piece, span=found.span, x=found.last_x, proof=CORRECTED)
-            elif draft.piece.status == "optimal" and (draft.reason or draft.piece.x is None):
-                draft.bound(None)
+            if draft.piece.status == "optimal" and (draft.reason or draft.piece.x is None):
+                self._settle(draft)
+
+    def _settle(self, draft: Draft) -> None:
+        """Let a piece be corrected if that was possible, bounded otherwise."""
+        if draft.correction is None:
+            draft.bound(None)
+            return
+        found = draft.correction
+        draft.piece = replace(draft.piece, span=found.span, x=found.last_x, proof=CORRECTED)
 
     def _join(self, drafts: Sequence[Draft], is_last: bool) -> None:
         """Let neighbours meet: where exact sets leave a hole, the piece that falls short is bounded."""
@@ -277,7 +284,9 @@ class Prover:
         starts_late |= piece.lo is None and piece.span.lo is not None
         ends_early |= piece.hi is None and piece.span.hi is not None
         if (is_first and starts_late) or (is_last and ends_early):
-            draft.bound(Misfit([piece], piece.lo if is_first and starts_late else piece.hi, draft.number))
+            draft.bound(
+                MisfitError([piece], piece.lo if is_first and starts_late else piece.hi, draft.number)
+            )
 
     def _close(self, left: Draft, right: Draft) -> None:
         mu = left.piece.hi
@@ -289,11 +298,13 @@ class Prover:
             return stop is not None and start is not None and start > stop
 
         if is_apart() and BOUNDED not in (left.piece.proof, right.piece.proof):
-            misfit = Misfit([left.piece, right.piece], mu, right.number)
+            misfit = MisfitError([left.piece, right.piece], mu, right.number)
             for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
                 falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
                 if falls_short and draft.piece.status == "optimal":
-                    draft.bound(misfit)
+                    draft.reason = misfit
+                    self._correct(draft)
+                    self._settle(draft)
         # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
         if is_apart() and left.piece.proof == BOUNDED:
             left.piece = replace(left.piece, span=replace(left.piece.span, hi=right.piece.span.lo))

@@ -389,7 +389,7 @@ class ExactMatrix:
 
     @cached_property
     def bits(self) -> int:
-        """About how long its numbers are: those of the largest integer, 53 for float64, more for rationals."""
+        """About how long its numbers are: the largest integer, 53 for float64, more for rationals."""
         if not isinstance(self._values, np.ndarray):
             return max((v.p.bit_length() + v.q.bit_length() - 1 for v in self._values), default=1)
         is_whole = self.largest < EXACT_INTEGERS and bool((self._values == np.rint(self._values)).all())

@@ -64,7 +64,8 @@ def solve_diagonal(
     if held:
         # integers on both sides: their solver is the faster one
         right, divisor = ((u - side * start) * below).numer_denom()
-        u = (weighted * side.transpose()).solve(right) * fmpq(1, divisor)
+        solved: fmpq_mat = (weighted * side.transpose()).solve(right)  # type: ignore[assignment]
+        u = solved * fmpq(1, divisor)
     x = start + weighted.transpose() * u * fmpq(1, below)
     return AffineBlock(free, x), AffineBlock(held, _scaled(u, scales))
 
