@@ -1,4 +1,4 @@
-"""certificate: float pieces that are not exactly optimal are corrected or bounded, and wrong ones are refused."""
+"""certificate: float pieces that are not exactly optimal are corrected or bounded, wrong ones refused."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ def only_bounds(monkeypatch):
 
 
 def fused(size, order=1, seed=0):
-    """minimise ½|x − y|² + mu Σ|differences of x|: the fused lasso, or a trend filter of second differences."""
+    """minimise ½|x − y|² + mu Σ|differences of x|: the fused lasso, or a trend filter with order 2."""
     rng = np.random.default_rng(seed)
     y = np.repeat(rng.normal(size=size // 10 + 1) * 3, 10)[:size] + rng.normal(size=size)
     D = scipy.sparse.eye_array(size).tocsr()
