@@ -1,7 +1,7 @@
 r"""Bounds: what is proved of a piece whose basis is not exactly optimal, or too large to be solved exactly.
 
 A float piece states x and y at its two ends; between them both are affine. That is a point whether or not a
-basis belongs to it, and weak duality tells how good it is. With :math:`z = P x + c - A^\top y`, convexity
+basis belongs to it, and weak duality says how good it is. With :math:`z = P x + c - A^\top y`, convexity
 gives for every feasible :math:`x'`
 
 .. math:: f(x') - f(x) \ge y^\top (A x' - A x) + z^\top (x' - x) + \text{penalties},

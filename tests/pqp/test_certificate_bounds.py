@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def fused(size, order=1, seed=0):
     )
 
 
-def lasso(rows=12, columns=20):
+def lasso(rows=30, columns=20):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, columns))
     return pqp.catalog.lasso(X, X[:, :3] @ [3, -2, 1] + rng.normal(size=rows))
@@ -68,6 +69,7 @@ def choices():
     return rows[np.any(rows, axis=1)]
 
 
+@cache
 def traced(model):
     return pqp.solve_path(MODELS[model](), (0, math.inf))
 
@@ -207,6 +209,7 @@ class TestEffort:
     def test_thorough_proof_is_exact_where_the_short_one_is_bounded(self, monkeypatch):
         monkeypatch.setattr(Work, "TRACES", 0.0)
         monkeypatch.setattr(Work, "SPARE", 0.0)
+        monkeypatch.setattr(Work, "BEGIN", 0.0)
         traced_path = traced("frontier")
         assert traced_path.certify().exact == 0
         assert traced_path.certify(thorough=True).bounded == 0
