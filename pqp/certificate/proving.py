@@ -68,6 +68,7 @@ class Work:
         self._pieces = max(pieces, 1)
         self._is_unlimited, self._deadline = is_unlimited, deadline
         self._has_begun = False
+        self._share = 0.0
 
     def cost(self, active: ActiveSet, unknowns: int) -> float:
         """Return about how long the exact solution of a piece takes that states so many unknowns."""
@@ -85,7 +86,8 @@ class Work:
         """Return whether this much work is left for a piece, and count it if so."""
         if perf_counter() > self._deadline:
             return False
-        if not self._is_unlimited and cost > min(1.0, self.LARGEST_SHARE / self._pieces) * self._left:
+        largest = max(self._share, self.LARGEST_SHARE * self._left / self._pieces)
+        if not self._is_unlimited and cost > min(self._left, largest):
             return False
         self._left -= cost
         self._has_begun = True
@@ -93,7 +95,8 @@ class Work:
 
     def begin(self, unknowns: int) -> None:
         """Count a piece and what tracing it took."""
-        self._left += self.TRACES * (self._per_piece + 0.4 * unknowns)
+        self._share = self.TRACES * (self._per_piece + 0.4 * unknowns)
+        self._left += self._share
         self._pieces = max(self._pieces - 1, 1)
 
 
