@@ -514,8 +514,8 @@ class Ledger:
             limit = REFINED_SHARE * BOUND_TOLERANCE * objective
             if not (measure.gaps <= limit).all():
                 self._completion.refine(batch, np.flatnonzero(~(measure.gaps <= limit)))
-                self._require_stated_numbers(batch, pieces)
                 measure = Measure(batch)
+            self._require_stated_numbers(batch, pieces)
             self._require_stated_multipliers(batch, pieces)
             self._note(measure, np.array([piece.number for piece in pieces]))
         for piece in pieces:
@@ -533,7 +533,7 @@ class Ledger:
         self._batches.append((int(pieces[np.argmax(measure.gaps)]), float(measure.gaps.max()), *wrong))
 
     def _require_stated_numbers(self, batch: Candidates, pieces: Sequence[BoundedPiece]) -> None:
-        """Raise if refinement moved a stated number by more than rounding: then it was not the solution."""
+        """Raise if a stated number was moved by more than rounding: then it was not the solution."""
         for name, has in (("x", "has_x"), ("y", "has_y")):
             found, stated = getattr(batch, name), getattr(batch, f"stated_{name}")
             gaps = np.abs(found - stated).max(axis=1)

@@ -183,14 +183,16 @@ class Prover:
         if self.is_float and (flaw or not self.work.allows(self.work.cost(self._active, unknowns))):
             draft.states, draft.reason = self._active.snapshot(), flaw
             return
+        # states that give no basis are not a rounding error: no piece of any path has them
+        with located(piece):
+            solution = derive(self._active, piece.place)
         try:
             with located(piece):
-                solution = derive(self._active, piece.place)
                 compare_stated(segment, solution, self.accuracy, piece.place)
         except CertificateError as error:
             if not self.is_float:
                 raise
-            draft.states, draft.reason = self._active.snapshot(), error
+            draft.states, draft.reason = solution.active, error
             self._correct(draft)
             return
         draft.states, draft.solution = solution.active, solution
