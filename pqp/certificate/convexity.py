@@ -19,6 +19,8 @@ UNIT = 2.0**-53
 LARGEST, SMALLEST = 1e100, 1e-80
 # Larger parts are too much for a dense factorisation in float64, or for one with balls.
 LARGEST_DENSE, LARGEST_BALLS = 4000, 500
+# By how much rounding errors may miss convexity, relative to the largest diagonal entry.
+SHORTFALLS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11)
 # Precisions in bits, tried one after the other: a rounded kernel needs a few hundred.
 PRECISIONS = (128, 512, 2048)
 
@@ -38,6 +40,27 @@ def require_convex(table: ExactMatrix, place: str) -> None:
     # parts on their own: both the cost and the room for rounding errors grow with the size
     for part in _components(rows):
         _require_convex_part([rows[i] for i in part], part, place)
+
+
+def convexity_shortfall(table: ExactMatrix) -> float | None:
+    """Return some small s for which the matrix + s I is surely positive definite, None without one.
+
+    A Gram matrix rounded to float64 has eigenvalues as low as minus its rounding errors.
+    """
+    size = table.shape[0]
+    rows = [table.row(i) for i in range(size)]
+    is_symmetric = all(rows[j].get(i, fmpq(0)) == v for i, row in enumerate(rows) for j, v in row.items())
+    dense = _approximated(rows) if is_symmetric and 0 < size <= LARGEST_DENSE else None
+    if dense is None:
+        return None
+    for share in SHORTFALLS:
+        shift = share * float(np.max(np.diagonal(dense)))
+        shifted = dense.copy()
+        # rounded down, so that the exact shift is no smaller than the one that was tried
+        np.fill_diagonal(shifted, np.nextafter(np.diagonal(dense) + shift, -np.inf))
+        if _is_surely_definite(shifted):
+            return shift
+    return None
 
 
 def _is_dominant(i: int, row: Sparse) -> bool:

@@ -5,7 +5,8 @@ must fit together over the whole interval, with no gap, no overlap and no step i
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise
 from operator import sub
@@ -25,17 +26,19 @@ from pqp.certificate.document import (
     shown,
     weights,
 )
-from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_span
+from pqp.certificate.optimality import MuWindow
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.rationals import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
-from pqp.certificate.solution import PrimalVector, Solution, derive
-from pqp.certificate.states import ActiveSet
+from pqp.certificate.solution import PrimalVector, Solution
 from pqp.errors import CertificateError
 
 # Sixteen units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
 ROUNDINGS = 2.0**-49
 # More than underflow can lose there.
 UNDERFLOW = 1e-300
+
+# How a piece was proved: as it is, after exact pivots, or optimal up to a bound.
+EXACT, CORRECTED, BOUNDED = PROOF_KINDS = ("exact", "corrected", "bounded")
 
 
 def read_interval(pair: Any, place: str) -> tuple[End, End]:
@@ -61,6 +64,7 @@ class ProvedPiece:
     hi: End
     span: Span
     x: PrimalVector | None = None
+    proof: str = EXACT
 
     @property
     def title(self) -> str:
@@ -99,28 +103,15 @@ class Accuracy:
         return not gap + ROUNDINGS * (gap + size) + UNDERFLOW < allowed
 
 
-def _prove_optimal(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
-    is_compact = "changes" in segment
-    if is_compact and not active.is_set:
-        raise CertificateError("{argument} need `states` to start from", argument=f"{piece.place}: changes")
-    if is_compact:
-        active.change(segment["changes"], f"{piece.place}: changes")
-    else:
-        active.set_all(segment, piece.place)
-    solution = derive(active, piece.place)
-    if is_compact:
-        _compare_moving(segment, solution, accuracy, piece.place)
-    else:
-        n, m = solution.problem.n, solution.problem.m
-        quantities = (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of))
-        for name, size, exact_of in quantities:
-            exact = AffineBlock.of(range(size), map(exact_of, range(size)))
-            _compare(segment, name, BlockRows(exact, range(size)), accuracy, piece.place)
-    span = optimal_span(solution, piece.window(accuracy.tolerance))
-    # At a single mu only the values there count: functions that differ may meet just at this point.
-    if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
-        span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
-    return ProvedPiece(piece.place, piece.status, piece.lo, piece.hi, span, solution.x)
+def compare_stated(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
+    """Raise unless the numbers that an optimal segment states are near the exact ones."""
+    if "changes" in segment:
+        _compare_moving(segment, solution, accuracy, place)
+        return
+    n, m = solution.problem.n, solution.problem.m
+    for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
+        exact = AffineBlock.of(range(size), map(exact_of, range(size)))
+        _compare(segment, name, BlockRows(exact, range(size)), accuracy, place)
 
 
 def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
@@ -174,8 +165,8 @@ def _compare(stated: Any, name: str, exact: BlockRows, accuracy: Accuracy, place
         accuracy.note(max(gaps, default=fmpq(0)) / scale)
 
 
-def _prove_infeasible(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
-    place, problem = f"{piece.place}: farkas", active.problem
+def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+    place = f"{piece.place}: farkas"
     farkas, gap, signed = entry(segment, "farkas", piece.place), ZERO, {}
     for key, limits in problem.hard_limits.items():
         factors = weights(entry(farkas, key, place), limits, f"{place}.{key}")
@@ -193,8 +184,8 @@ def _prove_infeasible(active: ActiveSet, segment: Any, piece: ProvedPiece, accur
     return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
 
 
-def _prove_unbounded(active: ActiveSet, segment: Any, piece: ProvedPiece, accuracy: Accuracy) -> ProvedPiece:
-    problem, place, keys = active.problem, piece.place, ("ray", "x0", "x1")
+def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+    place, keys = piece.place, ("ray", "x0", "x1")
     size = problem.n
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
     violation = weights(entry(segment, "violation", place), problem.penalty, f"{place}: violation")
@@ -234,28 +225,43 @@ def _require_recession(
             raise CertificateError(message, argument=f"{place}[{i}]", found=shown(change))
 
 
-def prove_piece(active: ActiveSet, segment: Any, place: str, accuracy: Accuracy) -> ProvedPiece:
-    """Return a segment as a proved piece; a message names its ends, written out only when one is due."""
-    ends = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
-    piece = ProvedPiece(place, "", *ends, Span())
-    try:
-        status = one_of(tuple(PROOFS), entry(segment, "status", place), f"{place}: status")
-        piece = PROOFS[status](active, segment, replace(piece, status=status), accuracy)
-    except CertificateError as error:
-        error.argument = piece.title + (error.argument or place).removeprefix(place)
-        raise
-    if piece.span.is_empty:
-        message = "{argument} is {expected} for no mu: {found}"
-        found = str(piece.span)
-        raise CertificateError(message, argument=piece.title, expected=status, found=found)
-    return piece
-
-
-PROOFS: dict[str, Callable[[ActiveSet, Any, ProvedPiece, Accuracy], ProvedPiece]] = {
-    "optimal": _prove_optimal,
+PROOFS: dict[str, Callable[[Problem, Any, ProvedPiece], ProvedPiece]] = {
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,
 }
+
+
+def read_piece(segment: Any, place: str) -> ProvedPiece:
+    """Return the ends and the status of a segment, nothing of it proved yet."""
+    ends = read_interval((entry(segment, "lo", place), entry(segment, "hi", place)), place)
+    status = one_of(("optimal", *PROOFS), entry(segment, "status", place), f"{place}: status")
+    return ProvedPiece(place, status, *ends, Span())
+
+
+def prove_unsolvable(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+    """Return an infeasible or unbounded segment as a proved piece."""
+    with located(piece):
+        piece = PROOFS[piece.status](problem, segment, piece)
+    require_somewhere(piece)
+    return piece
+
+
+@contextmanager
+def located(piece: ProvedPiece) -> Iterator[None]:
+    """Let errors name the ends of a piece as well, written out only when an error is due."""
+    try:
+        yield
+    except CertificateError as error:
+        error.argument = piece.title + (error.argument or piece.place).removeprefix(piece.place)
+        raise
+
+
+def require_somewhere(piece: ProvedPiece) -> None:
+    """Raise if a piece holds nowhere."""
+    if piece.span.is_empty:
+        message = "{argument} is {expected} for no mu: {found}"
+        found = str(piece.span)
+        raise CertificateError(message, argument=piece.title, expected=piece.status, found=found)
 
 
 # How far a float64 number may be from the exact one, relative to 1 + the largest entry of its vector: far
@@ -263,12 +269,12 @@ PROOFS: dict[str, Callable[[ActiveSet, Any, ProvedPiece, Accuracy], ProvedPiece]
 TOLERANCE = fmpq(1, 10**7)
 
 
-def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End], is_stopped: bool) -> None:
+def require_chain(pieces: Sequence[ProvedPiece], interval: tuple[End, End]) -> None:
     """Raise unless the stated ends cover the interval one after the other, the optimal pieces together."""
-    if not pieces and (not is_stopped or interval[0] is None or interval[0] != interval[1]):
-        message = "{argument} may be empty only if `stopped` is set and `interval` is one point"
+    if not pieces:
+        message = "{argument} must not be empty: a path without pieces proves nothing"
         raise CertificateError(message, argument="segments")
-    if pieces and (pieces[0].lo, pieces[-1].hi) != interval:
+    if (pieces[0].lo, pieces[-1].hi) != interval:
         wanted = _range(*interval)
         found = _range(pieces[0].lo, pieces[-1].hi)
         message = "{argument} must cover `interval`, {expected}, but they go {found}"
@@ -287,6 +293,15 @@ def _range(lo: End, hi: End) -> str:
     return f"from {shown(lo, '-inf')} to {shown(hi)}"
 
 
+class MisfitError(CertificateError):
+    """Two pieces next to end number k hold on sets that do not meet near it."""
+
+    def __init__(self, pieces: Sequence[ProvedPiece], mu: End, k: int) -> None:
+        message = "{argument}: no mu near {found} is an end of both"
+        super().__init__(message, argument=_proved_sets(pieces), found=shown(mu))
+        self.number = k
+
+
 def exact_ends(pieces: Sequence[ProvedPiece], stated: Sequence[End]) -> list[End]:
     """Return the ascending ends nearest to the stated float ones that keep every piece inside its span.
 
@@ -295,14 +310,12 @@ def exact_ends(pieces: Sequence[ProvedPiece], stated: Sequence[End]) -> list[End
     """
     starts = [*(piece.span.lo for piece in pieces), None]
     stops = [None, *(piece.span.hi for piece in pieces)]
-    least, greatest = list(accumulate(starts, _later)), list(accumulate(stops[::-1], _earlier))[::-1]
+    least, greatest = list(accumulate(starts, later)), list(accumulate(stops[::-1], earlier))[::-1]
     ends = []
     for k, (mu, low, high) in enumerate(zip(stated, least, greatest, strict=True)):
-        exact = None if mu is None else _earlier(_later(mu, low), high)
+        exact = None if mu is None else earlier(later(mu, low), high)
         if (low is not None and high is not None and low > high) or displacement(exact, mu) > TOLERANCE:
-            sets = _proved_sets(pieces[max(k - 1, 0) : k + 1])
-            message = "{argument}: no mu near {found} is an end of both"
-            raise CertificateError(message, argument=sets, found=shown(mu))
+            raise MisfitError(pieces[max(k - 1, 0) : k + 1], mu, k)
         ends.append(exact)
     return ends
 
@@ -330,7 +343,7 @@ def require_continuity(problem: Problem, left: ProvedPiece, right: ProvedPiece) 
     """
     if left.x is None or right.x is None or left.hi is None or left.hi != right.lo:
         return
-    lo, hi = _later(left.span.lo, right.span.lo), _earlier(left.span.hi, right.span.hi)
+    lo, hi = later(left.span.lo, right.span.lo), earlier(left.span.hi, right.span.hi)
     if lo is None or hi is None or lo > hi:
         return  # the ends of the pieces do not fit, which `exact_ends` reports
     if all(left.x.meet(right.x, mu) for mu in {lo, hi}):
@@ -346,11 +359,13 @@ def _proved_sets(pieces: Iterable[ProvedPiece]) -> str:
     return "; ".join(f"{piece.title} is {piece.status} for {piece.span}" for piece in pieces)
 
 
-def _later(*candidates: End) -> End:
+def later(*candidates: End) -> End:
+    """Return the last of several ends, None if there is none."""
     return max((mu for mu in candidates if mu is not None), default=None)
 
 
-def _earlier(*candidates: End) -> End:
+def earlier(*candidates: End) -> End:
+    """Return the first of several ends, None if there is none."""
     return min((mu for mu in candidates if mu is not None), default=None)
 
 

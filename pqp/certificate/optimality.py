@@ -4,11 +4,13 @@ The conditions are signs of affine functions, thousands per piece, and nearly al
 is positive at both ends of a window is positive between them, so every condition is evaluated there in
 float64 first, together with a bound on all rounding errors. If a sum of products is computed in any order
 with :math:`k` roundings on the way to a term, its error is at most :math:`\gamma_k \sum |terms|` with
-:math:`\gamma_k \approx k 2^{-53}` [Higham 2002, section 3.1]; twice that is allowed for. Only a condition
-that holds by more than its bound is settled by this; all others are decided in exact arithmetic.
+:math:`\gamma_k \approx k 2^{-53}` [Higham 2002, section 3.1]; a little more is allowed for. Only a condition
+that holds by more than its bound is settled by this; all others are decided in exact arithmetic. Many pieces
+are evaluated together, since products of matrices are cheaper than many products with vectors.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,15 +20,16 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from pqp.certificate.document import End, approximate
-from pqp.certificate.problem import LimitVector, Mask
-from pqp.certificate.rationals import Affine, AffineBlock, Floats, Limit, Span
+from pqp.certificate.problem import LimitVector, Mask, Problem
+from pqp.certificate.rationals import Affine, AffineBlock, Floats, Indices, Limit, Span
 from pqp.certificate.solution import Solution
-from pqp.certificate.states import VARIABLES
+from pqp.certificate.states import VARIABLES, Codes, Snapshot
 
-# Two units of rounding: k of them exceed γ_k by a factor that covers the rounding of the bound itself.
-ROUNDING = 2.0**-52
-# Roundings besides those of long sums: of data to float64, of mu, of products of at most four factors.
-EXTRA_ROUNDINGS = 64
+# A unit of rounding and a sixteenth more: k of them exceed γ_k by what covers the rounding of the bound.
+ROUNDING = 1.0625 * 2.0**-53
+# Roundings besides those of long sums, at most 16: of data and of mu to float64, of products of at most four
+# factors, and of the few sums and differences of such products.
+EXTRA_ROUNDINGS = 24
 # With all factors below the first, what underflow loses in a sum stays below the second.
 LARGEST_FACTOR, UNDERFLOW = 1e30, 1e-200
 # A piece has one condition in doubt at each end; more are a sign of cancellation: they are evaluated again.
@@ -89,14 +92,10 @@ class ComplementaryPair(NamedTuple):
 
 
 class Enclosure(NamedTuple):
-    """Float64 values at the ends of a window, one row per end, and the sums of the sizes of their terms."""
+    """Float64 values at the ends of windows, one row per end, and the sums of the sizes of their terms."""
 
     value: Floats
     size: Floats
-
-    def part(self, places: slice) -> "Enclosure":
-        """Return some of the values."""
-        return Enclosure(self.value[:, places], self.size[:, places])
 
     def minus(self, other: "Enclosure") -> "Enclosure":
         """Return the difference."""
@@ -106,16 +105,25 @@ class Enclosure(NamedTuple):
         """Return the sum."""
         return Enclosure(self.value + other.value, self.size + other.size)
 
-    def filled(self, places: Sequence[int], other: "Enclosure") -> "Enclosure":
-        """Return the same with other entries at some places."""
-        for part, new in zip(self, other, strict=True):
-            part[:, places] = new
-        return self
+    def through(self, product: Callable[[Floats], Floats], sizes: Callable[[Floats], Floats]) -> "Enclosure":
+        """Return the product with a matrix, given as what it and its absolute values do to columns."""
+        return Enclosure(_rowwise(product, self.value), _rowwise(sizes, self.size))
 
     def has_sign(self, signs: Floats | int, bound: float) -> Mask:
         """Return where the value has this sign, 1 or -1, at both ends by more than all rounding errors."""
         is_sure = self.value * signs > bound * self.size + UNDERFLOW
-        return np.asarray(is_sure[0] & is_sure[1])
+        return np.asarray(is_sure[..., 0, :] & is_sure[..., 1, :])
+
+
+def _rowwise(product: Callable[[Floats], Floats], table: Floats) -> Floats:
+    """Return the products of a matrix with the last axis of a table."""
+    found = product(_flat(table).T).T
+    return found.reshape(*table.shape[:-1], found.shape[-1])
+
+
+def _flat(table: Floats) -> Floats:
+    """Return all rows below each other; with no columns their number has to be said."""
+    return table.reshape(math.prod(table.shape[:-1]), table.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -133,14 +141,22 @@ class MuWindow:
         return [left, right]
 
     @cached_property
-    def factors(self) -> Floats:
+    def factors(self) -> list[list[float]]:
         """The weights in float64, one row per end."""
-        return np.array([[approximate(w) for w in pair] for pair in self.weights])
+        return [[approximate(w) for w in pair] for pair in self.weights]
 
-    @cached_property
-    def sizes(self) -> Floats:
-        """The absolute values of these."""
-        return np.abs(self.factors)
+    def block(self, block: AffineBlock) -> AffineBlock:
+        """Return a block at both ends, added up before it is rounded: terms may cancel."""
+        (a, b), (c, d) = self.weights
+        return block.times(fmpq_mat(2, 2, [a, c, b, d]))
+
+
+class Windows:
+    """The windows of several pieces in float64, one row per end."""
+
+    def __init__(self, windows: Sequence[MuWindow]) -> None:
+        self.factors: Floats = np.array([window.factors for window in windows])
+        self.sizes: Floats = np.abs(self.factors)
 
     def enclose(self, pairs: Floats) -> Enclosure:
         """Return affine functions, constants in one row and slopes in another, at both ends."""
@@ -151,41 +167,55 @@ class MuWindow:
         if not limits.is_constant:
             return self.enclose(limits.approximation)
         constants = limits.approximation[:1]
-        return Enclosure(self.factors[:, :1] * constants, self.sizes[:, :1] * np.abs(constants))
+        return Enclosure(self.factors[..., :1] * constants, self.sizes[..., :1] * np.abs(constants))
 
-    def blocks(self, blocks: Sequence[AffineBlock], is_exact: bool) -> Enclosure:
-        """Return blocks at both ends, rounded after adding up if `is_exact`: terms may cancel."""
-        if is_exact:
-            (a, b), (c, d) = self.weights
-            blocks = [block.times(fmpq_mat(2, 2, [a, c, b, d])) for block in blocks]
-        pairs = zip(*(block.approximation for block in blocks), strict=True)
-        table = np.array([list(chain.from_iterable(parts)) for parts in pairs])
-        return Enclosure(table, np.abs(table)) if is_exact else self.enclose(table)
+
+def optimal_spans(solutions: Sequence[Solution], windows: Sequence[MuWindow]) -> Iterator[Span]:
+    """Yield the part of each window where its solution is optimal, decided exactly."""
+    undecided = _undecided(solutions, windows)
+    for solution, window, pairs in zip(solutions, windows, undecided, strict=True):
+        span = solution.problem.consistent_span.clipped(window.lo, window.hi)
+        for pair in pairs:
+            span = pair.shrink(span)
+        yield span
 
 
 def optimal_span(solution: Solution, window: MuWindow) -> Span:
     """Return the part of the window where the solution is optimal, decided exactly."""
-    span = solution.problem.consistent_span.clipped(window.lo, window.hi)
-    for pair in _undecided(solution, window):
-        span = pair.shrink(span)
-    return span
+    return next(optimal_spans([solution], [window]))
 
 
 def is_optimal_at(solution: Solution, mu: fmpq) -> bool:
     """Return whether the solution is optimal at a single mu, where affine functions that differ may meet."""
     if not solution.problem.consistent_span.holds_at(mu):
         return False
-    pairs = _undecided(solution, MuWindow(mu, mu))
+    (pairs,) = _undecided([solution], [MuWindow(mu, mu)])
     return not any(pair.frozen(mu).shrink(Span()).is_empty for pair in pairs)
 
 
-def _undecided(solution: Solution, window: MuWindow) -> Iterator[ComplementaryPair]:
-    """Yield every variable and row whose conditions float64 does not prove all over the window."""
-    problem = solution.problem
+def violated_at(solution: Solution, mu: fmpq) -> list[tuple[tuple[str, int], ComplementaryPair]]:
+    """Return the variables and rows whose conditions fail at mu: kind, number and conditions."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        ((variables, rows),) = _conditions([solution], [MuWindow(mu, mu)], is_exact=True).undecided()
+    items = [("variables", j) for j in variables] + [("rows", i) for i in rows]
+    pairs = zip(items, _pairs(solution, variables, rows), strict=True)
+    return [(item, pair) for item, pair in pairs if pair.frozen(mu).shrink(Span()).is_empty]
+
+
+def _undecided(
+    solutions: Sequence[Solution], windows: Sequence[MuWindow]
+) -> Iterator[Iterator[ComplementaryPair]]:
+    """Yield for each solution the variables and rows whose conditions float64 does not prove."""
     with np.errstate(invalid="ignore", over="ignore"):  # a value that is not a number proves nothing
-        variables, rows = Conditions.at(solution, window, False).undecided()
-        if len(variables) + len(rows) > FEW_UNDECIDED:
-            variables, rows = Conditions.at(solution, window, True).undecided()
+        listed = _conditions(solutions, windows, is_exact=False).undecided()
+        for solution, window, (variables, rows) in zip(solutions, windows, listed, strict=True):
+            if len(variables) + len(rows) > FEW_UNDECIDED:
+                ((variables, rows),) = _conditions([solution], [window], is_exact=True).undecided()
+            yield _pairs(solution, variables, rows)
+
+
+def _pairs(solution: Solution, variables: Sequence[int], rows: Sequence[int]) -> Iterator[ComplementaryPair]:
+    problem = solution.problem
     for j in variables:
         limits = problem.lower[j], problem.upper[j]
         yield ComplementaryPair(f"x[{j}]", solution.x_of(j), solution.z_of(j), *limits, None)
@@ -194,43 +224,96 @@ def _undecided(solution: Solution, window: MuWindow) -> Iterator[ComplementaryPa
         yield ComplementaryPair(f"row {i}", solution.activity(i), solution.y_of(i), *sides)
 
 
-@dataclass(frozen=True)
+def _conditions(solutions: Sequence[Solution], windows: Sequence[MuWindow], is_exact: bool) -> "Conditions":
+    """Return the conditions of exact solutions, rounded after adding up if `is_exact`."""
+    problem, states = solutions[0].problem, [solution.active for solution in solutions]
+    places = Windows(windows)
+
+    def enclosed(name: str, count: int) -> Enclosure:
+        known = np.array([getattr(state, f"known_{name}") for state in states])
+        blocks: list[AffineBlock] = [getattr(solution, f"solved_{name}") for solution in solutions]
+        if is_exact:
+            found = places.enclose(known)
+            for k, (block, window) in enumerate(zip(blocks, windows, strict=True)):
+                rounded = np.array(window.block(block).approximation).reshape(2, -1)
+                found.value[k][:, block.places] = rounded
+                found.size[k][:, block.places] = np.abs(rounded)
+            return found
+        # all entries of all pieces at once: one assignment is far cheaper than one per piece
+        flat = [k * 2 * count + j for k, block in enumerate(blocks) for j in block.places]
+        at = np.array(flat, dtype=np.int64)
+        for half in (0, 1):
+            values = chain.from_iterable(block.approximation[half] for block in blocks)
+            known.reshape(-1)[at + half * count] = np.fromiter(values, np.float64, len(flat))
+        return places.enclose(known)
+
+    def held(columns: Indices) -> Enclosure:
+        """The multipliers of some rows: usually few are held, and the others are not asked for."""
+        place = {i: c for c, i in enumerate(columns.tolist())}
+        pairs = np.zeros((len(solutions), 2, len(columns)))
+        for k, solution in enumerate(solutions):
+            block = solution.solved_y
+            at = [place[i] for i in block.places]
+            pairs[k][:, at] = (block if not is_exact else windows[k].block(block)).approximation
+        return Enclosure(pairs, np.abs(pairs)) if is_exact else places.enclose(pairs)
+
+    x = enclosed("x", problem.n)
+    return Conditions(problem, states, places, x, lambda: enclosed("y", problem.m), held)
+
+
 class Conditions:
-    """The conditions of a piece, enclosed at the ends of a window."""
+    """The conditions of some pieces with known states, enclosed at the ends of their windows."""
 
-    solution: Solution
-    window: MuWindow
-    x: Enclosure
-    held: Enclosure
-    bound: float
+    def __init__(
+        self,
+        problem: Problem,
+        states: Sequence[Snapshot],
+        windows: Windows,
+        x: Enclosure,
+        multipliers: Callable[[], Enclosure],
+        held: Callable[[Indices], Enclosure] | None = None,
+    ) -> None:
+        self.problem, self.windows, self.x = problem, windows, x
+        self._states, self._multipliers, self._held = states, multipliers, held
 
-    @classmethod
-    def at(cls, solution: Solution, window: MuWindow, is_exact: bool) -> "Conditions":
-        """Return x and the multipliers of held rows, rounded after adding up if `is_exact`, and a bound."""
-        problem, free = solution.problem, solution.solved_x.places
-        solved = window.blocks((solution.solved_x, solution.solved_y), is_exact)
-        x, held = solved.part(slice(len(free))), solved.part(slice(len(free), None))
-        if len(free) < problem.n:
-            x = window.enclose(solution.active.known_x).filled(free, x)
-        sizes = window.sizes.max(), x.size.max(initial=0.0), held.size.max(initial=0.0)
-        is_small = all(size < LARGEST_FACTOR for size in (problem.largest, *sizes))
+    @cached_property
+    def y(self) -> Enclosure:
+        """The multipliers of all rows."""
+        return self._multipliers()
+
+    @cached_property
+    def variables(self) -> Codes:
+        """The states of variables, one row per piece."""
+        return np.array([state.variables for state in self._states])
+
+    @cached_property
+    def bound(self) -> float:
+        """The relative rounding error of all sums, infinite where numbers are out of range."""
+        sizes = self.windows.sizes.max(), self.x.size.max(initial=0.0)
+        is_small = all(size < LARGEST_FACTOR for size in (self.problem.largest, *sizes))
         # one bound for all sums: none has more terms, and a loose bound only sends a few more conditions to
         # exact arithmetic
-        roundings = problem.n + problem.m + problem.P.width + EXTRA_ROUNDINGS
-        return cls(solution, window, x, held, roundings * ROUNDING if is_small else np.inf)
+        return (self.problem.longest_sum + EXTRA_ROUNDINGS) * ROUNDING if is_small else math.inf
 
-    def undecided(self) -> tuple[list[int], list[int]]:
-        """Return the variables and the rows that are not surely optimal."""
-        rows = self._undecided_held() | self._undecided_rows() | self.solution.problem.crossing
-        return np.flatnonzero(self._undecided_variables()).tolist(), sorted(rows)
+    def undecided(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield the variables and the rows of each piece that are not surely optimal."""
+        variables = self._undecided_variables()
+        rows = self._undecided_held() | self._undecided_rows()
+        crossing = sorted(self.problem.crossing)
+        rows[:, crossing] = True
+        # a few entries out of many: their places are listed once, and sorted into pieces
+        for_pieces: list[tuple[list[int], list[int]]] = [([], []) for _ in variables]
+        for side, table in enumerate((variables, rows)):
+            for k, item in zip(*(part.tolist() for part in np.nonzero(table)), strict=True):
+                for_pieces[k][side].append(item)
+        return iter(for_pieces)
 
     def _undecided_variables(self) -> Mask:
-        problem, states = self.solution.problem, self.solution.active.variables
+        problem, states = self.problem, self.variables
         # x = 0 without limits needs a multiplier of exactly 0, which no enclosure can prove
         is_undecided = states == ZERO_STATE
         if problem.lower.has_any or problem.upper.has_any:
-            lower = self.window.enclose(problem.lower.approximation)
-            upper = self.window.enclose(problem.upper.approximation)
+            lower, upper = self.windows.limits(problem.lower), self.windows.limits(problem.upper)
             is_above = self.x.minus(lower).has_sign(1, self.bound) | ~problem.lower.is_finite
             is_below = self.x.minus(upper).has_sign(-1, self.bound) | ~problem.upper.is_finite
             is_undecided |= (states == BETWEEN) & ~(is_above & is_below)
@@ -238,42 +321,63 @@ class Conditions:
             is_upper = (states == AT_UPPER) & ~problem.is_fixed
             # P x and Aᵀy are the costly products, needed for variables at a bound alone
             if is_lower.any() or is_upper.any():
-                z = self._bound_multipliers()
-                is_undecided |= is_lower & ~z.has_sign(1, self.bound)
-                is_undecided |= is_upper & ~z.has_sign(-1, self.bound)
+                z = self.bound_multipliers
+                bound = self.bound if self.y.size.max(initial=0.0) < LARGEST_FACTOR else math.inf
+                is_undecided |= is_lower & ~z.has_sign(1, bound)
+                is_undecided |= is_upper & ~z.has_sign(-1, bound)
         return is_undecided
 
-    def _bound_multipliers(self) -> Enclosure:
-        """Return P x + c − Aᵀy."""
-        problem, A = self.solution.problem, self.solution.problem.A
-        known = self.window.enclose(self.solution.active.known_y)
-        y = known.filled(self.solution.solved_y.places, self.held)
-        curvature, sizes = problem.P.enclose(self.x.value.T, self.x.size.T)
-        pull = Enclosure(A.transposed_times(y.value.T).T, A.sizes.transposed_times(y.size.T).T)
-        return Enclosure(curvature.T, sizes.T).minus(pull).plus(self.window.enclose(problem.c.approximation))
+    @cached_property
+    def curvature(self) -> Enclosure:
+        """P x."""
+        value, size = self.x
+        found = self.problem.P.enclose(_flat(value).T, _flat(size).T)
+        return Enclosure(*(part.T.reshape(self.x.value.shape) for part in found))
 
-    def _undecided_rows(self) -> set[int]:
+    @cached_property
+    def bound_multipliers(self) -> Enclosure:
+        """P x + c − Aᵀy."""
+        A = self.problem.A
+        pull = self.y.through(A.transposed_times, A.sizes.transposed_times)
+        return self.curvature.minus(pull).plus(self.windows.limits(self.problem.c))
+
+    @cached_property
+    def activity(self) -> Enclosure:
+        """A x."""
+        A = self.problem.A
+        return self.x.through(A.times, A.sizes.times)
+
+    def _undecided_rows(self) -> Mask:
         """Return the rows, not held, that are not surely on their side of their limits."""
-        problem, A, sides = self.solution.problem, self.solution.problem.A, self.solution.active.sides
-        activity = Enclosure(A.times(self.x.value.T).T, A.sizes.times(self.x.size.T).T)
-        found: set[int] = set()
-        for limits, side in ((problem.row_lower, sides[0]), (problem.row_upper, sides[1])):
-            if limits.has_any:
-                gap = activity.minus(self.window.limits(limits))
-                undecided = np.flatnonzero(~gap.has_sign(side, self.bound))
-                found.update(undecided[side[undecided] != 0].tolist())
+        problem = self.problem
+        sides = np.array([state.sides for state in self._states])
+        found = np.zeros((len(sides), problem.m), dtype=bool)
+        for k, limits in enumerate((problem.row_lower, problem.row_upper)):
+            side = sides[:, k]
+            if limits.has_any and side.any():
+                gap = self.activity.minus(self.windows.limits(limits))
+                found |= ~gap.has_sign(side[:, None], self.bound) & (side != 0)
         return found
 
-    def _undecided_held(self) -> set[int]:
+    def _undecided_held(self) -> Mask:
         """Return the held rows whose multipliers do not surely have the right sign below their penalty.
 
         Their values are at a limit, so they respect the other one unless the two cross; rows whose limits
         may cross are always undecided.
         """
-        problem, places = self.solution.problem, self.solution.solved_y.places
-        signs = self.solution.active.signs[places]
-        is_right = self.held.has_sign(signs, self.bound) | (signs == 0)
-        penalty = self.window.enclose(problem.penalty.approximation[:, places])
-        room = Enclosure(penalty.value - np.abs(self.held.value), penalty.size + self.held.size)
-        is_capped = room.has_sign(1, self.bound) | ~problem.penalty.is_finite[places]
-        return {places[k] for k in np.flatnonzero(~(is_right & is_capped)).tolist()}
+        penalty, is_held = self.problem.penalty, np.array([state.is_held for state in self._states])
+        columns = np.flatnonzero(is_held.any(axis=0))
+        found = np.zeros(is_held.shape, dtype=bool)
+        if not len(columns):
+            return found
+        assert self._held is not None
+        y = self._held(columns)
+        bound = self.bound if y.size.max(initial=0.0) < LARGEST_FACTOR else math.inf
+        signs = np.array([state.signs[columns] for state in self._states])
+        is_undecided = (signs != 0) & ~y.has_sign(signs[:, None], bound)
+        if penalty.has_any:
+            cap = self.windows.enclose(penalty.approximation[:, columns])
+            room = Enclosure(cap.value - np.abs(y.value), cap.size + y.size)
+            is_undecided |= penalty.is_finite[columns] & ~room.has_sign(1, bound)
+        found[:, columns] = is_undecided
+        return found & (is_held != 0)

@@ -8,15 +8,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from flint import fmpq, fmpz, fmpz_mat
 
-from pqp.certificate.convexity import require_convex
+from pqp.certificate.convexity import convexity_shortfall, require_convex
 from pqp.certificate.document import approximate, entry, index, items, number, numbers, shown
 from pqp.certificate.rationals import (
     ZERO,
     Affine,
     ExactMatrix,
     Floats,
+    Indices,
     Limit,
     Span,
     Sparse,
@@ -28,19 +30,26 @@ from pqp.certificate.rationals import (
 )
 from pqp.errors import CertificateError
 
+Mask: TypeAlias = npt.NDArray[np.bool_]
+# More than rounding takes from a length.
+UPWARDS = 1e-9
+
 
 @dataclass(frozen=True)
 class Hessian:
     """P = diag(diagonal) + F K Fᵀ with F = `factor` and K = `middle`; P itself is never formed.
 
     An absent diagonal is zero, an absent factor or middle is the identity. Only for a diagonal P are both
-    absent: then there is no second part.
+    absent: then there is no second part. P + `shortfall` I is positive semidefinite; `flaw` says where P
+    itself is not.
     """
 
     size: int
     factor: ExactMatrix | None = None
     middle: ExactMatrix | None = None
     diagonal: Sequence[fmpq] | None = None
+    shortfall: float = 0.0
+    flaw: CertificateError | None = None
 
     @property
     def is_diagonal(self) -> bool:
@@ -108,6 +117,13 @@ class Hessian:
 
     def enclose(self, x: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Return P x in float64, and the sum of the sizes of all its terms."""
+        if self._gram is not None:
+            # by Cauchy and Schwarz no sum of sizes is larger than a product of lengths
+            P, lengths = self._gram
+            value, size = P @ x, lengths[:, None] * (lengths @ sizes)
+            if self.diagonal is not None:
+                value, size = value + self._diagonal_floats * x, size + np.abs(self._diagonal_floats) * sizes
+            return value, size
         # from the right, F (K (Fᵀx)): forming P would cost a product of matrices
         value, size = (np.zeros_like(x), np.zeros_like(x)) if self.is_diagonal else (x, sizes)
         if self.factor is not None:
@@ -121,8 +137,59 @@ class Hessian:
         return value, size
 
     @cached_property
+    def _gram(self) -> tuple[Floats, Floats] | None:
+        """F Fᵀ and the lengths of the rows of F, if F is dense and has many columns."""
+        F = self.factor
+        if F is None or self.middle is not None or not F.is_dense or self.size > 2 * F.shape[1]:
+            return None
+        dense = F.compressed.toarray()
+        return dense @ dense.T, np.sqrt((dense**2).sum(axis=1)) * (1 + UPWARDS)
+
+    @cached_property
     def _diagonal_floats(self) -> Floats:
         return np.array([[approximate(value)] for value in self.diagonal or ()])
+
+    @cached_property
+    def entries(self) -> int:
+        """The number of nonzero entries of its parts."""
+        tables = (table for table in (self.factor, self.middle) if table is not None)
+        return (0 if self.diagonal is None else self.size) + sum(len(table.entries[0]) for table in tables)
+
+    @cached_property
+    def touched(self) -> Mask:
+        """Which variables may have curvature, by the places of nonzero entries."""
+        found = np.array([bool(value) for value in self.diagonal or [fmpq(0)] * self.size], dtype=bool)
+        table = self.middle if self.factor is None else self.factor
+        if table is not None:
+            found[table.entries[0]] = True
+        return found
+
+    @cached_property
+    def float_diagonal(self) -> Floats:
+        """The diagonal of P in float64."""
+        found = np.zeros(self.size) if self.diagonal is None else self._diagonal_floats[:, 0].copy()
+        if self.factor is None:
+            return found if self.middle is None else found + self.middle.compressed.diagonal()
+        F = self.factor.compressed
+        product = F if self.middle is None else F @ self.middle.compressed
+        return found + np.asarray(F.multiply(product).sum(axis=1)).ravel()
+
+    def float_block(self, kept: Indices) -> Floats:
+        """Return rows and columns of P with the given indices, in float64."""
+        found = np.zeros((len(kept), len(kept)))
+        if self.diagonal is not None:
+            np.fill_diagonal(found, self._diagonal_floats[kept, 0])
+        if self.factor is None:
+            return found if self.middle is None else found + self.middle.compressed[kept][:, kept].toarray()
+        F = self.factor.compressed[kept]
+        product = F if self.middle is None else F @ self.middle.compressed
+        return found + (product @ F.T).toarray()
+
+    def sparse_block(self, kept: Indices) -> scipy.sparse.csr_array:
+        """Return the same as a sparse matrix."""
+        if self.is_diagonal:
+            return scipy.sparse.diags_array(self.float_diagonal[kept], format="csr")
+        return scipy.sparse.csr_array(self.float_block(kept))
 
     @property
     def largest(self) -> float:
@@ -130,10 +197,13 @@ class Hessian:
         factors = [table.largest for table in (self.factor, self.middle) if table is not None]
         return max([1.0, *factors, *(np.abs(self._diagonal_floats).ravel().tolist())])
 
-    @property
+    @cached_property
     def width(self) -> int:
-        """The number of terms that are added up one after the other in a product."""
-        return self.size + (0 if self.factor is None else 2 * self.factor.shape[1])
+        """The number of terms, not 0, that are added up one after the other in a product."""
+        if self.factor is None:
+            return 1 if self.middle is None else self.middle.longest_row + 1
+        inside = 0 if self.middle is None else self.middle.longest_row
+        return self.factor.longest_column + inside + self.factor.longest_row + 1
 
 
 class Product:
@@ -161,8 +231,8 @@ class Product:
         return total
 
 
-def read_hessian(value: Any, size: int, place: str) -> Hessian:
-    """Return P from its entries, its factor, or its pairs.
+def read_hessian(value: Any, size: int, place: str, is_rounded: bool = False) -> Hessian:
+    """Return P from its entries, its factor, or its pairs; only if `is_rounded` may it miss convexity.
 
     A factor is {"gram": F, "diagonal": d, "weights": w}, without d and w if these are 0 and 1; pairs are
     {"pair_gram": {"K": K, "pairs": pairs}}.
@@ -174,12 +244,24 @@ def read_hessian(value: Any, size: int, place: str) -> Hessian:
         weights = _nonnegative(value, "weights", factor.shape[1], place)
         return Hessian(size, factor, None if weights is None else diagonal_matrix(weights), diagonal)
     if isinstance(value, Mapping) and "sparse" not in value:
-        return _read_pair_gram(entry(value, "pair_gram", place), size, f"{place}.pair_gram")
+        return _read_pair_gram(entry(value, "pair_gram", place), size, f"{place}.pair_gram", is_rounded)
     middle = read_matrix(value, (size, size), place)
-    require_convex(middle, place)
-    if middle.is_diagonal:
+    shortfall, flaw = _judged(middle, place, is_rounded)
+    if middle.is_diagonal and flaw is None:
         return Hessian(size, diagonal=[middle.row(j).get(j, fmpq(0)) for j in range(size)])
-    return Hessian(size, middle=middle)
+    return Hessian(size, middle=middle, shortfall=shortfall, flaw=flaw)
+
+
+def _judged(table: ExactMatrix, place: str, is_rounded: bool) -> tuple[float, CertificateError | None]:
+    """Return how much is missing to convexity, and what; raise if that is more than rounding errors."""
+    try:
+        require_convex(table, place)
+    except CertificateError as error:
+        shortfall = convexity_shortfall(table) if is_rounded else None
+        if shortfall is None:
+            raise
+        return shortfall, error
+    return 0.0, None
 
 
 def _nonnegative(value: Mapping[str, Any], key: str, size: int, place: str) -> Sequence[fmpq] | None:
@@ -194,14 +276,14 @@ def _nonnegative(value: Mapping[str, Any], key: str, size: int, place: str) -> S
     return found
 
 
-def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
+def _read_pair_gram(value: Any, size: int, place: str, is_rounded: bool) -> Hessian:
     middle = read_matrix(entry(value, "K", place), (None, None), f"{place}.K")
     count = middle.shape[0]
     if middle.shape != (count, count):
         found = f"{middle.shape[0]} x {middle.shape[1]}"
         raise CertificateError(argument=f"{place}.K", expected="square", found=found)
     # D K Dᵀ is convex if K is, so that it need not be formed.
-    require_convex(middle, f"{place}.K")
+    shortfall, flaw = _judged(middle, f"{place}.K", is_rounded)
     pairs = [
         [index(i, count, f"{place}.pairs[{r}]") for i in items(pair, 2, f"{place}.pairs[{r}]")]
         for r, pair in enumerate(items(entry(value, "pairs", place), size, f"{place}.pairs"))
@@ -211,10 +293,10 @@ def _read_pair_gram(value: Any, size: int, place: str) -> Hessian:
     rows = np.array([r for r, _, _ in kept for _ in (0, 1)], dtype=np.int64)
     columns = np.array([i for _, *pair in kept for i in pair], dtype=np.int64)
     factor = ExactMatrix((size, count), rows, columns, np.array([1.0, -1.0] * len(kept)))
-    return Hessian(size, factor, middle)
+    # a vector of length 1 is at most twice the number of pairs long after Dᵀ, squared
+    return Hessian(size, factor, middle, shortfall=2 * len(kept) * shortfall, flaw=flaw)
 
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
 # Longer common denominators (in bits) make integers slower than rationals; float64 data need far fewer.
 LONGEST_COMMON = 512
 # Entries up to which a sparse A may be kept with its zeros as well: some 30 MB.
@@ -280,6 +362,23 @@ class Problem:
     def m(self) -> int:
         """The number of rows."""
         return len(self.penalty)
+
+    @cached_property
+    def bits(self) -> int:
+        """About how long the numbers of P and A are; float64 numbers that are not short integers have 53."""
+        tables = [self.A, *(table for table in (self.P.factor, self.P.middle) if table is not None)]
+        lengths = [table.bits for table in tables]
+        return max([1, *lengths, *(v.p.bit_length() + v.q.bit_length() - 1 for v in self.P.diagonal or ())])
+
+    @property
+    def entries(self) -> int:
+        """The number of nonzero entries of P, as it is given, and of A."""
+        return len(self.A.entries[0]) + self.P.entries
+
+    @cached_property
+    def longest_sum(self) -> int:
+        """The largest number of terms, not 0, of an entry of A x or of P x + c − Aᵀy."""
+        return max(self.A.longest_row, self.A.longest_column + self.P.width) + 1
 
     @cached_property
     def hard_limits(self) -> dict[str, list[Limit]]:
@@ -395,8 +494,11 @@ def _coincide(lower: LimitVector, upper: LimitVector) -> Mask:
     return np.array([low is not None and low == high for low, high in pairs], dtype=bool)
 
 
-def read_problem(data: Any, place: str = "problem") -> Problem:
-    """Return the problem after checking shapes and that P is symmetric and positive semidefinite."""
+def read_problem(data: Any, place: str = "problem", is_rounded: bool = False) -> Problem:
+    """Return the problem after checking shapes and that P is symmetric and positive semidefinite.
+
+    If `is_rounded`, P may miss this by rounding errors, and says by how much.
+    """
     cost = entry(data, "c", place)
     constant = numbers(entry(cost, "constant", f"{place}.c"), None, f"{place}.c.constant")
     slope = numbers(entry(cost, "slope", f"{place}.c"), len(constant), f"{place}.c.slope")
@@ -409,7 +511,7 @@ def read_problem(data: Any, place: str = "problem") -> Problem:
         return limits(data[key], length, infinite, f"{place}.{key}")
 
     return Problem(
-        P=read_hessian(entry(data, "P", place), n, f"{place}.P"),
+        P=read_hessian(entry(data, "P", place), n, f"{place}.P", is_rounded),
         c=LimitVector([Affine(*pair) for pair in zip(constant, slope, strict=True)]),
         A=A,
         lower=read_limits("lower", n, "-inf"),

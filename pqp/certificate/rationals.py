@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
 from pqp.certificate.document import End, approximate, entry, index, items, number, shown
@@ -145,6 +146,8 @@ class AffineBlock(Mapping[int, Affine]):
 
     def positions(self, places: Sequence[Any]) -> list[int] | None:
         """Return where these indices are in the block, None if some index is missing or is not an integer."""
+        if set(map(type, places)) <= {int} and places == self.places:
+            return list(range(len(self.places)))
         if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
             return None
         return [self._position[place] for place in places]
@@ -370,6 +373,29 @@ class ExactMatrix:
         return float(np.max(np.abs(self.approximation), initial=0.0))
 
     @property
+    def entries(self) -> tuple[Indices, Indices, Floats]:
+        """The rows, the columns and, in float64, the values of the nonzero entries."""
+        return self._rows, self._columns, self.approximation
+
+    @cached_property
+    def longest_row(self) -> int:
+        """The largest number of nonzero entries of a row."""
+        return int(np.max(np.diff(self._row_starts), initial=0))
+
+    @cached_property
+    def longest_column(self) -> int:
+        """The largest number of nonzero entries of a column."""
+        return int(np.max(np.diff(self._column_starts), initial=0))
+
+    @cached_property
+    def bits(self) -> int:
+        """About how long its numbers are: the largest integer, 53 for float64, more for rationals."""
+        if not isinstance(self._values, np.ndarray):
+            return max((v.p.bit_length() + v.q.bit_length() - 1 for v in self._values), default=1)
+        is_whole = self.largest < EXACT_INTEGERS and bool((self._values == np.rint(self._values)).all())
+        return max(1, int(self.largest).bit_length()) if is_whole else 53
+
+    @property
     def is_dense(self) -> bool:
         """Whether a good share of the entries differs from 0."""
         return len(self._rows) > DENSE_SHARE * self.shape[0] * self.shape[1]
@@ -387,24 +413,23 @@ class ExactMatrix:
         """Return the product with some columns in float64."""
         if self._dense is not None:
             return (block.T @ self._dense[1]).T
-        return _scattered(self._rows, self._columns, self.approximation, block, self.shape[0])
+        return np.asarray(self.compressed @ block)
 
     def transposed_times(self, block: Floats) -> Floats:
         """Return the product of the transpose with some columns in float64."""
         if self._dense is not None:
             return (block.T @ self._dense[0]).T
-        return _scattered(self._columns, self._rows, self.approximation, block, self.shape[1])
+        return np.asarray(self.compressed.T @ block)
+
+    @cached_property
+    def compressed(self) -> scipy.sparse.csr_array:
+        """The same for scipy, in float64."""
+        return scipy.sparse.csr_array((self.approximation, (self._rows, self._columns)), shape=self.shape)
 
     @cached_property
     def sizes(self) -> "ExactMatrix":
         """The absolute values of the entries, as they are in float64."""
         return ExactMatrix(self.shape, self._rows, self._columns, np.abs(self.approximation))
-
-
-def _scattered(into: Indices, source: Indices, values: Floats, block: Floats, size: int) -> Floats:
-    # indices repeat: total[into] += ... would keep only the last term of each sum
-    sums = [np.bincount(into, values * column[source], size) for column in block.T]
-    return np.array(sums).reshape(len(sums), size).T
 
 
 def read_matrix(value: Any, shape: tuple[int | None, int | None], place: str) -> ExactMatrix:

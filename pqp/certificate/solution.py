@@ -21,7 +21,7 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.rationals import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
-from pqp.certificate.states import ActiveSet
+from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
 RATIONAL_ZERO = fmpq(0)
@@ -62,7 +62,10 @@ def solve_diagonal(
     start = _scaled(pair_table(gradient.values()), factors) * fmpq(-1, below)
     u = _scaled(pair_table(targets.values()), scales)
     if held:
-        u = fmpq_mat(weighted * side.transpose()).solve((u - side * start) * below)
+        # integers on both sides: their solver is the faster one
+        right, divisor = ((u - side * start) * below).numer_denom()
+        solved: fmpq_mat = (weighted * side.transpose()).solve(right)  # type: ignore[assignment]
+        u = solved * fmpq(1, divisor)
     x = start + weighted.transpose() * u * fmpq(1, below)
     return AffineBlock(free, x), AffineBlock(held, _scaled(u, scales))
 
@@ -299,12 +302,9 @@ class PrimalVector(Mapping[int, Affine]):
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y of a piece as affine functions; `solved_x` and `solved_y` are the unknowns, zero or not.
+    """x and y of a piece as affine functions; `solved_x` and `solved_y` are the unknowns, zero or not."""
 
-    It reads the active set whenever asked, so it is valid until the states change; `x` stays valid.
-    """
-
-    active: ActiveSet
+    active: Snapshot
     solved_x: AffineBlock
     solved_y: AffineBlock
 
@@ -316,7 +316,7 @@ class Solution:
     @cached_property
     def x(self) -> PrimalVector:
         """x by its entries."""
-        return PrimalVector(dict(self.active.x), self.solved_x)
+        return PrimalVector(self.active.x, self.solved_x)
 
     def x_of(self, j: int) -> Affine:
         """Return the value of a variable."""
@@ -324,7 +324,7 @@ class Solution:
 
     def y_of(self, i: int) -> Affine:
         """Return the multiplier of a row."""
-        return self.solved_y.get(i) or self.active.y.get(i, ZERO)
+        return self.solved_y.get(i) or self.active.y_of(i)
 
     def z_of(self, j: int) -> Affine:
         """Return the multiplier of a bound, P x + c − Aᵀy."""
@@ -373,12 +373,13 @@ def derive(active: ActiveSet, place: str) -> Solution:
             targets[i] -= active.x[j].scaled(row[j])
     try:
         if is_diagonal_case(problem, free, held):
-            return Solution(active, *solve_diagonal(problem, {j: active.gradient[j] for j in free}, targets))
+            gradient = {j: active.gradient[j] for j in free}
+            return Solution(active.snapshot(), *solve_diagonal(problem, gradient, targets))
         known = Product(problem.P, active.x, active.inner)
         right = {j: -(active.gradient[j] + known[j]) for j in free}
         x, y = KKTSystem(problem, right, targets).solve()
         solved_x = AffineBlock.of(free, [x[j] for j in free])
-        return Solution(active, solved_x, AffineBlock.of(held, [y[i] for i in held]))
+        return Solution(active.snapshot(), solved_x, AffineBlock.of(held, [y[i] for i in held]))
     except ZeroDivisionError:
         # a singular system has no solution or many: the states would not say what x is
         message = "{argument}: the states must give a nonsingular system"

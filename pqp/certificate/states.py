@@ -6,9 +6,11 @@ only what changes at it.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pqp.certificate.document import approximate, entry, items, one_of, shown
 from pqp.certificate.problem import Problem
@@ -17,8 +19,35 @@ from pqp.errors import CertificateError
 
 VARIABLES = ("between", "lower", "upper", "fixed", "zero")
 ROWS = ("off", "lower", "upper", "equal", "below", "above")
+OFF, _, AT_ROW_UPPER, _, BELOW, ABOVE = range(len(ROWS))
 UNSET = -1
+Codes: TypeAlias = npt.NDArray[np.int8]
 LABEL = re.compile("[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """An active set as it is at one piece; the fields are those of `ActiveSet`."""
+
+    problem: Problem
+    x: dict[int, Affine]
+    targets: dict[int, Affine]
+    gradient: list[Affine]
+    inner: dict[int, Affine]
+    variables: Codes
+    rows: Codes
+    sides: Floats
+    signs: Floats
+    is_held: Codes
+    known_x: Floats
+    known_y: Floats
+
+    def y_of(self, i: int) -> Affine:
+        """Return the multiplier of a row that its state determines, 0 of a held one."""
+        penalty = self.problem.penalty[i]
+        if penalty is None or self.rows[i] not in (BELOW, ABOVE):
+            return ZERO
+        return penalty if self.rows[i] == BELOW else -penalty
 
 
 class ActiveSet:
@@ -28,7 +57,7 @@ class ActiveSet:
     entries only; `variables` and `rows` hold the states as positions in VARIABLES and ROWS, `known_x` and
     `known_y` the known ones in float64, constants in the first row and slopes in the second. `sides` says
     where a row that is not held must be: 1 above, -1 below its lower (first row) and upper limit, 0 anywhere;
-    `signs` is the sign its multiplier must have if it is held, 0 if any.
+    `signs` is the sign its multiplier must have if it is held, 0 if any; `is_held` is 1 for held rows.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -42,12 +71,30 @@ class ActiveSet:
         self.gradient: list[Affine] = [line or ZERO for line in problem.c]
         self.inner: dict[int, Affine] = {}
         self.sides, self.signs = np.zeros((2, problem.m)), np.zeros(problem.m)
+        self.is_held = np.zeros(problem.m, dtype=np.int8)
         self.known_x, self.known_y = np.zeros((2, problem.n)), np.zeros((2, problem.m))
 
     @property
     def is_set(self) -> bool:
         """Whether states were given yet."""
         return not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
+
+    def snapshot(self) -> Snapshot:
+        """Return a copy that later changes leave as it is."""
+        return Snapshot(
+            self.problem,
+            self.x.copy(),
+            self.targets.copy(),
+            self.gradient.copy(),
+            self.inner.copy(),
+            self.variables.copy(),
+            self.rows.copy(),
+            self.sides.copy(),
+            self.signs.copy(),
+            self.is_held.copy(),
+            self.known_x.copy(),
+            self.known_y.copy(),
+        )
 
     def set_all(self, states: Any, place: str) -> None:
         """Take over the states of a dense segment, or those that changes begin with."""
@@ -97,6 +144,7 @@ class ActiveSet:
         self.targets.pop(i, None)
         if target is not None:
             self.targets[i] = target
+        self.is_held[i] = target is not None
         change = _replace(self.y, self.known_y, i, known or ZERO)
         # As with x, only differences are added, so that a change costs one row of A.
         for j, factor in () if change.is_zero else self.problem.A.row(i).items():

@@ -299,8 +299,16 @@ class Path:
         """Return for every optimal piece how many variables, and rows, are in which state."""
         return queries.state_counts(self.segments)
 
-    def certify(self) -> "Certificate":
+    def certify(self, *, thorough: bool = False, time_limit: float | None = None) -> "Certificate":
         """Return a proof of the path in exact arithmetic, by code that shares nothing with the engines.
+
+        Parameters
+        ----------
+        thorough
+            Solve every piece exactly, however long that takes. By default a float piece is proved optimal up
+            to a bound where an exact solution would take much longer than tracing it did.
+        time_limit
+            Seconds after which no further float piece is solved exactly; the remaining ones are bounded.
 
         Raises
         ------
@@ -309,7 +317,7 @@ class Path:
         """
         from pqp.certificate import check  # only those who ask for a proof wait for the checker
 
-        return check(path_document(self))
+        return check(path_document(self), thorough=thorough, time_limit=time_limit)
 
     def extend(
         self,

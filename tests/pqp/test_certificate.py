@@ -331,11 +331,11 @@ class TestPoints:
 
 
 class TestStopped:
-    def test_path_without_pieces_needs_a_reason(self):
-        document = budget() | {"segments": [], "interval": [-2, -2], "stopped": "no time left"}
-        assert check(document).pieces == 0
-        with pytest.raises(CertificateError):
-            check(document | {"stopped": None, "asked": [-2, -2]})
+    @pytest.mark.parametrize("stopped", ["no time left", None])
+    def test_path_without_pieces_is_not_certified(self, stopped):
+        document = budget() | {"segments": [], "interval": [-2, -2], "stopped": stopped}
+        with refuses(CertificateError, "segments"):
+            check(document if stopped else document | {"asked": [-2, -2]})
 
     def test_path_may_stop_inside_a_piece(self):
         document = budget()

@@ -1,0 +1,179 @@
+"""Correction: the exactly optimal bases around a float piece whose own basis is off by a rounding error.
+
+Where float64 could not tell which of two items changes first, a basis misses a condition by a rounding error,
+or a tiny piece is left out. A few exact pivots find the bases that hold; the proof is that of any other
+basis, so nothing here needs to be trusted. A pivot changes the state of an item that violates its condition;
+if the system then becomes singular, an item that is close to a change takes part.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from flint import fmpq
+
+from pqp.certificate.cover import ProvedPiece, earlier, later
+from pqp.certificate.document import approximate
+from pqp.certificate.optimality import ComplementaryPair, MuWindow, optimal_span, violated_at
+from pqp.certificate.rationals import ZERO, Limit, Span
+from pqp.certificate.solution import PrimalVector, Solution, derive
+from pqp.certificate.states import ROWS, VARIABLES, ActiveSet, Snapshot
+from pqp.errors import CertificateError
+
+# More is no longer a rounding error of one piece: it is bounded instead.
+MOST_PIECES, MOST_PIVOTS, MOST_PARTNERS = 6, 12, 3
+
+Item = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Where the exact pieces found hold together, and x on the first and the last of them."""
+
+    span: Span
+    first_x: PrimalVector
+    last_x: PrimalVector
+    pieces: int
+
+
+class Corrector:
+    """Exactly optimal bases near a given one, with a limited number of pivots."""
+
+    def __init__(self, states: Snapshot, is_allowed: Callable[[ActiveSet], bool]) -> None:
+        self._active = ActiveSet(states.problem)
+        self._is_allowed = is_allowed
+        self._pivots = 0
+        words = {
+            "variables": [VARIABLES[code] for code in states.variables],
+            "rows": [ROWS[code] for code in states.rows],
+        }
+        self._active.set_all(words, "states")
+
+    def cover(self, lo: fmpq, hi: fmpq, window: MuWindow) -> list[tuple[Span, Solution]] | None:
+        """Return solutions whose sets of optimal mu cover [lo, hi], from left to right."""
+        found: list[tuple[Span, Solution]] = []
+        waiting = [lo, hi]
+        while waiting:
+            mu = waiting.pop(0)
+            if any(span.holds_at(mu) for span, _ in found):
+                continue
+            solution = self._optimal_at(mu) if len(found) < MOST_PIECES else None
+            if solution is None:
+                return None
+            span = optimal_span(solution, window)
+            if not span.holds_at(mu):
+                return None
+            found.append((span, solution))
+            found.sort(key=lambda pair: (pair[0].lo or lo, pair[0].hi or hi))
+            waiting += _holes(found, hi)
+        return found
+
+    def _optimal_at(self, mu: fmpq) -> Solution | None:
+        """Pivot until the basis is optimal at mu."""
+        solution = self._solved()
+        while solution is not None:
+            wrong = violated_at(solution, mu)
+            if not wrong:
+                return solution
+            solution = self._pivot(wrong[0], solution, mu)
+        return None
+
+    def _solved(self) -> Solution | None:
+        self._pivots += 1
+        if self._pivots > MOST_PIVOTS or not self._is_allowed(self._active):
+            return None
+        try:
+            return derive(self._active, "")
+        except CertificateError:
+            return None
+
+    def _pivot(self, item: tuple[Item, ComplementaryPair], solution: Solution, mu: fmpq) -> Solution | None:
+        place, pair = item
+        state = self._repaired(place, pair.frozen(mu))
+        if state is None:
+            return None
+        partners = list(self._partners(place, solution, mu))
+        self._set(place, state)
+        found = self._solved()
+        for other, changed in partners[:MOST_PARTNERS] if found is None else ():
+            before = self._state(other)
+            self._set(other, changed)
+            found = self._solved()
+            if found is not None:
+                return found
+            self._set(other, before)
+        return found
+
+    def _repaired(self, place: Item, pair: ComplementaryPair) -> str | None:
+        """Return the state that an item should have instead, by what it violates."""
+        kind, state = place[0], self._state(place)
+        value, multiplier = pair.value.constant, pair.multiplier.constant
+        is_low = pair.lower is not None and value < pair.lower.constant
+        is_high = pair.upper is not None and value > pair.upper.constant
+        inactive, equal = ("between", "fixed") if kind == "variables" else ("off", "equal")
+        is_fixed = pair.lower is not None and pair.lower == pair.upper
+        if state == inactive and (is_low or is_high):
+            return equal if is_fixed else "lower" if is_low else "upper"
+        if pair.cap is not None and kind == "rows":
+            if state in ("lower", "upper", "equal") and abs(multiplier) > pair.cap.constant:
+                return "below" if multiplier > 0 else "above"
+            if state in ("below", "above"):
+                return equal if is_fixed else "lower" if state == "below" else "upper"
+        return inactive if state in ("lower", "upper") else None
+
+    def _partners(self, place: Item, solution: Solution, mu: fmpq) -> Iterator[tuple[Item, str]]:
+        """Yield items and new states, those first that are closest to such a change at mu."""
+        problem, found = solution.problem, []
+
+        def near(item: Item, value: fmpq, limit: Limit, state: str) -> None:
+            if limit is not None and item != place:
+                found.append((abs(approximate(value - limit.at(mu))), item, state))
+
+        for j in solution.solved_x:
+            value = solution.x_of(j).at(mu)
+            near(("variables", j), value, problem.lower[j], "lower")
+            near(("variables", j), value, problem.upper[j], "upper")
+        for i in solution.solved_y:
+            if not problem.is_equation[i]:
+                near(("rows", i), solution.y_of(i).at(mu), ZERO, "off")
+        for j, code in enumerate(solution.active.variables):
+            if VARIABLES[code] in ("lower", "upper") and not problem.is_fixed[j]:
+                near(("variables", j), solution.z_of(j).at(mu), ZERO, "between")
+        for i, code in enumerate(solution.active.rows):
+            if ROWS[code] == "off":
+                value = solution.activity(i).at(mu)
+                near(("rows", i), value, problem.row_lower[i], "lower")
+                near(("rows", i), value, problem.row_upper[i], "upper")
+        for _, item, state in sorted(found, key=lambda entry: entry[0]):
+            yield item, state
+
+    def _state(self, place: Item) -> str:
+        kind, item = place
+        return (
+            VARIABLES[self._active.variables[item]] if kind == "variables" else ROWS[self._active.rows[item]]
+        )
+
+    def _set(self, place: Item, state: str) -> None:
+        self._active.change({place[0]: {str(place[1]): state}}, "correction")
+
+
+def _holes(found: list[tuple[Span, Solution]], hi: fmpq) -> list[fmpq]:
+    """Return a mu in every hole between sets that are sorted by their starts."""
+    middles, reached = [], found[0][0].hi
+    for span, _ in found[1:]:
+        if reached is not None and span.lo is not None and span.lo > reached:
+            middles.append((span.lo + reached) / 2)
+        reached = None if reached is None or span.hi is None else max(reached, span.hi)
+    return middles
+
+
+def corrected(
+    states: Snapshot, piece: ProvedPiece, tolerance: fmpq, is_allowed: Callable[[ActiveSet], bool]
+) -> Correction | None:
+    """Return the exact pieces around a stated one, None if a few pivots do not find them."""
+    if piece.lo is None or piece.hi is None:
+        return None
+    found = Corrector(states, is_allowed).cover(piece.lo, piece.hi, piece.window(tolerance))
+    if found is None:
+        return None
+    lo, hi = earlier(*(span.lo for span, _ in found)), later(*(span.hi for span, _ in found))
+    return Correction(Span(lo, hi), found[0][1].x, found[-1][1].x, len(found))

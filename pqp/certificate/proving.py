@@ -1,0 +1,340 @@
+"""The proof of the pieces of a path one after the other: exactly, after exact pivots, or up to a bound.
+
+A piece is proved from its states where that is cheap enough; many such pieces are evaluated together. Where a
+float piece is not exactly optimal, a few exact pivots may put its basis right (`correction`); otherwise what
+it states is bounded (`bounds`). Exact documents have to be right as they are.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pqp.certificate.bounds import BoundedPiece, Ledger, StatedPiece
+from pqp.certificate.correction import Correction, corrected
+from pqp.certificate.cover import (
+    BOUNDED,
+    CORRECTED,
+    Accuracy,
+    MisfitError,
+    ProvedPiece,
+    compare_stated,
+    displacement,
+    earlier,
+    later,
+    located,
+    prove_unsolvable,
+    read_piece,
+    require_continuity,
+    require_somewhere,
+)
+from pqp.certificate.document import approximate, entry, items
+from pqp.certificate.optimality import BETWEEN, MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.problem import Problem
+from pqp.certificate.rationals import ZERO, Span
+from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is_diagonal_case
+from pqp.certificate.states import ActiveSet, Snapshot
+from pqp.errors import CertificateError
+
+# Pieces are evaluated together, in tables of about this many numbers: enough for products of matrices to pay,
+# few enough to stay in a cache.
+BATCH_NUMBERS, SHORTEST_BATCH, LONGEST_BATCH = 2**14, 8, 64
+
+
+class Work:
+    """How much exact work a piece may take, in microseconds of an ordinary machine.
+
+    A trace takes about 40 µs per piece, 0.4 µs per unknown and 0.1 ns per nonzero entry of the data (measured
+    on choices, lasso, fused lasso and trend filters). An exact solve of `k` unknowns takes about `k` to the
+    power 2.4, times 0.8 µs for float64 data and less in proportion to their length: 0.2, 3.7 and 54 ms at
+    10, 30 and 100. Exact work may take as much time as a few traces of the whole path, and more for short
+    paths. The rule counts work, not time, so that a path has one certificate on all machines.
+    """
+
+    TRACES = 4.0
+    # For short paths: a second, and less with the square of their length once there are more than 50 pieces;
+    # and a little at the beginning of every path.
+    SPARE, SHORT, BEGIN = 1e6, 50, 5e3
+    # One piece may take this many times its own share of what is left.
+    LARGEST_SHARE = 8.0
+
+    def __init__(self, problem: Problem, pieces: int, is_unlimited: bool, deadline: float) -> None:
+        self._problem = problem
+        self._per_piece = 40.0 + 1e-4 * problem.entries
+        self._left = self.BEGIN + self.SPARE / max(1.0, pieces / self.SHORT) ** 2
+        self._pieces = max(pieces, 1)
+        self._is_unlimited, self._deadline = is_unlimited, deadline
+        self._has_begun = False
+        self._share = 0.0
+
+    def cost(self, active: ActiveSet, unknowns: int) -> float:
+        """Return about how long the exact solution of a piece takes that states so many unknowns."""
+        problem, free, held = self._problem, len(active.free), len(active.targets)
+        # the first time all data are made rationals
+        start = 0.0 if self._has_begun or problem.P.is_diagonal else 3.0 * problem.P.entries
+        cost = 20.0 + start + unknowns + 0.8 * problem.bits / 53 * unknowns**2.4
+        if is_diagonal_case(problem, (), ()) and held * free <= LARGEST_DIAGONAL_CASE:
+            return cost + held * free * (0.05 + 0.002 * held) + 0.5 * free
+        # unknowns that are not stated are read off, each from a row of P and of A
+        cost += max(free + held - unknowns, 0) * (3.0 + problem.P.entries / problem.n)
+        return cost + (held * free * (1.0 + 0.04 * held) if problem.P.is_diagonal else 0.0)
+
+    def allows(self, cost: float) -> bool:
+        """Return whether this much work is left for a piece, and count it if so."""
+        if perf_counter() > self._deadline:
+            return False
+        largest = max(self._share, self.LARGEST_SHARE * self._left / self._pieces)
+        if not self._is_unlimited and cost > min(self._left, largest):
+            return False
+        self._left -= cost
+        self._has_begun = True
+        return True
+
+    def begin(self, unknowns: int) -> None:
+        """Count a piece and what tracing it took."""
+        self._share = self.TRACES * (self._per_piece + 0.4 * unknowns)
+        self._left += self._share
+        self._pieces = max(self._pieces - 1, 1)
+
+
+@dataclass
+class Draft:
+    """A piece on its way: its states and, if solved, its exact solution; or why it is not exactly optimal."""
+
+    number: int
+    segment: Any
+    piece: ProvedPiece
+    states: Snapshot | None = None
+    solution: Solution | None = None
+    reason: CertificateError | None = None
+    correction: Correction | None = None
+
+    def bound(self, reason: CertificateError | None) -> None:
+        """Let this piece be bounded: it holds from one stated end to the other, up to that bound."""
+        self.reason = self.reason or reason
+        span = Span(self.piece.lo, self.piece.hi)
+        self.piece = replace(self.piece, span=span, x=None, proof=BOUNDED)
+
+
+class Prover:
+    """Proves the segments of a document; pieces whose numbers are in `forced` are bounded in any case."""
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        problem: Problem,
+        accuracy: Accuracy,
+        work: Work,
+        forced: Mapping[int, CertificateError],
+    ) -> None:
+        self.problem, self.accuracy, self.work, self.forced = problem, accuracy, work, forced
+        self.is_float = bool(accuracy.tolerance)
+        self.ledger = Ledger(problem)
+        self._document = document
+        self._active = ActiveSet(problem)
+        if document.get("states") is not None:
+            self._active.set_all(document["states"], "states")
+
+    def pieces(self) -> Iterator[ProvedPiece]:
+        """Yield the segments as proved pieces, without their solutions."""
+        segments = items(entry(self._document, "segments", "document"), None, "segments")
+        fitting = BATCH_NUMBERS // (self.problem.n + self.problem.m + 1)
+        size = max(SHORTEST_BATCH, min(LONGEST_BATCH, fitting))
+        before: list[Draft] = []
+        for start in range(0, len(segments), size):
+            drafts = [self._draft(i, segments[i]) for i in range(start, min(start + size, len(segments)))]
+            self._prove_exactly(drafts)
+            joined = before + drafts
+            is_last = start + size >= len(segments)
+            self._join(joined, is_last)
+            # the last one may still be bounded, depending on the piece after it, and move the end before it
+            done, before = (joined, []) if is_last else (joined[:-2], joined[-2:])
+            self._measure(done)
+            for draft in done:
+                # One solution at a time, so that memory does not grow with the number of pieces.
+                yield replace(draft.piece, x=None)
+
+    def _draft(self, number: int, segment: Any) -> Draft:
+        place = f"segments[{number}]"
+        piece = read_piece(segment, place)
+        if piece.status != "optimal":
+            return Draft(number, segment, prove_unsolvable(self.problem, segment, piece))
+        with located(piece):
+            if "changes" in segment and not self._active.is_set:
+                message = "{argument} need `states` to start from"
+                raise CertificateError(message, argument=f"{place}: changes")
+            if "changes" in segment:
+                self._active.change(segment["changes"], f"{place}: changes")
+            else:
+                self._active.set_all(segment, place)
+        draft = Draft(number, segment, piece)
+        self._solve(draft)
+        return draft
+
+    def _solve(self, draft: Draft) -> None:
+        """Derive the exact solution of a piece, if it is not too large."""
+        segment, piece = draft.segment, draft.piece
+        unknowns = self._unknowns(segment)
+        self.work.begin(unknowns)
+        flaw = self.forced.get(draft.number) or self.problem.P.flaw
+        if self.is_float and (flaw or not self.work.allows(self.work.cost(self._active, unknowns))):
+            draft.states, draft.reason = self._active.snapshot(), flaw
+            return
+        # states that give no basis are not a rounding error: no piece of any path has them
+        with located(piece):
+            solution = derive(self._active, piece.place)
+        try:
+            with located(piece):
+                compare_stated(segment, solution, self.accuracy, piece.place)
+        except CertificateError as error:
+            if not self.is_float:
+                raise
+            draft.states, draft.reason = solution.active, error
+            self._correct(draft)
+            return
+        draft.states, draft.solution = solution.active, solution
+
+    def _unknowns(self, segment: Any) -> int:
+        """Return how many unknowns an exact solve has, more or less: those stated of a compact segment."""
+        free, held = len(self._active.free), len(self._active.targets)
+        moving = segment.get("moving")
+        if isinstance(moving, Mapping):
+            stated = [moving.get(key) for key in ("variables", "rows")]
+            return sum(len(part) for part in stated if isinstance(part, Sized))
+        # rows that hold a variable are read off; the others and what P couples to them remain
+        return held if self.problem.P.is_diagonal else max(held, free)
+
+    def _correct(self, draft: Draft) -> None:
+        """Look for the exactly optimal bases around a piece."""
+        assert draft.states is not None
+        found = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
+        if found is not None and self._is_near(draft, found):
+            draft.correction = found
+
+    def _is_near(self, draft: Draft, found: Correction) -> bool:
+        """Return whether the stated x is that of the corrected pieces at both ends, up to rounding."""
+        assert draft.states is not None
+        with located(draft.piece):
+            stated = StatedPiece.read(draft.states, draft.segment, draft.piece.place)
+        for mu, vector in ((draft.piece.lo, found.first_x), (draft.piece.hi, found.last_x)):
+            assert mu is not None
+            exact = np.array([approximate(vector.get(j, ZERO).at(mu)) for j in range(self.problem.n)])
+            values = stated.x[0] + approximate(mu) * stated.x[1]
+            is_known = stated.has_x | (draft.states.variables != BETWEEN)
+            gap = np.max(np.abs(values - exact)[is_known], initial=0.0)
+            if not gap <= approximate(self.accuracy.tolerance) * (1 + np.max(np.abs(exact), initial=0.0)):
+                return False
+        return True
+
+    def _may_pivot(self, active: ActiveSet) -> bool:
+        """Return whether another exact solve is cheap enough."""
+        held, free = len(active.targets), len(active.free)
+        return self.work.allows(
+            self.work.cost(active, held if self.problem.P.is_diagonal else max(held, free))
+        )
+
+    def _prove_exactly(self, drafts: Sequence[Draft]) -> None:
+        """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
+        solved = [(draft, draft.solution) for draft in drafts if draft.solution is not None]
+        windows = [draft.piece.window(self.accuracy.tolerance) for draft, _ in solved]
+        spans = list(optimal_spans([solution for _, solution in solved], windows)) if solved else []
+        for (draft, solution), span in zip(solved, spans, strict=True):
+            piece = draft.piece
+            # At a single mu only the values there count: functions that differ may meet just at this point.
+            if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
+                span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
+            draft.piece = replace(piece, span=span, x=solution.x)
+            draft.solution = None
+            try:
+                require_somewhere(draft.piece)
+            except CertificateError as error:
+                if not self.is_float:
+                    raise
+                draft.reason = error
+                self._correct(draft)
+        for draft in drafts:
+            if draft.piece.status == "optimal" and (draft.reason or draft.piece.x is None):
+                self._settle(draft)
+
+    def _settle(self, draft: Draft) -> None:
+        """Let a piece be corrected if that was possible, bounded otherwise."""
+        if draft.correction is None:
+            draft.bound(None)
+            return
+        found = draft.correction
+        draft.piece = replace(draft.piece, span=found.span, x=found.last_x, proof=CORRECTED)
+
+    def _join(self, drafts: Sequence[Draft], is_last: bool) -> None:
+        """Let neighbours meet: where exact sets leave a hole, the piece that falls short is bounded."""
+        if self.is_float:
+            for k, draft in enumerate(drafts):
+                self._require_ends(draft, draft.number == 0, is_last and k == len(drafts) - 1)
+            # twice: a piece that is bounded because of its right neighbour may have to reach to its left one
+            for left, right in [*pairwise(drafts), *pairwise(drafts)]:
+                self._close(left, right)
+        for left, right in pairwise(drafts):
+            first_x = right.correction.first_x if right.correction else right.piece.x
+            if left.piece.proof != BOUNDED and right.piece.proof != BOUNDED:
+                require_continuity(self.problem, left.piece, replace(right.piece, x=first_x))
+
+    def _require_ends(self, draft: Draft, is_first: bool, is_last: bool) -> None:
+        """Bound a first or last piece that misses the end of the path by more than rounding."""
+        piece, tolerance = draft.piece, self.accuracy.tolerance
+        if piece.status != "optimal" or piece.proof == BOUNDED:
+            return
+        starts_late = displacement(later(piece.span.lo, piece.lo), piece.lo) > tolerance
+        ends_early = displacement(earlier(piece.span.hi, piece.hi), piece.hi) > tolerance
+        # None is no end: a set with an end does not reach that far
+        starts_late |= piece.lo is None and piece.span.lo is not None
+        ends_early |= piece.hi is None and piece.span.hi is not None
+        if (is_first and starts_late) or (is_last and ends_early):
+            draft.bound(
+                MisfitError([piece], piece.lo if is_first and starts_late else piece.hi, draft.number)
+            )
+
+    def _close(self, left: Draft, right: Draft) -> None:
+        mu = left.piece.hi
+        if mu is None or mu != right.piece.lo:
+            return  # the ends do not fit, which `require_chain` reports
+
+        def is_apart() -> bool:
+            stop, start = left.piece.span.hi, right.piece.span.lo
+            return stop is not None and start is not None and start > stop
+
+        if is_apart() and BOUNDED not in (left.piece.proof, right.piece.proof):
+            misfit = MisfitError([left.piece, right.piece], mu, right.number)
+            for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
+                falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
+                if falls_short and draft.piece.status == "optimal":
+                    draft.reason = misfit
+                    self._correct(draft)
+                    self._settle(draft)
+        # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
+        if is_apart() and left.piece.proof == BOUNDED:
+            left.piece = replace(left.piece, span=replace(left.piece.span, hi=right.piece.span.lo))
+        elif is_apart() and right.piece.proof == BOUNDED:
+            right.piece = replace(right.piece, span=replace(right.piece.span, lo=left.piece.span.hi))
+
+    def _measure(self, drafts: Sequence[Draft]) -> None:
+        """Bound what is stated of those drafts that are not exactly as stated."""
+        waiting = []
+        for draft in drafts:
+            piece = draft.piece
+            # a correction finds the solution wherever it starts: that the stated one is off by no more than a
+            # rounding error is shown by the bound
+            if piece.proof not in (BOUNDED, CORRECTED):
+                continue
+            assert draft.states is not None
+            if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
+                found = str(self.problem.consistent_span)
+                message = "{argument} has consistent limits only for {found}"
+                raise draft.reason or CertificateError(message, argument=piece.title, found=found)
+            with located(piece):
+                stated = StatedPiece.read(draft.states, draft.segment, piece.place)
+            ends = (piece.lo, piece.hi) if piece.proof == CORRECTED else (piece.span.lo, piece.span.hi)
+            window = MuWindow(*ends)
+            waiting.append(BoundedPiece(draft.number, piece.title, window, stated, draft.reason))
+        self.ledger.add(waiting)
