@@ -23,8 +23,8 @@ TOLERANCE = 1e-8
 VALUE = 1e-6
 # The value at one mu is compared with at least this share of the largest terms on the path.
 PART = 1e-2
-# A scale is at least this share of the largest one: rounding error spreads from large rows to small ones.
-SHARE = 1e-6
+# A scale is at least this share of the largest one: rounding error spreads from large items to small ones.
+SHARE = 1e-5
 # Where all of a path is zero, its scales are.
 NOTHING = 1e-9
 # Pieces that are looked at; the first and the last are always among them.
@@ -142,33 +142,64 @@ def clarabel_form(arrays: Arrays, mu: float) -> tuple[Any, ...]:
 class ClarabelGrid:
     """Clarabel in its best form for many mu: set up once, then only cost and right-hand side are updated."""
 
-    def __init__(self, arrays: Arrays, mu: float, tolerance: float = 1e-8) -> None:
+    def __init__(self, arrays: Arrays, tolerance: float = 1e-8) -> None:
         import clarabel
 
+        self.P, self.cost, self.A, self.limits, self.cones = clarabel_form(arrays, 0.0)
         # The data are affine in mu: two values give them all, and an update costs two products.
-        (cost, _, e, _, h), (next_cost, _, next_e, _, next_h) = arrays.split(0.0), arrays.split(1.0)
-        self.cost, self.cost_slope = cost, next_cost - cost
-        self.limits, self.limit_slope = np.concatenate([e, h]), np.concatenate([next_e - e, next_h - h])
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_threads = 1
+        _, cost, _, limits, _ = clarabel_form(arrays, 1.0)
+        self.cost_slope, self.limit_slope = cost - self.cost, limits - self.limits
+        self.settings = clarabel.DefaultSettings()
+        self.settings.verbose = False
+        self.settings.max_threads = 1
         # Presolve drops rows, and then nothing can be updated.
-        settings.presolve_enable = False
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-        self.solver = clarabel.DefaultSolver(*clarabel_form(arrays, mu), settings)
+        self.settings.presolve_enable = False
+        self.settings.tol_gap_abs = self.settings.tol_gap_rel = self.settings.tol_feas = tolerance
+        self.make = clarabel.DefaultSolver
+
+    def setup(self, mu: float) -> "ClarabelGrid":
+        """Set up the solver from scratch."""
+        cost, limits = self.at(mu)
+        self.solver = self.make(self.P, cost, self.A, limits, self.cones, self.settings)
+        return self
+
+    def at(self, mu: float) -> tuple[Any, Any]:
+        """Return cost and right-hand side at one mu."""
+        return self.cost + mu * self.cost_slope, self.limits + mu * self.limit_slope
 
     def solve(self, mu: float | None = None) -> tuple[str, float, Any]:
-        """Return Clarabel's word on the problem at mu, its optimal value and its x."""
+        """Return Clarabel's word on the problem, at another mu if one is given, its value and its x."""
         if mu is not None:
-            self.solver.update(q=self.cost + mu * self.cost_slope, b=self.limits + mu * self.limit_slope)
+            cost, limits = self.at(mu)
+            self.solver.update(q=cost, b=limits)
         solution = self.solver.solve()
         return str(solution.status), solution.obj_val, solution.x
 
+    def solve_all(self, mus: Any) -> list[tuple[str, float, Any]]:
+        """Return the answers at many mu, with one set-up."""
+        self.setup(mus[0])
+        return [self.solve(mu) for mu in mus]
 
-def clarabel_value(arrays: Arrays, mu: float, tolerance: float = 1e-10) -> tuple[str, float]:
-    """Return Clarabel's word on the problem at one mu, and its optimal value."""
-    status, value, _ = ClarabelGrid(arrays, mu, tolerance).solve()
-    return status, value + arrays.constant(mu)
+
+def clarabel_value(
+    arrays: Arrays, mu: float, scales: "Scales | None" = None, tolerance: float = 1e-10
+) -> tuple[str, float]:
+    """Return Clarabel's word on the problem at one mu, and its optimal value.
+
+    Its tolerances are absolute: with scales, it gets variables, rows and cost in units in which all are near 1.
+    """
+    grid, unit = ClarabelGrid(arrays, tolerance), 1.0
+    if scales is not None:
+        unit = scales.value
+        columns = sp.diags_array(np.concatenate([scales.variables, scales.rows[arrays.soft]]))
+        A = sp.csr_array(grid.A @ columns)
+        rows = sp.diags_array(1 / np.maximum(abs(A).max(axis=1).toarray().ravel(), NOTHING))
+        grid.P = sp.csc_matrix(columns @ grid.P @ columns / unit)
+        grid.A = sp.csc_matrix(rows @ A)
+        grid.cost, grid.cost_slope = (columns @ part / unit for part in (grid.cost, grid.cost_slope))
+        grid.limits, grid.limit_slope = (rows @ part for part in (grid.limits, grid.limit_slope))
+    status, value, _ = grid.setup(mu).solve()
+    return status, unit * value + arrays.constant(mu)
 
 
 def linear_verdict(arrays: Arrays, mu: float) -> str:
@@ -240,7 +271,7 @@ def check_cover(path: Any, interval: tuple[float, float], verdict: Verdict, hole
         verdict.faults.append("there is no piece")
         return
     ends = [interval[0], *(float(end) for piece in pieces for end in (piece.lo, piece.hi)), interval[1]]
-    scale = max(1.0, interval[1] - interval[0])
+    scale = (interval[1] - interval[0]) or 1.0
     for left, right in zip(ends[::2], ends[1::2], strict=True):
         verdict.note("cover", abs(right - left) / scale, hole, f"mu = {left:.17g} to {right:.17g}")
     for piece in pieces:
@@ -284,7 +315,7 @@ class Scales:
             sums = arrays.absolute_P @ x + np.abs(data["c"]) + np.abs(solution.z)
             gradient = np.maximum(gradient, sums + arrays.absolute_A.T @ np.abs(solution.y))
             terms = np.maximum(terms, np.abs(arrays.terms(solution.mu, solution.x)))
-            prices = np.maximum(prices, np.abs(solution.y))
+            prices = np.maximum(prices, np.abs(np.where(arrays.soft, data["penalty"], solution.y)))
         self.rows, self.variables, self.gradient = (_floored(own) for own in (rows, variables, gradient))
         # A value that is zero on the whole path is small relative to what its limits are worth.
         self.value = max(float(terms.max()), float((prices * rows).max(initial=0)), NOTHING)
@@ -372,7 +403,7 @@ def check_path(
 
 def check_value(arrays: Arrays, scales: Scales, solution: Solution, verdict: Verdict) -> None:
     """The optimal value is Clarabel's."""
-    status, value = clarabel_value(arrays, solution.mu)
+    status, value = clarabel_value(arrays, solution.mu, scales)
     if status != "Solved":
         verdict.unjudged += 1
         return

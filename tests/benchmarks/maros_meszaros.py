@@ -91,7 +91,7 @@ def with_moving_limits(name: str) -> pqp.ParametricQP:
     """
     problem, _ = problem_and_direction(name)
     arrays = Arrays(problem)
-    _, _, solved = ClarabelGrid(arrays, 0.0).solve()
+    _, _, solved = ClarabelGrid(arrays).setup(0.0).solve()
     x = np.asarray(solved)[: problem.n]
     rng = np.random.default_rng(zlib.crc32(f"{name} limits".encode()))
     # few digits: the direction must not depend on the last bits of a solver
@@ -150,8 +150,9 @@ def one_mu(name: str, _: float, __: bool) -> Iterator[dict[str, Any]]:
     problem, _direction = problem_and_direction(name)
     arrays = Arrays(problem)
     found: dict[str, Any] = {"size": f"{problem.n} x {problem.m}", "pieces": 1}
+    peer = ClarabelGrid(arrays)
     begin = time.process_time()
-    status, value, _x = ClarabelGrid(arrays, 0.0).solve()
+    status, value, _x = peer.setup(0.0).solve()
     found["clarabel"] = time.process_time() - begin
     begin = time.process_time()
     try:
@@ -194,11 +195,9 @@ def path_over(name: str, kind: str, time_limit: float, certify: bool) -> Iterato
     found["solvable"] = sum(float(p.hi - p.lo) for p in path.segments if p.status == "optimal")
     verdict = check_path(path, INTERVAL, hole=HOLE, pieces=PIECES)
     yield {**found, **judged(verdict)}
-    arrays = Arrays(problem)
+    peer = ClarabelGrid(Arrays(problem))
     begin = time.process_time()
-    grid = ClarabelGrid(arrays, INTERVAL[0])
-    for mu in np.linspace(*INTERVAL, POINTS):
-        grid.solve(mu)
+    peer.solve_all(np.linspace(*INTERVAL, POINTS))
     yield {"clarabel": time.process_time() - begin}
     if certify:
         try:

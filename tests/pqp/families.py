@@ -423,7 +423,8 @@ def rank_svm(seed: int) -> Instance:
     X = numbers(rng, seed, k, 3)
     y = X[:, 0] + rng.normal(size=k)
     pairs = np.array([(i, j) for i in range(k) for j in range(k) if y[i] > y[j] + 0.7])[: 4 * k]
-    K = X @ X.T if seed % 2 else rbf(X, 0.5)
+    # rounding makes X Xᵀ indefinite by 1e-16, which the certificate of a convex problem would refuse
+    K = X @ X.T + 1e-9 * np.eye(k) if seed % 2 else rbf(X, 0.5)
     return pqp.ParametricQP(pqp.PairGram(K, pairs), -1, lower=0, upper=mu * np.ones(len(pairs))), (0, 3)
 
 
