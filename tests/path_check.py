@@ -186,7 +186,7 @@ def clarabel_value(
 ) -> tuple[str, float]:
     """Return Clarabel's word on the problem at one mu, and its optimal value.
 
-    Its tolerances are absolute: with scales, it gets variables, rows and cost in units in which all are near 1.
+    Its tolerances are absolute: with scales, it gets variables, rows and cost in units that make them near 1.
     """
     grid, unit = ClarabelGrid(arrays, tolerance), 1.0
     if scales is not None:

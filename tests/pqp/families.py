@@ -18,6 +18,8 @@ import scipy.sparse as sp
 
 import pqp
 from pqp import mu
+from tests.benchmarks.problems import control as control_problem
+from tests.benchmarks.problems import differences
 from tests.path_check import check_path
 from tests.worker import Worker
 
@@ -84,15 +86,6 @@ def covariance(seed: int, salt: int, n: int) -> tuple[Any, Any]:
     rng = chance(seed, salt)
     F = numbers(rng, seed, n, n)
     return numbers(rng, seed + 1, n), F @ F.T / n + 0.1 * np.eye(n)
-
-
-def differences(n: int, order: int = 1) -> Any:
-    """Return the matrix of first or second differences of n numbers, sparse."""
-    D = sp.eye_array(n, format="csr")
-    for _ in range(order):
-        k = D.shape[0]
-        D = (sp.eye_array(k - 1, k, k=1) - sp.eye_array(k - 1, k)) @ D
-    return sp.csr_array(D)
 
 
 def signal(seed: int, salt: int, n: int) -> Any:
@@ -465,20 +458,6 @@ def control(seed: int) -> Instance:
     """Sparse optimal control of a damped oscillator, its first state moving; infeasible ends in some."""
     T = 8 + size(seed, 60) // 2
     return control_problem(T, reach=1.0 if seed % 2 else 0.6), (0, 1)
-
-
-def control_problem(T: int, reach: float = 0.7) -> pqp.ParametricQP:
-    """Return the control problem of horizon T: u, and both states after it, for every step."""
-    step, push = np.array([[1, 0.1], [-0.1, 0.98]]), np.array([[0.0], [0.1]])
-    stays = sp.kron(sp.eye_array(T), sp.csr_array(np.hstack([push, -np.eye(2)])))
-    moves = sp.kron(sp.eye_array(T, k=-1), sp.csr_array(np.hstack([np.zeros((2, 1)), step])))
-    first, other, b0, b1 = np.array([-4, 0.0]), np.array([4, 0.5]), np.zeros(2 * T), np.zeros(2 * T)
-    b0[:2], b1[:2] = -step @ (first + 0.15 * (other - first)), -reach * step @ (other - first)
-    weights, target = np.tile([0.1, 1.0, 0.1], T), np.zeros(3 * T)
-    target[1::3] = 3 * np.sin(np.arange(T) / 20)
-    b, limit = b0 + mu * b1, np.tile([1, 6, 2.0], T)
-    A = sp.csr_array(stays + moves)
-    return pqp.ParametricQP(sp.diags_array(weights), -weights * target, A, b, b, -limit, limit)
 
 
 @family
