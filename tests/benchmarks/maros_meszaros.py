@@ -84,31 +84,30 @@ def with_moving_cost(name: str) -> pqp.ParametricQP:
 def with_moving_limits(name: str) -> pqp.ParametricQP:
     """Return the problem with rows and bounds that move with mu and are the original ones at mu = 0.
 
-    Rows move as if x moved to x + mu w, with w a share of the solution at mu = 0, so that they do not
-    contradict each other at once, and inequalities a little more. Both limits of a row or variable move
-    together. Equalities that depend on others stay: a move would leave mu = 0 alone feasible. Of the bounds,
-    those other than zero move.
+    Rows move as if the solution x at mu = 0 moved to x + mu w, so that they do not contradict each other at
+    once; rows and bounds that x does not meet move a little more. Both limits of a row or variable move
+    together. w is zero where x is at a bound, and in equalities that depend on others: a move of these would
+    leave mu = 0 alone feasible.
     """
     problem, _ = problem_and_direction(name)
     arrays = Arrays(problem)
     _, _, solved = ClarabelGrid(arrays).setup(0.0).solve()
     x = np.asarray(solved)[: problem.n]
-    rng = np.random.default_rng(zlib.crc32(f"{name} limits".encode()))
-    # few digits: the direction must not depend on the last bits of a solver
-    w = _rounded(STRENGTH * x) * rng.normal(size=problem.n).round(2)
-    rows = arrays.A @ w
     lower, upper, low, high = (
         np.asarray(side.constant, dtype=float)
         for side in (problem.lower, problem.upper, problem.row_lower, problem.row_upper)
     )
     fixed, equal = arrays.equal[arrays.m :], arrays.equal[: arrays.m]
-    rows = np.where(equal, rows, rows + step(name, "rows", rows, arrays.m) / 2)
-    rows[np.flatnonzero(equal)[dependent(arrays, equal, fixed)]] = 0
-    rows = rows.round(6)
+    rigid = np.flatnonzero(equal)[dependent(arrays, equal, fixed)]
+    is_free = ~_meets(x, lower, upper) & (arrays.absolute_A[rigid].sum(axis=0) == 0)
+    rng = np.random.default_rng(zlib.crc32(f"{name} limits".encode()))
+    # few digits: the direction must not depend on the last bits of a solver
+    w = np.where(is_free, _rounded(STRENGTH * x) * rng.normal(size=problem.n).round(2), 0)
+    rows = arrays.A @ w
+    is_loose = ~_meets(arrays.A @ x, low, high)
+    rows = np.where(is_loose, rows + step(name, "rows", rows, arrays.m), rows)
     sides = np.concatenate([lower, upper])
-    bounds = step(name, "bounds", sides[np.isfinite(sides)], problem.n) / 4
-    moves = ~fixed & ~((lower == 0) & ~np.isfinite(upper))
-    bounds = np.where(moves, bounds, 0)
+    bounds = np.where(is_free, step(name, "bounds", sides[np.isfinite(sides)], problem.n), 0)
     return replace(
         problem,
         lower=_moving(lower, bounds),
@@ -116,6 +115,12 @@ def with_moving_limits(name: str) -> pqp.ParametricQP:
         row_lower=_moving(low, rows),
         row_upper=_moving(high, rows),
     )
+
+
+def _meets(values: Any, low: Any, high: Any) -> Any:
+    """Return which values are at a limit, within what an interior point leaves."""
+    slack = 1e-5 * max(1.0, float(np.abs(values).max(initial=0)))
+    return (values - low <= slack) | (high - values <= slack)
 
 
 def dependent(arrays: Arrays, equal: Any, fixed: Any) -> Any:
