@@ -8,8 +8,11 @@ every stage has a limit of its own in seconds of wall time.
 import multiprocessing
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any
 
+# Seconds for the end of a task after its last stage.
+LAST = 10.0
 Task = Callable[..., Iterator[dict[str, Any]]]
 
 
@@ -26,18 +29,17 @@ class Worker:
             self._start()
         self._pipe.send((task, arguments))
         found: list[dict[str, Any]] = []
-        for limit in (*limits, 10.0):
+        for limit in chain(limits, repeat(LAST)):
             try:
                 answer = self._pipe.recv() if self._pipe.poll(limit) else {"killed": limit}
             except EOFError:
-                answer = {"error": f"the process ended, stage {len(found)}"}
+                answer = {"error": f"the process died in stage {len(found)}"}
                 self.stop()
             if "killed" in answer:
                 self.stop()
-            if not answer:
-                break
-            found.append(answer)
-            if "killed" in answer or self._process is None:
+            if answer:
+                found.append(answer)
+            if not answer or self._process is None:
                 break
         return found
 
