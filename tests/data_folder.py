@@ -11,7 +11,9 @@ import scipy.sparse
 
 import pqp
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+# Next to the repository, or above it where that is a worktree in a folder of worktrees.
+_PLACES = [above / "shared" / "data" for above in Path(__file__).resolve().parents[2:]]
+DATA = next((place for place in _PLACES if place.is_dir()), _PLACES[0])
 # The Maros-Meszaros files write "no limit" as a number of this size.
 NO_LIMIT = 1e20
 
@@ -53,6 +55,20 @@ def maros_meszaros(name: str) -> pqp.ParametricQP:
     return pqp.ParametricQP(
         P, numbers["q"], A[rows], low[rows], high[rows], lower, upper, constant=float(numbers["r"])
     )
+
+
+def maros_meszaros_path(name: str) -> tuple[pqp.ParametricQP, Any]:
+    """A sparse problem of the Maros-Meszaros test set at mu = 0, and the direction its cost moves in."""
+    numbers = _archive("maros_meszaros_paths", name)
+    n, m = int(numbers["n"]), int(numbers["m"])
+    P, A = (
+        scipy.sparse.csr_array(
+            tuple(numbers[f"{letter}_{part}"] for part in ("data", "indices", "indptr")), shape=(rows, n)
+        )
+        for letter, rows in (("P", n), ("A", m))
+    )
+    limits = (numbers[side] for side in ("row_lower", "row_upper", "lower", "upper"))
+    return pqp.ParametricQP(P, numbers["c"], A, *limits, constant=float(numbers["r"])), numbers["d"]
 
 
 def frontier_example() -> tuple[Any, Any, Any, Any]:

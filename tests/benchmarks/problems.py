@@ -1,6 +1,7 @@
 """Problems for benchmarks and experiments, generated from a seed."""
 
 import numpy as np
+import scipy.sparse as sp
 
 import pqp
 
@@ -107,3 +108,56 @@ def ranking(K, pairs):
     return pqp.ParametricQP(
         pqp.PairGram(K, pairs), np.full(count, -1), lower=0, upper=pqp.mu * np.ones(count)
     )
+
+
+def control(T, reach=0.7):
+    """Return optimal control of a damped oscillator over T steps, the first state moving with mu in (0, 1).
+
+    Three variables per step, the push u and both states after it, and two sparse equalities.
+    """
+    step, push = np.array([[1, 0.1], [-0.1, 0.98]]), np.array([[0.0], [0.1]])
+    stays = sp.kron(sp.eye_array(T), sp.csr_array(np.hstack([push, -np.eye(2)])))
+    moves = sp.kron(sp.eye_array(T, k=-1), sp.csr_array(np.hstack([np.zeros((2, 1)), step])))
+    first, other, b0, b1 = np.array([-4, 0.0]), np.array([4, 0.5]), np.zeros(2 * T), np.zeros(2 * T)
+    b0[:2], b1[:2] = -step @ (first + 0.15 * (other - first)), -reach * step @ (other - first)
+    weights, target = np.tile([0.1, 1.0, 0.1], T), np.zeros(3 * T)
+    target[1::3] = 3 * np.sin(np.arange(T) / 20)
+    b, limit = b0 + pqp.mu * b1, np.tile([1, 6, 2.0], T)
+    A = sp.csr_array(stays + moves)
+    return pqp.ParametricQP(sp.diags_array(weights), -weights * target, A, b, b, -limit, limit)
+
+
+def random_sparse(n, m, seed=0):
+    """Return a tridiagonal P, m rows of five entries each, bounds, and a cost that moves with mu in (-1, 1).
+
+    About a fifth of the variables change their state on the way.
+    """
+    rng = np.random.default_rng(seed)
+    P = sp.diags_array([np.full(n - 1, -1.0), np.full(n, 2.1), np.full(n - 1, -1.0)], offsets=[-1, 0, 1])
+    columns = np.concatenate([rng.choice(n, size=5, replace=False) for _ in range(m)])
+    A = sp.csr_array((rng.normal(size=5 * m), columns, np.arange(0, 5 * m + 1, 5)), shape=(m, n))
+    c, d = rng.normal(size=n), 0.3 * rng.normal(size=n)
+    return pqp.ParametricQP(P, c + pqp.mu * d, A, row_upper=rng.uniform(0.2, 1, size=m), lower=-1, upper=1)
+
+
+def differences(n, order=1):
+    """Return the matrix of first or second differences of n numbers, sparse."""
+    D = sp.eye_array(n, format="csr")
+    for _ in range(order):
+        k = D.shape[0]
+        D = (sp.eye_array(k - 1, k, k=1) - sp.eye_array(k - 1, k)) @ D
+    return sp.csr_array(D)
+
+
+def filtered_signal(n, order=1, seed=0):
+    """Return a signal smoothed by total variation (order 1) or the l1 trend filter (order 2), priced by mu.
+
+    The signal is a few steps, or slopes, with noise of size 1.
+    """
+    rng = np.random.default_rng(seed)
+    y = np.cumsum(np.where(rng.random(n) < 20 / n, 5 * rng.normal(size=n), 0))
+    if order == 2:
+        y = np.cumsum(y) / 100
+    y = y + rng.normal(size=n)
+    D = differences(n, order)
+    return pqp.ParametricQP(sp.eye_array(n), -y, A=D, row_lower=0, row_upper=0, penalty=pqp.mu)
