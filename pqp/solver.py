@@ -142,7 +142,11 @@ def solve(
     at = _one_number(mu, RATIONAL)
     if is_infinite(at):
         raise ProblemError(argument="mu", expected="finite", found=mu)
-    return solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)(at)
+    path = solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)
+    if path.stopped is not None and not path.segments:
+        # Only Ctrl-C stops a solve without limits, and there is no finished part to return.
+        raise KeyboardInterrupt
+    return path(at)
 
 
 @dataclass(frozen=True)
@@ -231,6 +235,7 @@ class _Engine:
             log=numbered(result.pivots) if self.log else None,
             continuation=extend,
             begin=begin,
+            info=result.info,
         )
 
 

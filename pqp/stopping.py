@@ -52,6 +52,10 @@ class Progress:
     pivots: int
 
 
+class StoppedError(Exception):
+    """A limit was reached: what was found so far is kept."""
+
+
 class Watch:
     """Counts the events of one trace and ends it when a limit is reached; `stopped` then says why."""
 
@@ -73,6 +77,23 @@ class Watch:
                 return
             yield event
             self._count(event)
+
+    def check(self) -> None:
+        """Raise `StoppedError` if a limit is reached."""
+        if reached := self._reached():
+            self.stopped = f"{reached} was reached {self._where()}"
+            raise StoppedError
+
+    def piece(self, end: Number, pivots: int) -> None:
+        """Count a piece that ends at mu, and the pivots that led to it."""
+        done = self._done
+        self._done = Progress(end, done.pieces + 1, done.pivots + pivots)
+        if self._progress is not None:
+            self._progress(self._done)
+
+    def seconds_left(self) -> float:
+        """Return the seconds until the time limit."""
+        return self._deadline - time.monotonic()
 
     def interrupt(self) -> None:
         """Note that the user interrupted the trace."""

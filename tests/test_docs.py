@@ -49,7 +49,6 @@ def prose(page: Path) -> str:
     return FENCED.sub("", page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.engine
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

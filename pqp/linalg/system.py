@@ -11,193 +11,142 @@ J = (1, ..., 1, -1, ..., -1) make J M symmetric.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+from scipy.sparse import block_array, coo_array, csc_array, csr_array, diags_array
 
 from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
-from pqp.linalg.products import product_of
-from pqp.linalg.structure import DENSE, NO_PART, Form, Part, form_of, with_units
-
-
-class Products(Protocol):
-    """A matrix known by its products."""
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-
-    def times(self, vector: Array) -> Array:
-        """The whole matrix times a dense vector or block."""
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        """A dense part."""
-
-    def diagonal(self) -> Array:
-        """The diagonal."""
-
-
-class Operator(Products, Protocol):
-    """A symmetric positive semidefinite matrix: H or G."""
-
-    @property
-    def part(self) -> Part:
-        """The matrix as compiled code takes it."""
-
-
-class System(Products, Protocol):
-    """M as the engine uses it."""
-
-    @property
-    def signs(self) -> Array:
-        """J: one sign per item, J M is symmetric."""
-
-    @property
-    def form(self) -> Form:
-        """M as compiled code takes it."""
+from pqp.linalg.operators import Operator
 
 
 @dataclass(frozen=True, eq=False)
-class Pure:
-    """A system of variables only, or of rows only: M is one operator."""
+class System:
+    """M by its parts: H of the variables, B that couples them with rows, G of the rows; parts may be None."""
 
-    operator: Operator
+    H: Operator | None
+    B: MatrixData | None = None
+    G: Operator | None = None
 
-    @property
+    @cached_property
+    def variables(self) -> int:
+        """The number of variables; rows come behind them."""
+        return 0 if self.H is None else self.H.size
+
+    @cached_property
     def size(self) -> int:
-        return self.operator.size
+        """The number of variables and rows."""
+        rows = 0 if self.B is None else int(self.B.shape[0])
+        return self.variables + (rows if self.G is None else self.G.size)
+
+    @cached_property
+    def is_row(self) -> Array:
+        """Which items are rows."""
+        return np.arange(self.size) >= self.variables
 
     @cached_property
     def signs(self) -> Array:
-        """M is symmetric itself."""
-        return np.ones(self.size)
+        """J: 1 for variables, -1 for rows; all 1 if there are only rows, since G is symmetric itself."""
+        return np.ones(self.size) if self.B is None else np.where(self.is_row, -1.0, 1.0)
 
-    @cached_property
-    def form(self) -> Form:
-        return form_of(self.size, self.operator.part, NO_PART, None)
-
-    def times(self, vector: Array) -> Array:
-        # most rows of a sparse model are zero; leaving them out saves most of a dense product
-        moving = np.flatnonzero(np.any(vector, axis=1))
-        if self.form.H.kind == DENSE and 2 * len(moving) < self.size:
-            return product_of(self.form.H, self.size, moving, vector[moving])
-        return self.operator.times(vector)
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        return self.operator.block(rows, columns)
-
-    def diagonal(self) -> Array:
-        return self.operator.diagonal()
-
-
-@dataclass(frozen=True, eq=False)
-class Mixed:
-    """A system of variables, H, and rows, B and maybe G."""
-
-    H: Operator
-    B: MatrixData
-    G: Operator | None
-
-    @property
-    def size(self) -> int:
-        return self.H.size + self.B.shape[0]
-
-    @cached_property
-    def signs(self) -> Array:
-        """J: 1 for variables, -1 for rows."""
-        return np.repeat([1.0, -1.0], [self.H.size, self.B.shape[0]])
-
-    # both orders are kept: slicing a sparse matrix across its storage takes time in all of its entries
+    # Both orders are kept: slicing a sparse matrix across its storage takes time in all of its entries.
     @cached_property
     def _rows(self) -> Any:
         """B by rows."""
+        assert self.B is not None
         return self.B.tocsr() if is_sparse(self.B) else np.ascontiguousarray(self.B)
 
     @cached_property
     def _columns(self) -> Any:
         """Bᵀ by rows."""
+        assert self.B is not None
         return self.B.T.tocsr() if is_sparse(self.B) else np.ascontiguousarray(self.B.T)
 
     @cached_property
-    def form(self) -> Form:
-        return form_of(self.H.size, self.H.part, NO_PART if self.G is None else self.G.part, self.B)
+    def single(self) -> Operator | None:
+        """M itself if it is one operator."""
+        return (self.G if self.H is None else self.H) if self.B is None else None
 
     def times(self, vector: Array) -> Array:
-        n = self.H.size
-        x, y = vector[:n], vector[n:]
-        rows = self._rows @ x if self.G is None else self._rows @ x + self.G.times(y)
-        return np.concatenate([self.H.times(x) - self._columns @ y, rows])
+        """Return M times a vector, or times a block of them."""
+        if self.single is not None:
+            return self.single.times(vector)
+        assert self.H is not None
+        x, y = vector[: self.variables], vector[self.variables :]
+        below = self._rows @ x if self.G is None else self._rows @ x + self.G.times(y)
+        return np.concatenate([self.H.times(x) - self._columns @ y, below])
+
+    def product(self, items: Array, values: Array) -> Array:
+        """Return M[:, items] times values."""
+        if self.single is not None:
+            return self.single.product(items, values)
+        full = np.zeros((self.size, *values.shape[1:]))
+        full[items] = values
+        return self.times(full)
+
+    def column(self, item: int) -> Array:
+        """Return one column of M."""
+        return self.product(np.array([item]), np.ones(1))
 
     def block(self, rows: Array, columns: Array) -> Array:
-        # most blocks asked for are one column of a basis, which needs no index sets
-        if len(columns) == 1:
-            return self._column(rows, int(columns[0]))[:, None]
-        n = self.H.size
-        top, left = rows < n, columns < n
+        """Return M[rows, columns], dense."""
+        if self.single is not None:
+            return self.single.block(rows, columns)
+        n, H = self.variables, self.H
+        assert H is not None
+        above, here = np.flatnonzero(rows < n), np.flatnonzero(columns < n)
+        below, there = np.flatnonzero(rows >= n), np.flatnonzero(columns >= n)
         result = np.zeros((len(rows), len(columns)))
-        above, below = np.flatnonzero(top), np.flatnonzero(~top)
-        here, there = np.flatnonzero(left), np.flatnonzero(~left)
         if len(above) and len(here):
-            result[np.ix_(above, here)] = self.H.block(rows[above], columns[here])
+            result[np.ix_(above, here)] = H.block(rows[above], columns[here])
         if len(above) and len(there):
-            result[np.ix_(above, there)] = -dense_matrix(self._part(columns[there] - n, rows[above])).T
+            result[np.ix_(above, there)] = -self._part(columns[there] - n, rows[above]).T
         if len(below) and len(here):
-            result[np.ix_(below, here)] = dense_matrix(self._part(rows[below] - n, columns[here]))
+            result[np.ix_(below, here)] = self._part(rows[below] - n, columns[here])
         if len(below) and len(there) and self.G is not None:
             result[np.ix_(below, there)] = self.G.block(rows[below] - n, columns[there] - n)
         return result
 
-    def _column(self, rows: Array, item: int) -> Array:
-        """Return a part of one column."""
-        n, result = self.H.size, np.zeros(len(rows))
-        is_row = rows >= n
-        variables, others = rows[~is_row], rows[is_row] - n
-        if item < n:
-            result[~is_row] = self.H.block(variables, np.array([item]))[:, 0]
-            result[is_row] = dense_matrix(self._columns[[item]])[0, others]
-        else:
-            result[~is_row] = -dense_matrix(self._rows[[item - n]])[0, variables]
-            if self.G is not None:
-                result[is_row] = self.G.block(others, np.array([item - n]))[:, 0]
-        return result
-
-    def _part(self, rows: Array, columns: Array) -> Any:
+    def _part(self, rows: Array, columns: Array) -> Array:
         """Return B[rows, columns], sliced along the shorter list first."""
         if len(rows) <= len(columns):
-            return self._rows[rows][:, columns]
-        return self._columns[columns].T[rows]
+            return dense_matrix(self._rows[rows][:, columns])
+        return dense_matrix(self._columns[columns]).T[rows]
 
     def diagonal(self) -> Array:
-        below = np.zeros(self.B.shape[0]) if self.G is None else self.G.diagonal()
-        return np.concatenate([self.H.diagonal(), below])
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """d M d for positive d: the same system in units in which its entries are about 1."""
-
-    system: System
-    d: Array
-
-    @property
-    def size(self) -> int:
-        return self.system.size
-
-    @property
-    def signs(self) -> Array:
-        """Scaling changes no sign."""
-        return self.system.signs
+        """Return the diagonal of M."""
+        above = np.zeros(0) if self.H is None else self.H.diagonal()
+        if self.G is not None:
+            return np.concatenate([above, self.G.diagonal()])
+        return np.concatenate([above, np.zeros(self.size - self.variables)])
 
     @cached_property
-    def form(self) -> Form:
-        return with_units(self.system.form, self.d)
+    def entries(self) -> csc_array | None:
+        """J M as a sparse matrix; None if a part of it is not sparse."""
+        parts = [part.entries() for part in (self.H, self.G) if part is not None]
+        if any(part is None for part in parts) or (self.B is not None and not is_sparse(self.B)):
+            return None
+        if self.single is not None:
+            return csc_array(parts[0])
+        corner = -self.G.entries() if self.G is not None else None
+        if corner is None:
+            rows = self.size - self.variables
+            corner = csr_array((rows, rows))
+        return csc_array(block_array([[parts[0], -self._columns], [-self._rows, corner]]))
 
-    def times(self, vector: Array) -> Array:
-        return self.d[:, None] * self.system.times(self.d[:, None] * vector)
+    def scaled(self, units: Array) -> "System":
+        """Return diag(units) M diag(units), with the same structure."""
+        x, y = units[: self.variables], units[self.variables :]
+        B = self.B
+        if B is not None:
+            B = csr_array(diags_array(y) @ B @ diags_array(x)) if is_sparse(B) else y[:, None] * B * x
+        return System(
+            None if self.H is None else self.H.scaled(x), B, None if self.G is None else self.G.scaled(y)
+        )
 
-    def block(self, rows: Array, columns: Array) -> Array:
-        return self.d[rows, None] * self.system.block(rows, columns) * self.d[columns]
-
-    def diagonal(self) -> Array:
-        return self.d**2 * self.system.diagonal()
+    def coupling(self) -> coo_array:
+        """Return the sizes of the entries of B, which couple rows and variables."""
+        if self.B is None:
+            return coo_array((self.size - self.variables, self.variables))
+        return coo_array(abs(self.B))

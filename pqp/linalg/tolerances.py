@@ -27,9 +27,19 @@ TIE = 1e-11
 ROUNDING = 1e-13
 # A slope below this, relative to the largest slope, is rounding error.
 FLAT = 1e-11
+# On a piece without end, and on the way to an end that is far out, slopes below this part of the largest one
+# of their kind are zero: as rounding errors they would move what they belong to without end.
+STILL = 1e-9
+# The same relative to the slopes of the other kind, where values and multipliers have different units.
+NOISE = 1e-12
 # What moves less than this along a ray, relative to what moves most, does not block it: it would be rounding
 # error.
-PIVOT_ON_RAY = 1e-9
+PIVOT_ON_RAY = 1e-11
+# A gap that closes by less than this part of the terms of its slope does not close: they cancel.
+CLOSING = 1e-11
+# Unknowns that move less than this along a ray, relative to what moves most, do not move: in the exact
+# solution on the others they are zero, which the proof then shows.
+ON_RAY = 1e-9
 # A local dictionary with signs that no positive semidefinite matrix has is full of rounding error. It is read
 # again with a coarser zero, raised by the factor COARSENING each time, up to this.
 COARSEST_ZERO = 1e-5
@@ -43,6 +53,8 @@ TINY = 1e-300
 # A pivot below this part of the terms it is the difference of (or of its column) is not used to update an
 # inverse: at 1e-9 a rank-deficient dictionary was ruined after 2 000 pivots, at 1e-6 it kept 4e-9.
 TRUSTED_PIVOT = 1e-6
+# A block pivot whose inverse grows by more is not used to update an inverse: it is computed anew.
+BLOCK_GROWTH = 1e8
 # Below this part of its terms a pivot is zero: the item depends linearly on the basis.
 SINGULAR = 1e-11
 # A basis whose inverse has larger entries, relative to those of its matrix, is singular in float64: no digit
@@ -64,10 +76,19 @@ SHARED_EXCESS = 1e3
 
 # ---- The revised engine: start, end and repair of a trace ----
 
-# A homotopy that ends this close to its goal, on its scale from 0 to 1, has reached it.
-GOAL_REACHED = 1e-11
-# A descent has converged if no item pulls more than this part of what the first one did.
-SMALL_PULL = 1e-4
+# A homotopy that comes this close to its goal, on its scale from 0 to 1, has reached it: START_MARGIN times
+# this is left of its shifts.
+GOAL_REACHED = 1e-6
+# What counts as a tie on the way there: items begin at different distances from their ends.
+HOMOTOPY_TIES = (1e-15, 1e-13, 1e-11)
+# Columns of a guessed basis that leave less than this after elimination depend on others; the next one is
+# taken if the basis is still singular.
+START_DEPENDENT = (1e-9, 1e-7, 1e-5)
+# How far from its ends an item begins the homotopy, relative to the largest number of its kind: more than the
+# error of an interior point, so that no two items reach their ends together on the way.
+START_MARGIN = 1e-5
+# A limit that a homotopy still violates by less than this part of the largest number is violated by rounding.
+START_ROUNDING = 1e-9
 # A pass that ends this close to its goal, relative to its length, may have reached it.
 NEAR_GOAL = 1e-4
 # A breakpoint this close to where all limits meet, relative to the way there, may be rounding error.

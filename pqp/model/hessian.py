@@ -1,7 +1,7 @@
 """Hessians: a matrix by its entries, or by a factor that keeps it convex and never grows to n × n.
 
-Engines know P in float64 by `part`, `times`, `block` and `diagonal`; none of them forms an n × n matrix that
-was not given as one.
+Engines know P in float64 by its `operator`, and in rationals by `exact_block`; none of them forms an n × n
+matrix that was not given as one.
 """
 
 from dataclasses import dataclass
@@ -26,23 +26,13 @@ from pqp.linalg.matrices import (
     MatrixLike,
     StoredMatrix,
     as_matrix,
-    block_of,
     dense_matrix,
-    diagonal_block,
     exact_matrix,
     float_matrix,
     is_sparse,
 )
-from pqp.linalg.structure import (
-    GROUPED,
-    Part,
-    factored_part,
-    grouped_block,
-    paired_part,
-    part_of,
-    sparse_factor_part,
-)
-from pqp.model.convexity import as_convex, is_decided_exactly, is_diagonal, require_convex
+from pqp.linalg.operators import DenseOperator, LowRankOperator, Operator, PairOperator, operator_of
+from pqp.model.convexity import as_convex, is_decided_exactly, require_convex
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -56,7 +46,7 @@ class Gram:
     >>> Gram([[1], [2]]).matrix(RATIONAL).astype(int)
     array([[1, 2],
            [2, 4]])
-    >>> Gram([[1], [2]], diagonal=[0, 5]).diagonal()
+    >>> Gram([[1], [2]], diagonal=[0, 5]).operator.diagonal()
     array([1., 9.])
     >>> Gram([[1, 1], [2, 0]], weights=[3, 2]).matrix(RATIONAL).astype(int)
     array([[ 5,  6],
@@ -90,53 +80,17 @@ class Gram:
         return F.multiply(roots).tocsr() if is_sparse(F) else F * roots
 
     @cached_property
-    def _transposed(self) -> MatrixData:
-        return self._factor.T.tocsr() if is_sparse(self._factor) else self._factor.T
-
-    @cached_property
-    def _expanded(self) -> Array | None:
-        """F Fᵀ + diag(d) where that is not much larger than F, so that its columns need not be computed."""
+    def operator(self) -> Operator:
+        """P in float64; multiplied out where that is not much larger than F."""
         rows, columns = self.F.shape
-        # a column of P then costs reading it; through the factor it costs a product of rows * columns
-        return self.matrix(FLOAT) if 2 * columns >= rows and not is_sparse(self.F) else None
+        # A column of P then costs reading it; through the factor it costs a product of rows * columns.
+        if 2 * columns >= rows and not is_sparse(self.F):
+            return DenseOperator(self.matrix(FLOAT))
+        return LowRankOperator(self._factor, self._factor, None if self.d is None else self._added)
 
     @cached_property
     def _added(self) -> Array:
         return np.zeros(self.size) if self.d is None else float_array(self.d)
-
-    @cached_property
-    def part(self) -> Part:
-        """P as compiled code takes it."""
-        if self._expanded is not None:
-            return part_of(self._expanded)
-        added = self._added if self.d is not None else np.empty(0)
-        if is_sparse(self._factor):
-            return sparse_factor_part(self._factor, np.ones(self._factor.shape[1]), added)
-        return factored_part(self._factor, self._factor, added)
-
-    def times(self, vector: Array) -> Array:
-        """Return P @ vector in float64, for a vector or a block of them."""
-        if self._expanded is not None:
-            return self._expanded @ vector
-        # from the right: Fᵀv is short, and F Fᵀ is never formed
-        product = self._factor @ (self._transposed @ vector)
-        return product if self.d is None else product + (self._added * vector.T).T
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        """Return P[rows, columns] in float64."""
-        if self._expanded is not None:
-            return block_of(self._expanded, rows, columns)
-        if self.part.kind == GROUPED:
-            return grouped_block(self.part, rows, columns)
-        product = dense_matrix(self._factor[rows] @ self._factor[columns].T)
-        return product if self.d is None else product + diagonal_block(self._added, rows, columns)
-
-    def diagonal(self) -> Array:
-        """Return the diagonal in float64."""
-        F = self._factor
-        # From rows alone: F Fᵀ may be far too large to be formed for its diagonal.
-        squares = F.multiply(F).sum(axis=1) if is_sparse(F) else np.einsum("ij,ij->i", F, F)
-        return np.asarray(squares).ravel() + self._added
 
     def matrix(self, field: Field) -> Array:
         """Return the entries in the given arithmetic."""
@@ -195,37 +149,21 @@ class PairGram:
         return first, second
 
     @cached_property
-    def part(self) -> Part:
-        """P as compiled code takes it."""
-        return paired_part(self._kernel, *self._ends)
-
-    def times(self, vector: Array) -> Array:
-        """Return P @ vector in float64, for a vector or a block of them."""
-        from pqp.linalg.products import product_of  # compiled code brings numba, which takes long to import
-
-        return product_of(self.part, self.size, np.arange(self.size), vector)
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        """Return P[rows, columns] in float64."""
-        first, second = self._ends
-        above, below = (
-            block_of(self._kernel, first[rows], ends[columns])
-            - block_of(self._kernel, second[rows], ends[columns])
-            for ends in (first, second)
-        )
-        return above - below
-
-    def diagonal(self) -> Array:
-        """Return the diagonal in float64."""
-        first, second = self._ends
-        own = self._kernel.diagonal()
-        return own[first] - 2 * self._kernel[first, second] + own[second]
+    def operator(self) -> Operator:
+        """P in float64."""
+        return PairOperator(self._kernel, *self._ends)
 
     def matrix(self, field: Field) -> Array:
         """Return the entries of D K Dᵀ in the given arithmetic."""
         K = field.array(self.K)
         rows = K[self.pairs[:, 0]] - K[self.pairs[:, 1]]
         return rows[:, self.pairs[:, 0]] - rows[:, self.pairs[:, 1]]
+
+    def exact_block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in rationals."""
+        first, second = (exact_matrix(self.K[self.pairs[rows, side]]) for side in (0, 1))
+        difference = first - second
+        return difference[:, self.pairs[columns, 0]] - difference[:, self.pairs[columns, 1]]
 
     def require_exact_convexity(self) -> None:
         """Raise `NotConvexError` if K at face value is not positive semidefinite."""
@@ -265,7 +203,7 @@ class Matrix:
     """A symmetric positive semidefinite matrix given by its entries, dense or sparse.
 
     >>> import numpy as np
-    >>> P = Matrix([[2, 1], [1, 3]])
+    >>> P = Matrix([[2, 1], [1, 3]]).operator
     >>> P.times(np.array([0.0, 10.0])), P.diagonal()
     (array([10., 30.]), array([2., 3.]))
     """
@@ -283,38 +221,18 @@ class Matrix:
         return int(self.values.shape[0])
 
     @cached_property
-    def _float(self) -> MatrixData:
-        return float_matrix(self.values)
-
-    @cached_property
-    def _pure_diagonal(self) -> Array | None:
-        """The diagonal of a sparse matrix that has nothing else."""
-        return self._float.diagonal() if is_diagonal(self.values) else None
-
-    @cached_property
-    def part(self) -> Part:
-        """P as compiled code takes it."""
-        return part_of(self._float)
-
-    def times(self, vector: Array) -> Array:
-        """Return P @ vector in float64, for a vector or a block of them."""
-        if self._pure_diagonal is not None:
-            return (self._pure_diagonal * vector.T).T
-        return self._float @ vector
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        """Return P[rows, columns] in float64."""
-        if self._pure_diagonal is not None:
-            return diagonal_block(self._pure_diagonal, rows, columns)
-        return block_of(self._float, rows, columns)
-
-    def diagonal(self) -> Array:
-        """Return the diagonal in float64."""
-        return self._float.diagonal()
+    def operator(self) -> Operator:
+        """P in float64."""
+        return operator_of(float_matrix(self.values))
 
     def matrix(self, field: Field) -> Array:
         """Return the entries in the given arithmetic."""
         return float_array(dense_matrix(self.values)) if field is FLOAT else exact_matrix(self.values)
+
+    def exact_block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in rationals."""
+        # Rationals of the block alone: those of a whole matrix would take far longer.
+        return exact_matrix(self.values[rows][:, columns])
 
     def require_exact_convexity(self) -> None:
         """Raise `NotConvexError` if the entries at face value are not positive semidefinite."""
@@ -349,10 +267,10 @@ class HessianProduct:
     __array_ufunc__ = None
 
     def __matmul__(self, vector: Array) -> Array:
-        return self.hessian.times(vector)
+        return self.hessian.operator.times(vector)
 
     def __rmatmul__(self, vector: Array) -> Array:
-        return self.hessian.times(vector.T).T
+        return self.hessian.operator.times(vector.T).T
 
     def dense(self) -> Array:
         """Return the matrix itself."""

@@ -16,7 +16,6 @@ from scipy.sparse import csr_array
 
 from pqp.errors import ProblemError
 from pqp.linalg.field import FLOAT, Array, float_array
-from pqp.linalg.jit import compiled
 from pqp.linalg.matrices import MatrixData, as_matrix
 from pqp.records.segment import Segment
 from pqp.records.states import ACTIVE_ROWS, State
@@ -132,60 +131,56 @@ def _items(trail: Trail, part: Part) -> Items:
 
 def _fill_run(trail: Trail, first: int, B: Any, items: Items, lines: Array) -> Array:
     """Write constants and slopes of consecutive pieces; return for which of them the trail was enough."""
-    # By columns, since an item that changes concerns one column of B.
-    columns, is_done = B.T.tocsr(), np.zeros(lines.shape[1], dtype=bool)
-    changes = (trail.change_ends, trail.changed_items, trail.changed_states)
-    solved = (trail.solved_ends, trail.solved_items, trail.solved_values)
-    matrix = (columns.indptr, columns.indices, columns.data.astype(float))
+    is_done = np.zeros(lines.shape[1], dtype=bool)
     own = slice(items.first, items.first + items.fixed.shape[1])
     for begin in range(0, lines.shape[1], REFRESH_EVERY):
-        states, some = trail.states(first + begin)[own], slice(begin, begin + REFRESH_EVERY)
-        base = np.ascontiguousarray((B @ items.fixed[states, np.arange(len(states))]).T)
-        _replay(changes, solved, matrix, items, states, base, first + begin, lines[:, some], is_done[some])
+        count = min(REFRESH_EVERY, lines.shape[1] - begin)
+        states, some = trail.states(first + begin)[own], slice(begin, begin + count)
+        is_done[some] = _replay(trail, B, items, states, first + begin, lines[:, some])
     return is_done
 
 
-@compiled
-def _replay(
-    changes: tuple[Array, Array, Array],
-    solved: tuple[Array, Array, Array],
-    matrix: tuple[Array, Array, Array],
-    items: Items,
-    states: Array,
-    base: Array,
-    first: int,
-    lines: Array,
-    is_done: Array,
-) -> None:
-    """Write constants and slopes piece by piece: few fixed items change, the unknowns are always new.
+def _replay(trail: Trail, B: Any, items: Items, states: Array, first: int, lines: Array) -> Array:
+    """Write constants and slopes of some pieces; return for which of them the trail was enough.
 
-    The trail is enough for a piece if the items solved for are exactly those whose state is unknown.
+    Few fixed items change from piece to piece: their changes add up along the pieces. The unknowns are new on
+    every piece. The trail is enough if the items solved for are exactly those whose state is unknown.
     """
-    fixed, is_unknown, size = items.fixed, items.is_unknown, len(states)
-    count = np.sum(is_unknown[states])
-    for k in range(lines.shape[1]):
-        for c in range(changes[0][first + k] if k else 0, changes[0][first + k + 1] if k else 0):
-            item, state = changes[1][c] - items.first, changes[2][c]
-            if 0 <= item < size:
-                _add(matrix, item, fixed[state, item] - fixed[states[item], item], base)
-                count += int(is_unknown[state]) - int(is_unknown[states[item]])
-                states[item] = state
-        # The unknowns differ on every piece, so they are added to a copy and never enter the base.
-        lines[:, k] = base
-        found = 0
-        others = 0
-        for u in range(solved[0][first + k], solved[0][first + k + 1]):
-            item = solved[1][u] - items.first
-            if 0 <= item < size:
-                _add(matrix, item, solved[2][u], lines[:, k])
-                found = found + 1
-                others = others + int(not is_unknown[states[item]])
-        is_done[k] = found == count and others == 0
+    size, count = len(states), lines.shape[1]
+    changed, new, at = _entries(trail.change_ends, trail.changed_items, trail.changed_states, first, count)
+    mine = (changed >= items.first) & (changed < items.first + size) & (at > 0)
+    changed, new, at = changed[mine] - items.first, new[mine], at[mine]
+    # Sorted by item and piece: what an item was before a change is what the change before made of it.
+    order = np.lexsort([np.arange(len(at)), at, changed])
+    changed, new, at = changed[order], new[order], at[order]
+    is_first = np.append(True, changed[1:] != changed[:-1])[: len(changed)]
+    old = np.where(is_first, states[changed], np.append(0, new[:-1])[: len(new)]).astype(np.int64)
+    solved, values, piece = _entries(trail.solved_ends, trail.solved_items, trail.solved_values, first, count)
+    mine = (solved >= items.first) & (solved < items.first + size)
+    solved, values, piece = solved[mine] - items.first, values[mine], piece[mine]
+    base = B @ items.fixed[states, np.arange(size)]
+    for side in (0, 1):
+        deltas = items.fixed[new, changed, side] - items.fixed[old, changed, side]
+        moves = csr_array((deltas, (changed, at)), shape=(size, count))
+        unknowns = csr_array((values[:, side], (solved, piece)), shape=(size, count))
+        lines[side] = (
+            base[:, side, None] + np.cumsum((B @ moves).toarray(), axis=1) + (B @ unknowns).toarray()
+        ).T
+    is_unknown = items.is_unknown
+    gained = np.bincount(at, is_unknown[new].astype(float) - is_unknown[old], count)
+    expected = np.count_nonzero(is_unknown[states]) + np.cumsum(gained)
+    # The state of an item on a piece is that of its last change up to it.
+    last = np.searchsorted(changed * count + at, solved * count + piece, side="right") - 1
+    has_changed = (
+        (last >= 0) & (changed[last] == solved) if len(changed) else np.zeros(len(solved), dtype=bool)
+    )
+    present = np.where(has_changed, new[last] if len(new) else 0, states[solved])
+    found = np.bincount(piece, is_unknown[present].astype(float), count)
+    return (found == expected) & (np.bincount(piece, minlength=count) == expected)
 
 
-@compiled
-def _add(matrix: tuple[Array, Array, Array], column: int, line: Array, total: Array) -> None:
-    """Add a column of B times a constant and a slope."""
-    for e in range(matrix[0][column], matrix[0][column + 1]):
-        total[0, matrix[1][e]] += matrix[2][e] * line[0]
-        total[1, matrix[1][e]] += matrix[2][e] * line[1]
+def _entries(ends: Array, owners: Array, values: Array, first: int, count: int) -> tuple[Array, Array, Array]:
+    """Return the entries of some pieces: items, what belongs to them, and the piece of each."""
+    part = slice(ends[first], ends[first + count])
+    piece = np.repeat(np.arange(count), np.diff(ends[first : first + count + 1]))
+    return owners[part].astype(np.int64), values[part], piece

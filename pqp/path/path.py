@@ -18,6 +18,7 @@ from pqp.linalg.tolerances import SAME_POINT
 from pqp.model.problem import ParametricQP
 from pqp.path import queries
 from pqp.path.plot import plot_path
+from pqp.records.result import TraceInfo
 from pqp.records.segment import Point, Segment, Status
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ class Path:
         The function behind `extend`; None for a path that cannot be extended.
     begin
         Where the trace began; None for the lower end.
+    info
+        What the revised engine did: events, ties, rungs of its ladder, residuals, seconds; None otherwise.
     """
 
     problem: ParametricQP = field(repr=False)
@@ -126,6 +129,7 @@ class Path:
     log: PivotLog | None = field(default=None, repr=False)
     continuation: "Callable[..., Path] | None" = field(default=None, repr=False)
     begin: Number | None = field(default=None, repr=False)
+    info: TraceInfo | None = field(default=None, repr=False)
 
     @property
     def origin(self) -> Number:

@@ -4,11 +4,59 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from pqp.lcp.log import Entry
 from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import RATIONAL, Number
 from pqp.records.segment import Segment, proof_strength
+
+
+@dataclass
+class TraceInfo:
+    """What the revised engine did to find a path.
+
+    Parameters
+    ----------
+    events
+        Changes of basis on the way.
+    ties, largest_tie
+        Events at which several items reached an end, and the most of them at one.
+    rays
+        Moves along the optimal set at one mu.
+    refactorisations, refinements
+        How often everything was recomputed from the data, and slopes were corrected.
+    rungs
+        The number of pieces by how they were found: "trace", or the name of the rung of the ladder.
+    worst_residual
+        The largest relative violation of an optimality condition on any piece.
+    seconds
+        Wall-clock seconds by phase.
+    """
+
+    events: int = 0
+    ties: int = 0
+    largest_tie: int = 0
+    rays: int = 0
+    refactorisations: int = 0
+    refinements: int = 0
+    rungs: dict[str, int] = field(default_factory=dict)
+    worst_residual: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def add(self, counts: Any) -> None:
+        """Add what one trace has done."""
+        self.events += counts.events
+        self.ties += counts.ties
+        self.largest_tie = max(self.largest_tie, counts.largest_tie)
+        self.rays += counts.rays
+        self.refactorisations += counts.rebuilds
+        self.refinements += counts.refinements
+
+    def count(self, rung: str, pieces: int) -> None:
+        """Count pieces that were found in one way."""
+        if pieces:
+            self.rungs[rung] = self.rungs.get(rung, 0) + pieces
 
 
 @dataclass
@@ -18,6 +66,7 @@ class TraceResult:
     segments: list[Segment] = field(default_factory=list)
     pivots: list[Entry] = field(default_factory=list)
     stopped: str | None = None
+    info: TraceInfo | None = None
 
 
 def ordered(one: Number, other: Number) -> tuple[Number, Number]:

@@ -5,13 +5,14 @@ satisfy
 
 .. math:: w = \tau + \Lambda \zeta, \qquad w, \zeta \ge 0, \qquad w^\top \zeta = 0
 
-with the local dictionary Λ: how the dependent value of one item follows the fixed value of another. That is
+with the local dictionary Λ: how the dependent quantity of one item follows the fixed one of another. That is
 the symbolic ε of the paper on the few items it concerns, and the criss-cross method of the tableau engine
 solves it.
 """
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,86 +23,57 @@ from pqp.lcp.log import Pivot
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field
-from pqp.linalg.products import system_product
-from pqp.linalg.tolerances import COARSENING, COARSEST_ZERO, ROUNDING, ZERO
-from pqp.revised.basis import WorkingBasis
+from pqp.linalg.tolerances import COARSENING, COARSEST_ZERO, ROUNDING, SINGULAR, ZERO
+
+if TYPE_CHECKING:
+    from pqp.revised.trace import Tracer
 
 
-@dataclass(frozen=True, eq=False)
-class LocalDictionary:
-    """Entries of the dictionary of a basis; below `basis.singular`, relative to their terms, they are 0."""
+def local_dictionary(tracer: "Tracer", items: Array) -> Array:
+    """Return Λ for some items: how the dependent quantity of one follows the fixed one of another.
 
-    basis: WorkingBasis
+    Entries that may be rounding error are 0.
+    """
+    basis, system = tracer.basis, tracer.system
+    positions = np.array([basis.place(item) for item in items.tolist()], dtype=np.int64)
+    order = np.argsort(positions < 0, kind="stable")  # those in R first
+    count = int(np.sum(positions >= 0))
+    inside, others = positions[order][:count], items[order][count:]
+    R, signs = basis.items, system.signs
+    units = np.zeros((len(R), count))
+    units[inside, np.arange(count)] = 1.0
+    K = basis.solve(units) * signs[R[inside]]
+    across = system.block(R, others)
+    back = signs[others, None] * across.T * signs[R]  # J M is symmetric
+    solved, corner = _refined(tracer, across), system.block(others, others)
+    size = len(items)
+    Lambda, noise = np.empty((size, size)), np.empty((size, size))
+    Lambda[:count, :count], Lambda[:count, count:] = K[inside], -solved[inside]
+    Lambda[count:, :count], Lambda[count:, count:] = back @ K, corner - back @ solved
+    magnitude, width = _largest(K, 0), _largest(solved, 0)
+    solving = ROUNDING * np.multiply.outer(magnitude, _largest(across, 0))
+    noise[:count, :count] = SINGULAR * np.minimum.outer(magnitude, magnitude)
+    noise[:count, count:] = SINGULAR * width + solving
+    noise[count:, :count] = noise[:count, count:].T
+    noise[count:, count:] = SINGULAR * (np.abs(corner) + np.multiply.outer(_largest(back, 1), width))
+    classes = signs[items[order]] * np.where(positions[order] < 0, 1.0, -1.0)
+    result = np.empty((size, size))
+    result[np.ix_(order, order)] = _cleared(Lambda, noise, classes)
+    return result
 
-    @property
-    def count(self) -> int:
-        """|R|, the size of the systems that are solved for one column."""
-        return self.basis.inverse.count
 
-    def diagonal_entry(self, item: int) -> float:
-        """Return Λ_ii: how the dependent value of an item follows its fixed one; 0 if it does not."""
-        inverse, p = self.basis.inverse, self.basis.inverse.position[item]
-        if p >= 0:
-            column = inverse.column(item)
-            value, size = column[p], np.abs(column).max()
-        else:
-            _, value, size = self.basis.entering_pivot(item)
-        return 0.0 if abs(value) <= self.basis.singular * size else float(value * self.basis.signs[item])
+def _refined(tracer: "Tracer", across: Array) -> Array:
+    """Return M_RR⁻¹ times a block, with one step of refinement.
 
-    def matrix(self, items: Array) -> Array:
-        """Return Λ for the given items: how the dependent value of one follows the fixed value of another."""
-        positions = self.basis.inverse.position[items]
-        order = np.argsort(positions < 0, kind="stable")  # those in R first
-        inside, others = (
-            positions[order][: int(np.sum(positions >= 0))],
-            items[order][int(np.sum(positions >= 0)) :],
-        )
-        Lambda, noise = self._ordered_dictionary(inside, others)
-        classes = self.basis.signs[items[order]] * np.where(positions[order] < 0, 1.0, -1.0)
-        back = np.argsort(order)
-        return _cleared(Lambda, noise, classes)[back[:, None], back]
-
-    def _ordered_dictionary(self, inside: Array, others: Array) -> tuple[Array, Array]:
-        """Return Λ for positions in R, then items outside, and bounds of the rounding errors of its entries.
-
-        An error is a share of the terms of its entry and, for solved values, of the inverse too.
-        """
-        inverse, system = self.basis.inverse, self.basis.lcp.system
-        K = inverse.columns(inside) * self.basis.signs[inverse.items[inside]]
-        across, signs = system.block(inverse.items, others), self.basis.signs
-        back = signs[others, None] * across.T * signs[inverse.items]  # J M is symmetric
-        # Refined: a linearly dependent item must give 0 on the diagonal, not the error of the inverse.
-        solved, corner = self.basis.refined(across), system.block(others, others)
-        magnitude, width = _largest(K, 0), _largest(solved, 0)
-        count, size = len(inside), len(inside) + len(others)
-        Lambda, noise = np.empty((size, size)), np.empty((size, size))
-        Lambda[:count, :count], Lambda[:count, count:] = K[inside], -solved[inside]
-        Lambda[count:, :count], Lambda[count:, count:] = back @ K, corner - back @ solved
-        singular, solving = self.basis.singular, ROUNDING * np.multiply.outer(magnitude, _largest(across, 0))
-        noise[:count, :count] = singular * np.minimum.outer(magnitude, magnitude)
-        noise[:count, count:] = singular * width + solving
-        noise[count:, :count] = noise[:count, count:].T
-        noise[count:, count:] = singular * (np.abs(corner) + np.multiply.outer(_largest(back, 1), width))
-        return Lambda, noise
-
-    def column(self, item: int) -> Array:
-        """Return how all dependent values follow the fixed value of one item."""
-        inverse, system, R = self.basis.inverse, self.basis.lcp.system, self.basis.inverse.items
-        p = inverse.position[item]
-        alone = np.array([item])
-        if p >= 0:
-            step = inverse.column(item) * self.basis.signs[item]
-            change = self._product(R, step)
-        else:
-            step = -inverse.times(self.basis.signs[R, None] * system.block(R, alone))[:, 0]
-            change = self._product(np.append(R, item), np.append(step, 1.0))
-        change[R] = step
-        return change
-
-    def _product(self, items: Array, values: Array) -> Array:
-        """Return M[:, items] times values."""
-        lcp = self.basis.lcp
-        return system_product(lcp.form, lcp.system.size, items, values)
+    A linearly dependent item must give 0 on the diagonal of Λ, not the error of the inverse.
+    """
+    basis, system, R = tracer.basis, tracer.system, tracer.basis.items
+    signs = system.signs[R, None]
+    solved = basis.solve(signs * across)
+    if not across.size:
+        return solved
+    rest = across - system.product(R, solved)[R]
+    return solved + basis.solve(signs * rest)
 
 
 def _cleared(Lambda: Array, noise: Array, classes: Array) -> Array:
@@ -159,6 +131,7 @@ class TieSolution:
 
     crossed: list[int]
     infeasible: int | None
+    pivots: list[Pivot] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,83 +183,87 @@ class _LocalLCP:
         return _some(best[np.argsort(-effect[best])])
 
 
-def solve_tie(
-    dictionary: LocalDictionary, tie: Tie, names: Sequence[str] | None = None
-) -> Generator[Pivot, None, TieSolution]:
-    """Yield the pivots of the local problem and return its solution, as positions in the tie.
+def solve_tie(tracer: "Tracer", tie: Tie, names: Sequence[str] | None = None) -> TieSolution:
+    """Return the solution of the local problem, as positions in the tie.
 
     The problem is solved on the closing gaps first. Others join when the solution makes them close, or when
     they could make an infeasible row feasible.
     """
     if len(tie.items) == 1:
-        return _solve_alone(dictionary, tie.items[0])
+        alone = local_dictionary(tracer, np.array(tie.items))
+        return TieSolution([0], None) if alone[0, 0] > 0 else TieSolution([], 0)
+    pivots: list[Pivot] = []
     # A column of Λ costs a solve with R, so a large tie is first tried without most of its columns.
-    if len(tie.items) * max(dictionary.count, SMALLEST_BASIS) > LARGE_TIE:
-        solution = yield from _solve_part(dictionary, tie, names)
+    if len(tie.items) * max(len(tracer.basis.items), SMALLEST_BASIS) > LARGE_TIE:
+        solution = _solve_part(tracer, tie, names)
         if solution is not None:
             return solution
-    local = _local(dictionary, tie, np.arange(len(tie.items)), names)
+    local = _local(tracer, tie, np.arange(len(tie.items)), names)
     chosen = [position for position, slope in enumerate(tie.slopes) if slope < 0]
     while True:
-        crossed, row = yield from _solved(local, chosen)
+        crossed, row = _solved(local, chosen, pivots)
         joining = local.falling(crossed) if row is None else local.raising(crossed, row)
         joining = [i for i in joining if i not in chosen]
         if not joining:
-            return TieSolution(crossed, row)
+            return TieSolution(crossed, row, pivots)
         chosen += joining
 
 
-def _solve_part(
-    dictionary: LocalDictionary, tie: Tie, names: Sequence[str] | None
-) -> Generator[Pivot, None, TieSolution | None]:
-    """Yield the pivots of the problem of the closing gaps; others join when its solution makes them close.
+def _solve_part(tracer: "Tracer", tie: Tie, names: Sequence[str] | None) -> TieSolution | None:
+    """Return the solution of the problem of the closing gaps; others join when it makes them close.
 
     Entries of Λ do not depend on which others are computed with them, so the solution is that of the whole
     tie. Return None if the problem has no solution, which other items may change, or if more and more join.
     """
+    pivots: list[Pivot] = []
     chosen = np.flatnonzero(np.array(tie.slopes) < 0)
     for _ in range(JOIN_ROUNDS):
-        local = _local(dictionary, tie, chosen, names)
-        crossed, row = yield from _solved(local, list(range(len(chosen))))
+        local = _local(tracer, tie, chosen, names)
+        crossed, row = _solved(local, list(range(len(chosen))), pivots)
         if row is not None:
             return None
-        late = np.setdiff1d(_made_to_close(dictionary, tie, chosen, local, crossed), chosen)
+        late = np.setdiff1d(_made_to_close(tracer, tie, chosen, local, crossed), chosen)
         if not len(late):
-            return TieSolution([int(chosen[k]) for k in crossed], None)
+            return TieSolution([int(chosen[k]) for k in crossed], None, pivots)
         chosen = np.append(chosen, late[:JOIN_AT_ONCE])
     return None
 
 
-def _made_to_close(
-    dictionary: LocalDictionary, tie: Tie, chosen: Array, local: _LocalLCP, crossed: list[int]
-) -> Array:
+def _made_to_close(tracer: "Tracer", tie: Tie, chosen: Array, local: _LocalLCP, crossed: list[int]) -> Array:
     """Return which gaps of a tie close when some chosen positions are crossed."""
     items, sense = np.array(tie.items), 1.0 - 2.0 * np.array(tie.ends)
     # Sizes collect all terms, so that a slope is compared with its own rounding error.
     slopes = np.array(tie.slopes)
     sizes = np.abs(slopes)
     for k, move in zip(crossed, local.moves(crossed), strict=True):
-        effect = sense * sense[chosen[k]] * dictionary.column(int(items[chosen[k]]))[items] * move
+        response, _ = tracer.response(int(items[chosen[k]]))
+        effect = sense * sense[chosen[k]] * response[items] * move
         slopes, sizes = slopes + effect, sizes + np.abs(effect)
     return np.flatnonzero(slopes < -np.maximum(tie.zero * sizes, tie.flat))
 
 
-def _local(dictionary: LocalDictionary, tie: Tie, chosen: Array, names: Sequence[str] | None) -> _LocalLCP:
+def _local(tracer: "Tracer", tie: Tie, chosen: Array, names: Sequence[str] | None) -> _LocalLCP:
     """Return the local problem of some positions of a tie."""
     items, sense = np.array(tie.items)[chosen], 1.0 - 2.0 * np.array(tie.ends)[chosen]
     labels = None if names is None else [names[item] for item in items]
-    Lambda = sense[:, None] * dictionary.matrix(items) * sense
+    Lambda = sense[:, None] * local_dictionary(tracer, items) * sense
     return _LocalLCP(Lambda, _evened(np.array(tie.slopes), tie.flat)[chosen], tie.flat, tie.zero, labels)
 
 
-def _solved(local: _LocalLCP, chosen: list[int]) -> Generator[Pivot, None, tuple[list[int], int | None]]:
+def _solved(local: _LocalLCP, chosen: list[int], pivots: list[Pivot]) -> tuple[list[int], int | None]:
     """Solve the local problem of the chosen positions: which are crossed, and an infeasible row."""
     if len(chosen) == 1:
         return (chosen, None) if local.Lambda[chosen[0], chosen[0]] > 0 else ([], chosen[0])
     zero = local.zero
     while zero <= COARSEST_ZERO:
         part = local.part(chosen, replace(FLOAT, zero=zero))
-        outcome = yield from criss_cross(first_dictionary(part), PerturbedMu(0), LEAST_INDEX)
+        solving = criss_cross(first_dictionary(part), PerturbedMu(0), LEAST_INDEX)
+        while True:
+            try:
+                pivots.append(next(solving))
+            except StopIteration as stop:
+                outcome = stop.value
+                break
         # A cycle, or no proof, means that signs are wrong: some entry that should be 0 is not.
         if isinstance(outcome, Solved | Infeasible):
             crossed = [chosen[i] for i in sorted(outcome.dictionary.basis)]
@@ -313,10 +290,3 @@ def _evened(slopes: Array, flat: float) -> Array:
 
 def _some(positions: Array) -> list[int]:
     return [int(i) for i in positions[:JOIN_AT_ONCE]]
-
-
-def _solve_alone(dictionary: LocalDictionary, item: int) -> TieSolution:
-    """Return the solution for one closing gap: the item crosses if its own move stops the closing."""
-    if dictionary.diagonal_entry(item) > 0:
-        return TieSolution([0], None)
-    return TieSolution([], 0)

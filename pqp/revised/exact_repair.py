@@ -22,22 +22,20 @@ from pqp.lcp.crisscross import LEAST_INDEX
 from pqp.lcp.dictionary import Dictionary
 from pqp.linalg.field import RATIONAL, Array, Number, exact_product, float_array
 from pqp.linalg.matrices import MatrixData, exact_matrix
-from pqp.linalg.tolerances import ACCURATE, KKT_RESIDUAL, NEAR_LIMIT, SAME_POINT, TIE
+from pqp.linalg.tolerances import ACCURATE, NEAR_LIMIT
 from pqp.model.affine import Affine
 from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.states import Basis, States
 from pqp.records.unsolvable import UnsolvablePiece
-from pqp.revised.basis import WorkingBasis
-from pqp.revised.interval_trace import PieceSequence, join
+from pqp.revised.kernels import HI_SLOPE, LO_SLOPE, SLOPE, VALUE
 from pqp.revised.postsolve import Postsolve
-from pqp.revised.rays import exact_block
 from pqp.revised.scaling import ScaledProblem
-from pqp.revised.states import BETWEEN
-from pqp.revised.trace import NO_CHANGES, BasisPiece, StateChanges
-from pqp.revised.verify import finite_end, finite_start, violations, violations_after
+from pqp.revised.trace import BasisPiece, Tracer
+from pqp.revised.verify import finite_end, finite_start
 from pqp.tableau.compile import CompiledQP, basis_of, compile_problem, read_segment
-from pqp.tableau.trace import OptimalPiece, Tracer
+from pqp.tableau.trace import OptimalPiece
+from pqp.tableau.trace import Tracer as TableauTracer
 
 # Beyond this many pairs an exact dictionary takes minutes, and the trouble is reported instead.
 MOST_PAIRS = 150
@@ -76,14 +74,14 @@ class ExactTracer:
         self, states: States | None, begin: Number, stop: Number
     ) -> Iterator[ExactPiece | UnsolvablePiece]:
         """Yield the exact pieces from one mu on, from a given basis if there is one."""
-        tracer = Tracer(self.compiled, LEAST_INDEX)
+        tracer = TableauTracer(self.compiled, LEAST_INDEX)
         for event in tracer.trace(self._first(tracer, states), RATIONAL.number(begin), RATIONAL.number(stop)):
             if isinstance(event, OptimalPiece):
                 yield self._read(event)
             elif isinstance(event, UnsolvablePiece):
                 yield event
 
-    def _first(self, tracer: Tracer, states: States | None) -> Dictionary:
+    def _first(self, tracer: TableauTracer, states: States | None) -> Dictionary:
         """Return the dictionary of some states; the first one if they are no basis in exact arithmetic."""
         if states is None:
             return tracer.first()
@@ -166,7 +164,7 @@ def _costs(problem: ParametricQP, variables: Array, x: Array, y: Array) -> Affin
     result = np.column_stack(data.c)[variables]
     others, active = (np.flatnonzero(np.any(known != 0, axis=1)) for known in (x, y))
     if len(others):
-        result = result + exact_product(exact_block(problem.P, variables, others), x[others])
+        result = result + exact_product(problem.P.exact_block(variables, others), x[others])
     if len(active):
         result = result - exact_product(exact_matrix(problem.A[active][:, variables]).T, y[active])
     return _affine(result)
@@ -201,8 +199,6 @@ def _affine(lines: Array) -> Affine:
 
 # A subproblem that had to be enlarged this often will not stay small.
 MOST_ENLARGEMENTS = 20
-# If more pieces than this need exact arithmetic, the data are beyond float64 and repair would take too long.
-MOST_EXACT = 16
 
 
 @dataclass(frozen=True)
@@ -242,8 +238,8 @@ class Repair:
                 if np.any(late):
                     break
                 yield piece
-                assert piece.item_states is not None
-                begin, item_states = exact_piece.end, piece.item_states
+                assert piece.states is not None
+                begin, item_states = exact_piece.end, piece.states
             if not np.any(late):
                 return
             moving |= late
@@ -251,22 +247,20 @@ class Repair:
 
     def _near_an_end(self, item_states: Array, mu: float) -> Array:
         """Return which items are solved for, or close to an end, at mu."""
-        basis = WorkingBasis(self.scaled.lcp, item_states, mu)
-        gaps = basis.gaps()[:, :, 0].min(axis=0)
-        return np.asarray(self.scaled.lcp.is_unknown(item_states) | (gaps <= NEAR_LIMIT * _size(basis)))
+        tracer = Tracer(self.scaled.lcp, item_states, mu)
+        gaps = tracer.gaps().min(axis=0)
+        return np.asarray(self.scaled.lcp.is_unknown(item_states) | (gaps <= NEAR_LIMIT * _size(tracer)))
 
     def _violated_outside(self, piece: BasisPiece, moving: Array) -> Array:
         """Return which items outside a subproblem are beyond an end somewhere on a piece."""
-        assert piece.item_states is not None
-        basis = WorkingBasis(self.scaled.lcp, piece.item_states, finite_start(piece))
+        assert piece.states is not None
+        tracer = Tracer(self.scaled.lcp, piece.states, finite_start(piece))
         # Gaps are affine: both ends of the piece decide about all of it.
-        gaps, size = basis.gaps(), ACCURATE * _size(basis)
-        far = (
-            gaps[:, :, 0] + (piece.end - basis.mu) * gaps[:, :, 1]
-            if np.isfinite(piece.end)
-            else gaps[:, :, 0]
-        )
-        return np.asarray(~moving & (np.minimum(gaps[:, :, 0], far).min(axis=0) < -size))
+        gaps, lines = tracer.gaps(), tracer.lines
+        distance = finite_end(piece) - tracer.mu
+        rates = np.stack([lines[SLOPE] - lines[LO_SLOPE], lines[HI_SLOPE] - lines[SLOPE]])
+        smallest = np.minimum(gaps, gaps + distance * rates).min(axis=0)
+        return np.asarray(~moving & (smallest < -ACCURATE * _size(tracer)))
 
     def _exact_pieces(self, subproblem: Subproblem, begin: Number, stop: Number) -> Iterator[ExactPiece]:
         """Yield exact pieces of a subproblem in terms of the whole problem; it cannot prove unsolvability."""
@@ -291,164 +285,14 @@ class Repair:
         values = np.concatenate([exact_piece.x, exact_piece.y])[self.postsolve.items[unknowns]]
         # Back to scaled units, in which all pieces of a sequence are kept.
         values = values / self.scaled.d[unknowns, None]
-        return BasisPiece(
-            float(exact_piece.start), float(exact_piece.end), item_states, NO_CHANGES, unknowns, values
-        )
-
-    def repaired(self, sequence: PieceSequence) -> PieceSequence:
-        """Return the sequence with wrong pieces solved again or replaced by exact ones.
-
-        A piece that moves when it is solved again has a wrong basis, however small its violation is then.
-        """
-        # All pieces are checked from the data, since errors of a long trace do not show in its own numbers.
-        known = violations(sequence, self.scaled.lcp)
-        found = np.flatnonzero(~(known <= ACCURATE))
-        if not len(found):
-            return sequence
-        pieces = list(sequence.pieces)
-        for number in found.tolist():
-            pieces[number] = self._solved_anew(sequence, number)
-        # A wrong basis can satisfy the conditions by luck of rounding; its solution then lies elsewhere.
-        moved = {number for number in found.tolist() if self._differ(sequence.pieces[number], pieces[number])}
-        sequence = PieceSequence(sequence.first, tuple(pieces))
-        left = violations_after(sequence, self.scaled.lcp, known, found)
-        wrong = {n: float(left[n]) for n in found.tolist() if n in moved or not left[n] <= ACCURATE}
-        # Cheap repairs come first: exact arithmetic is for the pieces that float64 cannot mend.
-        if len(wrong) <= MOST_EXACT or self.exact_tracer.is_small_enough:
-            return self._replaced(sequence, wrong)
-        worst = int(np.argmax(left))
-        if not left[worst] <= KKT_RESIDUAL:
-            raise self._inaccurate(sequence.pieces[worst], float(left[worst]))
-        return sequence
-
-    def _solved_anew(self, sequence: PieceSequence, number: int) -> BasisPiece:
-        """Return a piece with its values computed from its basis and the data."""
-        piece = sequence.pieces[number]
-        return replace(
-            self.solved_at(_states_on(sequence, number), piece, finite_start(piece)), end=piece.end
-        )
-
-    def solved_at(self, item_states: Array, piece: BasisPiece, mu: float) -> BasisPiece:
-        """Return a piece that ends at mu, with its values computed there from its basis and the data."""
-        basis = WorkingBasis(self.scaled.lcp, item_states, mu)
-        basis.polish()
-        items = basis.inverse.items.copy()
-        return replace(piece, end=mu, unknowns=items, values=self._on_coinciding_bounds(basis, items, mu))
-
-    def _on_coinciding_bounds(self, basis: WorkingBasis, items: Array, mu: float) -> Array:
-        """Return v of the unknowns; variables whose bounds coincide at mu are exactly there.
-
-        In rows that contain nothing else, only their rounding errors would be left.
-        """
-        lines, state_table = basis.unknown_lines(), self.scaled.lcp.state_table
-        low, high = (bounds[BETWEEN, items] @ (1.0, mu) for bounds in (state_table.lo, state_table.hi))
-        meets = (low == high) & ~self.scaled.lcp.is_row[items]
-        lines[meets, 0] = low[meets] - mu * lines[meets, 1]
-        return lines
-
-    def is_optimal_until(self, item_states: Array, piece: BasisPiece, mu: float) -> bool:
-        """Return whether the basis of a piece is optimal where it starts and at mu."""
-        try:
-            carried = self.solved_at(item_states, replace(piece, item_states=None, changes=NO_CHANGES), mu)
-        except NumericalTroubleError:
-            return False
-        return bool(violations(PieceSequence(item_states, (carried,)), self.scaled.lcp)[0] <= ACCURATE)
-
-    def _differ(self, one: BasisPiece, other: BasisPiece) -> bool:
-        """Return whether two pieces begin at different points, relative to their size, in original units."""
-        is_row, begin, end = self.scaled.lcp.is_row, finite_start(one), finite_end(one)
-        first, second = (self._point(piece, begin) for piece in (one, other))
-        gap, size = np.abs(first - second), np.maximum(np.abs(first), np.abs(self._point(one, end)))
-        # Variables and rows have different units, so neither may set the scale of the other.
-        kinds = (~is_row, is_row)
-        return any(gap[kind].max(initial=0.0) > SAME_POINT * size[kind].max(initial=0.0) for kind in kinds)
-
-    def _point(self, piece: BasisPiece, mu: float) -> Array:
-        """Return the unknowns of a piece at mu, in the units of the problem."""
-        point = np.zeros(len(self.scaled.d))
-        point[piece.unknowns] = (piece.values @ (1.0, mu)) * self.scaled.d[piece.unknowns]
-        return point
-
-    def _replaced(self, sequence: PieceSequence, wrong: dict[int, float]) -> PieceSequence:
-        """Return the sequence with pieces that violate the conditions replaced by exact ones."""
-        if not wrong:
-            return sequence
-        result: PieceSequence | None = None
-        item_states = sequence.first.copy()
-        for number, piece in enumerate(sequence.pieces):
-            item_states[piece.changes.items] = piece.changes.after
-            part = PieceSequence(item_states.copy(), (replace(piece, changes=NO_CHANGES),))
-            if number in wrong:
-                part = self._exact_sequence(part, wrong[number])
-            result = part if result is None else join(result, part)
-        assert result is not None
-        return result
-
-    def _exact_sequence(self, part: PieceSequence, violation: float) -> PieceSequence:
-        """Return the exact pieces between the ends of one piece that violates the conditions."""
-        original = part.pieces[0]
-        try:
-            found = list(self.pieces(part.first, original.start, original.end))
-        except NumericalTroubleError:
-            if violation <= KKT_RESIDUAL:
-                return part
-            raise self._inaccurate(original, violation) from None
-        pieces = [piece for piece in found if isinstance(piece, BasisPiece)]
-        # a rounded end may lie just outside the solvable interval
-        if not pieces or any(
-            isinstance(piece, UnsolvablePiece) and not _is_rounding(piece) for piece in found
-        ):
-            raise self._inaccurate(original, np.inf)
-        pieces[0], pieces[-1] = (
-            replace(pieces[0], start=original.start),
-            replace(pieces[-1], end=original.end),
-        )
-        return sequence_of(pieces)
-
-    def _inaccurate(self, piece: BasisPiece, violation: float) -> NumericalTroubleError:
-        R = piece.unknowns
-        condition = np.linalg.cond(self.scaled.system.block(R, R)) if len(R) else 1.0
-        return NumericalTroubleError(
-            f"float64 lost accuracy on [{piece.start}, {piece.end}]: the solution violates the optimality "
-            f"conditions by {{found}}, the basis has condition {condition:.0e}",
-            interval=(piece.start, piece.end),
-            found=f"{violation:.1e}",
-            remedy="use {setting}, or scale the data",
-            setting=("arithmetic", "exact"),
-        )
+        none = np.empty(0, dtype=np.int64)
+        ends = float(exact_piece.start), float(exact_piece.end)
+        return BasisPiece(*ends, item_states, none, none, none, unknowns, values)
 
 
-def sequence_of(pieces: list[BasisPiece]) -> PieceSequence:
-    """Return pieces that all have their states as one sequence."""
-    legs = [
-        PieceSequence(piece.item_states, (replace(piece, item_states=None, changes=NO_CHANGES),))
-        for piece in pieces
-        if piece.item_states is not None
-    ]
-    result = legs[0]
-    for sequence in legs[1:]:
-        result = join(result, sequence)
-    return result
-
-
-def changes_between(before: Array, after: Array) -> StateChanges:
-    """Return the changes from some states to others."""
-    items = np.flatnonzero(before != after)
-    return StateChanges(items, before[items], after[items])
-
-
-def _states_on(sequence: PieceSequence, number: int) -> Array:
-    return PieceSequence(sequence.first, sequence.pieces[: number + 1]).last_states()
-
-
-def _is_rounding(unsolvable: UnsolvablePiece) -> bool:
-    """Return whether an unsolvable piece is no longer than the rounding errors of its ends."""
-    return abs(float(unsolvable.end) - float(unsolvable.start)) <= TIE * (1.0 + abs(float(unsolvable.start)))
-
-
-def _size(basis: WorkingBasis) -> float:
+def _size(tracer: Tracer) -> float:
     """Return the largest v of a basis."""
-    return float(np.abs(basis.v[:, 0]).max(initial=0.0))
+    return float(np.abs(tracer.lines[VALUE, tracer.basis.items]).max(initial=0.0))
 
 
 def _not_attempted(why: str, found: object = None) -> NumericalTroubleError:

@@ -19,9 +19,8 @@ from scipy.sparse import csr_array
 
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array
-from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, is_sparse
-from pqp.linalg.products import product_of
-from pqp.linalg.structure import Part, factored_part, part_of, sparse_factor_part
+from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
+from pqp.linalg.operators import DenseOperator, LowRankOperator, Operator
 from pqp.linalg.tolerances import WELL_CONDITIONED
 from pqp.model.hessian import Hessian, Matrix
 from pqp.model.problem import ParametricQP
@@ -66,40 +65,13 @@ class Elimination:
         return self.columns.T.tocsr() if is_sparse(self.columns) else self.columns.T
 
     @cached_property
-    def _expanded(self) -> Array | None:
-        """G itself where that is smaller than its factors."""
+    def operator(self) -> Operator:
+        """G, multiplied out where that is smaller than its factors."""
         rows, columns = self.columns.shape
-        is_smaller = columns >= rows and not is_sparse(self.columns)
-        return self._weighted @ self._transposed if is_smaller else None
-
-    @cached_property
-    def part(self) -> Part:
-        """G as compiled code takes it."""
-        if self._expanded is not None:
-            return part_of(self._expanded)
-        if is_sparse(self.columns):
-            return sparse_factor_part(self.columns, self.inverse, np.empty(0))
-        return factored_part(self._weighted, self.columns, np.empty(0))
-
-    def product(self, indices: Array, values: Array) -> Array:
-        """Return G[:, indices] @ values."""
-        return product_of(self.part, self.size, indices, values)
-
-    def times(self, vector: Array) -> Array:
-        """Return G @ vector."""
-        return self._weighted @ (self._transposed @ vector)
-
-    def block(self, rows: Array, columns: Array) -> Array:
-        """Return G[rows, columns]."""
-        if self._expanded is not None:
-            return block_of(self._expanded, rows, columns)
-        return dense_matrix(self._weighted[rows] @ self.columns[columns].T)
-
-    def diagonal(self) -> Array:
-        """Return the diagonal of G."""
-        if is_sparse(self.columns):
-            return np.asarray(self._weighted.multiply(self.columns).sum(axis=1)).ravel()
-        return np.einsum("ij,ij->i", self._weighted, self.columns)
+        if columns >= rows and not is_sparse(self.columns):
+            product = self._weighted @ self._transposed
+            return DenseOperator((product + product.T) / 2)
+        return LowRankOperator(self._weighted, self.columns)
 
     def offset(self) -> Array:
         """Return r."""
@@ -227,7 +199,7 @@ def _find_slacks(problem: ParametricQP, A: _Columns) -> MatrixEntries:
     """Return the variables with 0 ≤ x, no Hessian and one entry, which only raise a row to its bound."""
     data = A.data
     is_slack = (data.lower[0] == 0) & (data.lower[1] == 0) & np.isinf(data.upper[0])
-    is_slack &= (A.in_column == 1) & (problem.P.diagonal() == 0)
+    is_slack &= (A.in_column == 1) & (problem.P.operator.diagonal() == 0)
     # A cost that is 0 for every mu would make the row no constraint at all.
     is_slack &= (data.c[0] > 0) | (data.c[1] != 0)
     has_lower, has_upper = np.isfinite(data.row_lower[0]), np.isfinite(data.row_upper[0])
@@ -275,16 +247,16 @@ def _own_block(P: Hessian, n: int, candidates: Array) -> tuple[Array, Array, Arr
     nothing = candidates[:0], np.empty(0), np.empty(0)
     if isinstance(P, Matrix) and is_sparse(P.values):
         entries = np.diff(csr_array(P.values).indptr)
-        diagonal = P.diagonal()
+        diagonal = P.operator.diagonal()
         # The inverse of a sparse block may be full, so only variables coupled with no other are taken.
         alone = candidates[(entries[candidates] == 1) & (diagonal[candidates] > 0)]
         return alone, diagonal[alone], 1.0 / diagonal[alone]
     if not len(candidates) or len(candidates) > LARGEST_BLOCK:
         return nothing
     others = np.setdiff1d(np.arange(n), candidates)
-    if len(others) and np.any(P.block(candidates, others)):
+    if len(others) and np.any(P.operator.block(candidates, others)):
         return nothing
-    block = P.block(candidates, candidates)
+    block = P.operator.block(candidates, candidates)
     if not np.any(block - np.diag(np.diag(block))) and np.all(np.diag(block) > 0):
         return candidates, np.diag(block), 1.0 / np.diag(block)
     inverse = _inverse(block)

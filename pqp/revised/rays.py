@@ -2,18 +2,30 @@
 
 Where the fixed value of one item can move without end, the movement (dx, dy) of all others is a ray and a
 Farkas vector in one: P dx = 0, and where  c(mu)ᵀdx + penalties − (weighted bounds)  is negative there is no
-solution. Only the system of the basis is solved, in rationals.
+solution. A float solve finds which unknowns move at all; they are few, and only their equations are solved
+in rationals.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.linalg import qr
+from scipy.sparse import csc_array, csr_array, hstack, vstack
+from scipy.sparse.linalg import splu
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
-from pqp.linalg.field import RATIONAL, Array, exact_array, from_flint_matrix, infinite, to_flint_matrix
+from pqp.linalg.field import (
+    FLOAT,
+    RATIONAL,
+    Array,
+    exact_array,
+    from_flint_matrix,
+    infinite,
+    to_flint_matrix,
+)
 from pqp.linalg.matrices import exact_matrix
-from pqp.model.hessian import Gram, Hessian, Matrix
+from pqp.linalg.tolerances import ON_RAY
 from pqp.model.problem import ParametricQP
 from pqp.records.states import ACTIVE_ROWS, State, States
 from pqp.records.unsolvable import Farkas, Obstruction, descent
@@ -33,12 +45,56 @@ def obstruction_of(problem: ParametricQP, states: States, move: Move) -> Obstruc
     free = np.flatnonzero(states[: problem.n] == State.BETWEEN)
     active = np.flatnonzero(np.isin(states[problem.n :], ACTIVE_ROWS))
     dx, dy = exact_array(np.zeros(problem.n)), exact_array(np.zeros(problem.m))
-    solved = _solve(_matrix(problem, free, active), _right_hand_side(problem, free, active, move))
-    dx[free], dy[active] = solved[: len(free)], solved[len(free) :]
-    # A fixed x or y that moves is not among the unknowns that were solved for.
+    # A fixed x or y that moves is not among the unknowns that are solved for.
     if move.quantity in ("x", "y"):
         (dx if move.quantity == "x" else dy)[move.index] += move.sense
+    support = _support(problem, free, active, move)
+    count = int(np.searchsorted(support, len(free)))
+    moving, held = free[support[:count]], active[support[count:] - len(free)]
+    if len(support):
+        equations = _equations(problem, free, active, support, move)
+        above = int(np.searchsorted(equations, len(free)))
+        rows = free[equations[:above]], active[equations[above:] - len(free)]
+        solved = _solve(_matrix(problem, rows, (moving, held)), _right_hand_side(problem, *rows, move))
+        dx[moving], dy[held] = dx[moving] + solved[: len(moving)], dy[held] + solved[len(moving) :]
     return as_obstruction(problem, dx, dy)
+
+
+def _float_matrix(problem: ParametricQP, free: Array, active: Array) -> csc_array:
+    """Return the matrix of the basis in float64."""
+    entries = problem.P.operator.entries()
+    P = entries[free][:, free] if entries is not None else csr_array(problem.P.operator.block(free, free))
+    A = csr_array(problem.data(FLOAT).A)[active][:, free]
+    below = csr_array((len(active), len(active)))
+    top = _beside(P, -A.T) if len(active) else csr_array(P)
+    return csc_array(vstack([top, _beside(A, below)]) if len(active) else top)
+
+
+def _beside(left: csr_array, right: csr_array) -> csr_array:
+    return csr_array(hstack([left, right]))
+
+
+def _support(problem: ParametricQP, free: Array, active: Array, move: Move) -> Array:
+    """Return the positions of the unknowns that move, by a solve in float64."""
+    if not len(free) + len(active):
+        return np.empty(0, dtype=np.int64)
+    right = _right_hand_side(problem, free, active, move).astype(float)
+    try:
+        solution = splu(_float_matrix(problem, free, active)).solve(right)
+    except RuntimeError:
+        return np.arange(len(free) + len(active))
+    largest = max(1.0, float(np.abs(solution).max(initial=0.0)))
+    return np.flatnonzero(~(np.abs(solution) <= ON_RAY * largest))
+
+
+def _equations(problem: ParametricQP, free: Array, active: Array, support: Array, move: Move) -> Array:
+    """Return as many independent equations as there are unknowns in the support."""
+    matrix = _float_matrix(problem, free, active)[:, support].tocsr()
+    touched = np.flatnonzero(np.diff(matrix.indptr) > 0)
+    if len(touched) == len(support):
+        return touched
+    _, _, order = qr(matrix[touched].toarray().T, pivoting=True, mode="economic")
+    return np.sort(touched[order[: len(support)]])
 
 
 def as_obstruction(problem: ParametricQP, dx: Array, dy: Array) -> Obstruction:
@@ -80,7 +136,7 @@ def _curvature(problem: ParametricQP, ray: Array) -> Array:
     moving = np.flatnonzero(ray != 0)
     if not len(moving):
         return exact_array(np.zeros(1))
-    return exact_block(problem.P, np.arange(problem.n), moving) @ ray[moving]
+    return problem.P.exact_block(np.arange(problem.n), moving) @ ray[moving]
 
 
 def _drift(problem: ParametricQP, ray: Array, chosen: Array) -> Array:
@@ -111,17 +167,22 @@ def _farkas(problem: ParametricQP, dy: Array) -> Farkas:
     return Farkas(np.maximum(dy, 0), np.maximum(-dy, 0), np.maximum(-rest, 0), np.maximum(rest, 0))
 
 
-def _matrix(problem: ParametricQP, free: Array, rows: Array) -> Array:
-    active = exact_matrix(problem.A[rows][:, free])
-    corner = exact_array(np.zeros((len(rows), len(rows))))
-    return np.block([[exact_block(problem.P, free, free), -active.T], [active, corner]])
+def _matrix(problem: ParametricQP, rows: tuple[Array, Array], columns: tuple[Array, Array]) -> Array:
+    """Return a part of the matrix of a basis in rationals: rows and columns of variables, then of rows."""
+    corner = exact_array(np.zeros((len(rows[1]), len(columns[1]))))
+    return np.block(
+        [
+            [problem.P.exact_block(rows[0], columns[0]), -exact_matrix(problem.A[columns[1]][:, rows[0]]).T],
+            [exact_matrix(problem.A[rows[1]][:, columns[0]]), corner],
+        ]
+    )
 
 
 def _right_hand_side(problem: ParametricQP, free: Array, active: Array, move: Move) -> Array:
     top, bottom = exact_array(np.zeros(len(free))), exact_array(np.zeros(len(active)))
     alone = np.array([move.index])
     if move.quantity == "x":
-        top = -move.sense * exact_block(problem.P, free, alone)[:, 0]
+        top = -move.sense * problem.P.exact_block(free, alone)[:, 0]
         bottom = -move.sense * exact_matrix(problem.A[active][:, alone])[:, 0]
     elif move.quantity == "y":
         top = move.sense * exact_matrix(problem.A[alone][:, free])[0]
@@ -142,15 +203,3 @@ def _solve(matrix: Array, right: Array) -> Array:
             "a basis that is regular in float64 is singular in exact arithmetic", **EXACT_REMEDY
         ) from None
     return from_flint_matrix(solution)[:, 0]
-
-
-def exact_block(P: Hessian, rows: Array, columns: Array) -> Array:
-    """Return a part of a Hessian in rationals, without its other entries."""
-    # Rationals of the block alone: those of a whole matrix would take far longer.
-    if isinstance(P, Matrix):
-        return exact_matrix(P.values[rows][:, columns])
-    if isinstance(P, Gram):
-        return P.exact_block(rows, columns)
-    first, second = (exact_matrix(P.K[P.pairs[rows, 0]]), exact_matrix(P.K[P.pairs[rows, 1]]))
-    difference = first - second
-    return difference[:, P.pairs[columns, 0]] - difference[:, P.pairs[columns, 1]]

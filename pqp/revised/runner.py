@@ -1,91 +1,121 @@
-"""Runs of the revised engine: where a trace begins, what is tried where float64 fails, and the segments.
+"""Runs of the revised engine: traces over an interval, verification, and the ladder where float64 fails.
 
-A run consists of one or two traces, each in one direction. Their pieces are joined, verified, repaired, and
-become segments that share one trail.
+A run traces from a first mu towards one end or both. Every piece is then verified from the data. What was not
+traced, or not accurately, is a gap, and gaps climb one ladder of named rungs, each tried once per gap. Exact
+arithmetic is the last one. `TraceResult.info` records which rung found what.
 """
 
-import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.sparse import csr_array
+from threadpoolctl import ThreadpoolController
 
-from pqp.errors import NumericalTroubleError, ProblemError
-from pqp.lcp.log import Crossing, Pivot
-from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, is_infinite, shown
-from pqp.linalg.tolerances import KKT_RESIDUAL, NEAR_GOAL, SPURIOUS_BREAKPOINT
+from pqp.errors import EXACT_REMEDY, NumericalTroubleError, ProblemError
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, exact_array, is_infinite, shown
+from pqp.linalg.tolerances import ACCURATE, KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
-from pqp.records.result import TraceResult, in_order, join_unsolvable
+from pqp.records.result import TraceInfo, TraceResult, in_order, join_unsolvable
 from pqp.records.segment import Segment
-from pqp.records.states import Basis, States
-from pqp.records.unsolvable import UnsolvablePiece
-from pqp.revised.basis import WorkingBasis
-from pqp.revised.exact_repair import ExactTracer, Repair, changes_between
-from pqp.revised.interval_trace import Event, IntervalTracer, PieceSequence, ascending, join, segments_of
+from pqp.records.states import Basis
+from pqp.records.unsolvable import Obstruction, UnsolvablePiece
+from pqp.revised.crossing_bounds import CrossingBounds, find_crossing_bounds
+from pqp.revised.exact_repair import ExactTracer, Repair
+from pqp.revised.interior_point import ConeProgram, cone_program
+from pqp.revised.pieces import PieceSequence, ascending, join_all, segments_of
 from pqp.revised.postsolve import Postsolve
-from pqp.revised.start import all_bounds_coincide, begins_in_large_tie, is_trivial
-from pqp.revised.trace import BasisPiece, LargeTieError, point_on
-from pqp.revised.verify import violations
-from pqp.stopping import StopLimits, Watch
+from pqp.revised.presolve import presolve
+from pqp.revised.rays import Move, is_proof, obstruction_of
+from pqp.revised.scaling import ScaledProblem, scale_problem
+from pqp.revised.start import NoStart, find_start, trivial_states
+from pqp.revised.states import ABOVE, BELOW, VALUE_FIXED
+from pqp.revised.trace import BasisPiece, LargeTieError, Tracer, TraceSettings, UnblockedRay
+from pqp.revised.verify import largest_numbers, violations
+from pqp.stopping import StopLimits, StoppedError, Watch
 from pqp.tableau.unsolvable import unsolvable_segments
+
+# How far inside an interval a trace begins if its end is a large tie, relative to the length.
+INSIDE_SHARES = (1e-3, 1e-5, 1e-1)
+# Powers of ten at which a trivial solution is tried where an interval has no end.
+FAR_OUT_POWERS = range(0, 7, 2)
+# Where inside a gap a trace is started anew.
+RESTART_SHARES = (0.5, 0.382, 0.9)
+
+
+# A solvable interval that is narrower, relative to its ends, is below the accuracy of linear programs.
+NARROW = 1e-6
+# Where in a solvable interval a trace begins: at no simple fraction of it, where breakpoints often lie.
+GOLDEN_SHARE = 0.382
 
 
 @dataclass
-class DirectedTrace:
+class Leg:
     """A trace in one direction: unsolvable pieces before, optimal pieces, unsolvable pieces behind."""
 
     before: list[UnsolvablePiece] = field(default_factory=list)
     pieces: list[BasisPiece] = field(default_factory=list)
     behind: list[UnsolvablePiece] = field(default_factory=list)
 
-    def add(self, event: BasisPiece | UnsolvablePiece) -> None:
-        """Append a piece; an optimal one is stored by its changes from the piece before."""
-        if isinstance(event, UnsolvablePiece):
-            (self.behind if self.pieces else self.before).append(event)
-        elif self.pieces and event.item_states is not None:
-            self.pieces.append(
-                replace(
-                    event, item_states=None, changes=changes_between(self.item_states(), event.item_states)
-                )
-            )
-        else:
-            self.pieces.append(event)
-
-    def item_states(self) -> Array:
-        """Return the states on the last piece."""
-        assert self.pieces[0].item_states is not None
-        return PieceSequence(self.pieces[0].item_states, tuple(self.pieces)).last_states()
-
-    def first_states(self, postsolve: Postsolve) -> States | None:
-        """Return the states where the trace begins, if it begins with an optimal piece."""
-        if self.before or not self.pieces or self.pieces[0].item_states is None:
-            return None
-        return postsolve.all_states(self.pieces[0].item_states)
-
-    def aligned(self) -> list[BasisPiece]:
+    def sequence(self) -> PieceSequence:
         """Return the optimal pieces, ending where the proofs of their unsolvable neighbours do."""
         pieces = self.pieces.copy()
         if self.before:
             pieces[0] = replace(pieces[0], start=float(self.before[-1].end))
         if self.behind:
-            pieces[-1] = replace(pieces[-1], end=float(self.behind[0].start))
-        return pieces
+            end = float(self.behind[0].start)
+            # A single point stays one, at the exact end.
+            is_point = len(pieces) == 1 and pieces[0].start == pieces[0].end
+            pieces[-1] = replace(pieces[-1], start=end if is_point else pieces[-1].start, end=end)
+        return ascending(pieces)
 
-    def trimmed(self, end: float, short: float) -> "DirectedTrace | None":
-        """Return the trace without pieces that begin within `short` of `end`; None if none is left."""
-        kept = [piece for piece in self.pieces if abs(piece.start - end) > short]
-        return DirectedTrace(self.before, kept, self.behind) if kept else None
+    def reached(self, begin: float) -> float:
+        """Return the mu up to which this leg has come."""
+        last = self.behind[-1:] or self.pieces[-1:] or self.before[-1:]
+        return float(last[0].end) if last else begin
 
 
-# If a tie at the beginning of an interval takes more pivots, the trace starts inside instead.
-FIRST_TIE_PIVOTS = 4
-# How far inside, relative to the length of the interval: the first mu from which a trace can begin is taken.
-INSIDE_SHARES = (1e-3, 1e-5, 1e-1)
-# Powers of ten at which a trivial solution is tried where an interval has no end.
-FAR_OUT_POWERS = range(0, 7, 2)
+@dataclass
+class Cover:
+    """What is known of a path: verified sequences, and pieces that are proved to have no solution."""
+
+    sequences: list[PieceSequence] = field(default_factory=list)
+    unsolvable: list[list[UnsolvablePiece]] = field(default_factory=list)
+    worst: float = 0.0
+
+    def add(self, sequence: PieceSequence) -> None:
+        """Add a verified sequence."""
+        self.sequences.append(sequence)
+        self.sequences.sort(key=lambda sequence: (sequence.lo, sequence.hi))
+
+    def gaps(self, lo: float, hi: float) -> list[tuple[float, float]]:
+        """Return the parts of an interval that nothing covers."""
+        parts: list[tuple[Number, Number]] = [(sequence.lo, sequence.hi) for sequence in self.sequences]
+        for pieces in self.unsolvable:
+            parts += [(min(p.start, p.end), max(p.start, p.end)) for p in pieces]
+        result, at = [], lo
+        for begin, end in sorted((float(begin), float(end)) for begin, end in parts):
+            if begin > at:
+                result.append((at, min(begin, hi)))
+            at = max(at, end)
+        if at < hi:
+            result.append((at, hi))
+        if lo == hi and not parts:
+            result.append((lo, hi))
+        return result
+
+    def states_at(self, mu: float, side: int) -> Array | None:
+        """Return the states of the verified piece that ends (side -1) or begins (side 1) at mu."""
+        for sequence in self.sequences:
+            if side < 0 and sequence.hi == mu:
+                return sequence.last_states()
+            if side > 0 and sequence.lo == mu:
+                return sequence.first
+        return None
 
 
 @dataclass(frozen=True)
@@ -96,144 +126,340 @@ class RevisedRunner:
     log: bool
 
     @cached_property
-    def tracer(self) -> IntervalTracer:
-        """The problem prepared for tracing."""
-        return IntervalTracer(self.problem, self.log)
+    def names(self) -> tuple[str, ...] | None:
+        """The names of items in a log."""
+        if not self.log:
+            return None
+        variables, rows = self.postsolve.reduced.variables, self.postsolve.reduced.rows
+        problem = self.problem
+        return (*(problem.names[j] for j in variables), *(problem.row_names[i] for i in rows))
+
+    @cached_property
+    def postsolve(self) -> Postsolve:
+        """How items of the reduced problem correspond to those of the problem."""
+        return Postsolve(presolve(self.problem))
+
+    @cached_property
+    def scaled(self) -> ScaledProblem:
+        """The reduced problem in scaled units."""
+        return scale_problem(self.postsolve.reduced)
+
+    @cached_property
+    def crossing_bounds(self) -> CrossingBounds:
+        """Bounds that may cross, and penalties that may become negative."""
+        return find_crossing_bounds(self.problem, self.postsolve.reduced.slacks)
+
+    @cached_property
+    def program(self) -> ConeProgram:
+        """The problem as libraries take it."""
+        return cone_program(self.problem)
 
     @cached_property
     def repair(self) -> Repair:
         """Exact arithmetic for what float64 cannot solve."""
-        return Repair(self.tracer.postsolve, self.tracer.scaled, ExactTracer(self.problem))
+        return Repair(self.postsolve, self.scaled, ExactTracer(self.problem))
 
-    def run(self, begin: Number, stop: Number, start: Basis | None, watch: Watch, part: TraceResult) -> None:
-        """Trace from one end to the other, from a given basis if there is one, and fill the result."""
-        traces: list[DirectedTrace] = []
-        with np.errstate(over="ignore", invalid="ignore"):  # an overflow gives NaN, which is refused later
-            try:
-                self._trace(traces, (begin, stop), start, watch, part)
-            finally:
-                part.segments = self.segments(traces)
+    # ---- a run ----
 
-    def _trace(
-        self,
-        traces: list[DirectedTrace],
-        ends: tuple[Number, Number],
-        start: Basis | None,
-        watch: Watch,
-        part: TraceResult,
+    def run(
+        self, begin: Number, stop: Number, start: Basis | None, watch: Watch, result: TraceResult
     ) -> None:
-        """Trace from a finite mu towards one end or both.
+        """Trace from one end to the other, from a given basis if there is one, and fill the result."""
+        # An overflow gives NaN, which is refused later. Threads cost more than they gain on small matrices.
+        with np.errstate(over="ignore", invalid="ignore"), _blas().limit(limits=1, user_api="blas"):
+            run = _Run(self, begin, stop, watch, result)
+            run.execute(None if start is None else self.postsolve.item_states(start.codes()))
 
-        Where many bounds coincide, as those of an unbalanced SVM at C = 0, all items tie. Where a penalty
-        vanishes, as that of a lasso, bases may be singular. Then a start elsewhere costs less.
-        """
-        begin, stop = ends
-        known = start is not None and not is_infinite(begin)
-        origin = begin if known else self._origin(begin, stop)
-        if origin != begin or known:
-            states = start.codes() if known and start is not None else None
-            self._trace_both_ways(traces, ends, origin, states, watch, part)
-            return
-        # Known in advance: do not spend pivots on a tie that will be given up.
-        if begins_in_large_tie(self.tracer.scaled, float(begin)) and self._is_valid(self._inside(*ends)):
-            self._from_inside(traces, ends, watch, part, LargeTieError())
+    def run_parts(self, cuts: Sequence[Number], jobs: int, result: TraceResult) -> None:
+        """Trace the parts of an interval between cuts in parallel, and fill the result."""
+        parts = Parallel(n_jobs=jobs)(delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
+        cover = Cover()
+        for part in parts:
+            cover.sequences += part.sequences
+            cover.unsolvable += part.unsolvable
+        result.segments = self.segments(cover)
+
+    def require_optimal(self, start: Basis, mu: Number) -> None:
+        """Raise unless a basis is optimal at mu."""
+        states = self.postsolve.item_states(start.codes())
+        point = Tracer(self.scaled.lcp, states, float(mu)).point()
+        if not violations(PieceSequence(states, (point,)), self.scaled.lcp)[0] <= KKT_RESIDUAL:
+            raise ProblemError(
+                "{argument} is not optimal at mu = {found}",
+                argument="start",
+                found=shown(mu),
+                expected="the basis of a solution",
+                remedy="leave it out, or give the basis of a solution",
+            )
+
+    def segments(self, cover: Cover) -> list[Segment]:
+        """Return all segments in ascending order; sequences that meet inside a piece become one."""
+        segments: list[Segment] = []
+        sequences = sorted(cover.sequences, key=lambda sequence: (sequence.lo, sequence.hi))
+        for pending in cover.unsolvable:
+            ends = sorted((float(pending[0].start), float(pending[-1].end)))
+            sequences = [_outside(sequence, *ends) for sequence in sequences]
+        for group in _contiguous(sequences):
+            segments += segments_of(join_all(group), self.postsolve, self.scaled)
+        for pending in cover.unsolvable:
+            if pending:
+                is_small = self.repair.exact_tracer.is_small_enough
+                feasibility = None if is_small else self._feasibility
+                segments += unsolvable_segments(pending, self.problem, FLOAT, feasibility)
+        return join_unsolvable(in_order(segments))
+
+    def _feasibility(self, lo: Number, hi: Number) -> list[Segment]:
+        """Return the path of the constraints alone: optimal where an x is feasible."""
+        problem = self.problem
+        hard = np.flatnonzero(~problem.is_soft)
+        constraints = ParametricQP(
+            csr_array((problem.n, problem.n)),
+            np.zeros(problem.n),
+            problem.A[hard],
+            problem.row_lower[hard],
+            problem.row_upper[hard],
+            problem.lower,
+            problem.upper,
+        )
+        result = TraceResult()
+        RevisedRunner(constraints, False).run(lo, hi, None, Watch(StopLimits(), lo), result)
+        return [_with_soft_rows(segment, hard, problem.m) for segment in result.segments]
+
+    # ---- proofs ----
+
+    def proof(self, states: Array, ray: UnblockedRay) -> Obstruction:
+        """Return the exact proof behind an unblocked ray."""
+        obstruction = obstruction_of(self.problem, self.postsolve.all_states(states), self._move(states, ray))
+        # Float64 found the ray; only its exact form counts as a proof.
+        if not is_proof(self.problem, obstruction):
+            raise _unconfirmed(ray.mu)
+        return obstruction
+
+    def _move(self, states: Array, ray: UnblockedRay) -> Move:
+        """Return what moves along an unblocked ray in terms of the problem."""
+        postsolve, reduced = self.postsolve, self.postsolve.reduced
+        state, count = states[ray.item], len(reduced.variables)
+        if ray.item < count:
+            j = int(reduced.variables[ray.item])
+            row = int(postsolve.row_of[j])
+            if row < 0:
+                return Move("x" if VALUE_FIXED[state] else "z", j, ray.sense)
+            sense = -ray.sense if postsolve.is_turned[j] else ray.sense
+            return Move("value" if VALUE_FIXED[state] else "y", row, sense)
+        i = int(reduced.rows[ray.item - count])
+        slack = int(postsolve.slack_of[i])
+        if slack >= 0 and state in (BELOW, ABOVE):
+            entry = reduced.slacks.entries[np.flatnonzero(reduced.slacks.rows == i)[0]]
+            return Move("z", slack, -ray.sense if entry > 0 else ray.sense)
+        return Move("value" if VALUE_FIXED[state] else "y", i, ray.sense)
+
+    def unsolvable_piece(
+        self, obstruction: Obstruction, at: Number, stop: Number, direction: int
+    ) -> UnsolvablePiece:
+        """Return the piece on which an obstruction holds, from `at` on."""
+        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), obstruction.root
+        value = obstruction.value
+        course = value[1] * direction
+        if root is not None and course > 0 and (end - root) * direction >= 0:
+            end = root
+        # A proof that is 0 at its beginning still counts if it holds just beyond.
+        holds = value[0] + begin * value[1] < 0 or (value[0] + begin * value[1] == 0 and course < 0)
+        if not holds:
+            raise _unconfirmed(FLOAT.number(begin))
+        return UnsolvablePiece(FLOAT.number(begin), FLOAT.number(end), (begin, end), obstruction)
+
+
+class _Run:
+    """One run: its legs, what is verified of them, and the ladder."""
+
+    def __init__(
+        self, runner: RevisedRunner, begin: Number, stop: Number, watch: Watch, result: TraceResult
+    ) -> None:
+        self.runner, self.scaled = runner, runner.scaled
+        self.begin, self.stop = begin, stop
+        self.watch, self.result = watch, result
+        self.cover = Cover()
+        self.legs: list[Leg] = []
+        self.info = TraceInfo()
+        self.settings = TraceSettings()
+        # The largest values and multipliers of the run, which misses are relative to.
+        self.tops = np.zeros(2)
+        result.info = self.info
+
+    def execute(self, start: Array | None) -> None:
+        """Trace, verify, and mend what was not accurate."""
+        trouble: NumericalTroubleError | None = None
+        stopped = False
+        try:
+            try:
+                with self._timed("trace"):
+                    self._trace(start)
+            except NumericalTroubleError as error:
+                trouble = error
+            except StoppedError:
+                stopped = True
+            self._verify("trace")
+            if not stopped:
+                self._climb(trouble)
+        finally:
+            self._collect()
+
+    def _timed(self, phase: str) -> "_Timer":
+        return _Timer(self.info.seconds, phase)
+
+    def _collect(self) -> None:
+        """Hand over what is verified so far, the part that begins where the trace began."""
+        self._verify("trace")
+        with self._timed("segments"):
+            self.result.segments = self.runner.segments(self.cover)
+        self.info.worst_residual = self.cover.worst
+
+    def _verify(self, rung: str) -> None:
+        """Move what is accurate from the legs into the cover."""
+        legs, self.legs = self.legs, []
+        with self._timed("verify"):
+            for leg in legs:
+                self.cover.unsolvable += [side for side in (leg.before, leg.behind) if side]
+                if not leg.pieces:
+                    continue
+                sequence = leg.sequence()
+                self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
+                misses = violations(sequence, self.scaled.lcp, self.tops)
+                good = misses <= (ACCURATE if rung != "accept" else KKT_RESIDUAL)
+                self.info.count(rung, int(np.count_nonzero(good)))
+                if np.any(good):
+                    self.cover.worst = max(self.cover.worst, float(misses[good].max()))
+                if not np.all(good):
+                    self.doubtful = (sequence, misses)
+                for part in sequence.runs(good):
+                    self.cover.add(part)
+
+    # ---- the first pass ----
+
+    def _trace(self, start: Array | None) -> None:
+        """Trace from a finite mu towards one end or both."""
+        known = start is not None and not is_infinite(self.begin)
+        origin = self.begin if known else self._origin()
+        if origin != self.begin or known:
+            self._both_ways(origin, start if known else None)
             return
         try:
-            self._trace_one_way(self._new_trace(traces), ends, None, watch, part, FIRST_TIE_PIVOTS)
+            self._one_way(origin, self.stop, None, first_tie=True)
         except (LargeTieError, NumericalTroubleError) as trouble:
-            unsolvable_pieces = traces[-1].before
-            if traces[-1].pieces or (unsolvable_pieces and isinstance(trouble, NumericalTroubleError)):
+            leg = self.legs[-1]
+            if leg.pieces:
                 raise
-            if unsolvable_pieces:  # the large tie is where they end
-                ends = unsolvable_pieces[-1].exact[1], stop
+            self.result.pivots.clear()
+            if isinstance(trouble, NumericalTroubleError) and (inside := self._solvable_mu()) is not None:
+                self.legs.clear()
+                self._both_ways(inside, None)
+                return
+            if leg.before and isinstance(trouble, NumericalTroubleError):
+                raise
+            begin: Number = self.begin
+            if leg.before:
+                begin = leg.before[-1].exact[1]
             else:
-                traces.clear()
-            part.pivots.clear()
-            self._from_inside(traces, ends, watch, part, trouble)
+                self.legs.clear()
+            self._from_inside(begin, trouble)
 
-    def _from_inside(
-        self,
-        traces: list[DirectedTrace],
-        ends: tuple[Number, Number],
-        watch: Watch,
-        part: TraceResult,
-        trouble: Exception,
-    ) -> None:
+    def _from_inside(self, begin: Number, trouble: Exception) -> None:
         """Trace from inside the interval; if that fails too, raise the error of the beginning."""
-        known, last = len(traces), trouble
+        known, last = len(self.legs), trouble
         for close in INSIDE_SHARES:
             try:
-                self._trace_both_ways(traces, ends, self._inside(*ends, close), None, watch, part)
+                self._both_ways(self._inside(begin, close), None, begin)
                 return
-            except NumericalTroubleError as error:
-                # Part of the path is known by now: an error there must not be hidden by another start.
-                if any(trace.pieces for trace in traces[known:]):
+            except (NumericalTroubleError, LargeTieError) as error:
+                if any(leg.pieces for leg in self.legs[known:]):
                     raise
                 last = last if isinstance(last, NumericalTroubleError) else error
-                del traces[known:]
-        raise last
+                del self.legs[known:]
+        raise last if isinstance(last, NumericalTroubleError) else _unconfirmed(float(begin))
 
-    def _trace_both_ways(
-        self,
-        traces: list[DirectedTrace],
-        ends: tuple[Number, Number],
-        origin: Number,
-        states: States | None,
-        watch: Watch,
-        part: TraceResult,
-    ) -> None:
+    def _both_ways(self, origin: Number, states: Array | None, begin: Number | None = None) -> None:
         """Trace from a mu to the beginning, unless it is there, and then to the other end."""
-        begin, stop = ends
+        begin = self.begin if begin is None else begin
         if origin != begin:
-            trace = self._new_trace(traces)
-            self._trace_one_way(trace, (origin, begin), states, watch, part)
-            self._solve_last_piece_again(trace, (origin, begin))
-            states = trace.first_states(self.tracer.postsolve)
-        if origin != stop or origin == begin:
-            self._trace_one_way(self._new_trace(traces), (origin, stop), states, watch, part)
+            leg = self._one_way(origin, begin, states)
+            states = leg.pieces[0].states if leg.pieces and not leg.before else None
+        if origin != self.stop or origin == begin:
+            self._one_way(origin, self.stop, states)
 
-    def _solve_last_piece_again(self, trace: DirectedTrace, ends: tuple[Number, Number]) -> None:
-        """Solve for the last piece of a trace again, at an end where all bounds coincide.
+    def _one_way(self, at: Number, stop: Number, states: Array | None, first_tie: bool = False) -> Leg:
+        """Trace in one direction, parts without a solution included."""
+        runner, leg = self.runner, Leg()
+        self.legs.append(leg)
+        direction = 1 if stop >= at else -1
+        # Exact, because the search resumes at the exact root of the proof before.
+        at = RATIONAL.number(at)
+        while True:
+            self.watch.check()
+            # Crossed bounds are proved directly: the engine assumes that lower ≤ upper.
+            blocked = runner.crossing_bounds.violated(at)
+            if blocked is None:
+                found: Array | NoStart
+                if states is None:
+                    with self._timed("start"):
+                        found = find_start(self.scaled, runner.program, float(at), self.watch)
+                else:
+                    found, states = states, None
+                if not isinstance(found, NoStart):
+                    self._follow(leg, found, (at, stop), direction, first_tie)
+                    return leg
+                blocked = runner.proof(found.states, found.ray)
+            unsolvable = runner.unsolvable_piece(blocked, at, stop, direction)
+            leg.before.append(unsolvable)
+            self.watch.piece(unsolvable.end, 0)
+            if not unsolvable.obstruction.vanishes_at(unsolvable.exact[1]):
+                return leg
+            at = unsolvable.exact[1]
 
-        What is 0 there was a sum of larger numbers elsewhere, so that all of it would be rounding error. The
-        last breakpoints before may be rounding errors too.
-        """
-        mu = float(ends[1])
-        if not trace.pieces or trace.pieces[-1].end != mu or not all_bounds_coincide(self.tracer.scaled, mu):
-            return
-        # First try without the last short pieces, which may be rounding errors.
-        if not self._extends_to_end(trace, ends, SPURIOUS_BREAKPOINT):
-            trace.pieces[-1] = self.repair.solved_at(trace.item_states(), trace.pieces[-1], mu)
+    def _follow(
+        self, leg: Leg, states: Array, ends: tuple[Number, Number], direction: int, first_tie: bool
+    ) -> None:
+        """Follow the path from a solution to where it ends, and prove that there is none beyond."""
+        runner = self.runner
+        at, stop = ends
+        # The trace never passes the mu at which bounds cross, so bounds stay ordered on the way.
+        edge, wall = runner.crossing_bounds.edge(RATIONAL.number(stop), direction)
+        tracer = Tracer(self.scaled.lcp, states, float(at), self.settings, runner.names)
+        tracer.pieces = leg.pieces
+        ray: UnblockedRay | None = None
+        if float(at) == float(edge):
+            leg.pieces.append(tracer.point())
+            self.watch.piece(float(at), 0)
+        else:
+            try:
+                ray = tracer.run(float(edge), self.watch, first_tie=first_tie)
+            finally:
+                self.info.add(tracer.counts)
+                self.result.pivots += tracer.log
+            # The problem may be solvable at this mu alone, which is then a piece of its own.
+            if ray is not None and not leg.pieces:
+                leg.pieces.append(tracer.point())
+                self.watch.piece(float(at), 0)
+        if ray is not None:
+            if ray.mu != float(stop):
+                proof = runner.proof(tracer.states, ray)
+                # The proof holds from its exact root on; the mu at which the trace ended is rounded.
+                root = proof.root
+                begin = RATIONAL.number(ray.mu) if root is None else root
+                self._behind(leg, runner.unsolvable_piece(proof, begin, stop, direction))
+        elif wall is not None:
+            # The proof of crossing bounds holds from the exact root on.
+            self._behind(leg, runner.unsolvable_piece(wall, edge, stop, direction))
 
-    def _extends_to_end(
-        self, trace: DirectedTrace, ends: tuple[Number, Number], close: float = NEAR_GOAL
-    ) -> bool:
-        """Return whether a trace ends so close to its goal that its last long piece can be extended to it.
+    def _behind(self, leg: Leg, piece: UnsolvablePiece) -> None:
+        leg.behind.append(piece)
+        self.watch.piece(piece.end, 0)
 
-        Where all bounds coincide, all items tie just before. A basis that is optimal at both ends of a piece
-        is optimal in between.
-        """
-        end, short = float(ends[1]), close * abs(float(ends[0]) - float(ends[1]))
-        if not trace.pieces or not abs(trace.pieces[-1].end - end) <= short:
-            return False
-        trimmed = trace.trimmed(end, short)
-        if trimmed is None or not self.repair.is_optimal_until(
-            trimmed.item_states(), trimmed.pieces[-1], end
-        ):
-            return False
-        trimmed.pieces[-1] = self.repair.solved_at(trimmed.item_states(), trimmed.pieces[-1], end)
-        trace.pieces[:] = trimmed.pieces
-        return True
-
-    def _new_trace(self, traces: list[DirectedTrace]) -> DirectedTrace:
-        traces.append(DirectedTrace())
-        return traces[-1]
-
-    def _origin(self, begin: Number, stop: Number) -> Number:
+    def _origin(self) -> Number:
         """Return where to start: at the beginning or, where the interval has no end, at a finite mu.
 
         Far out is best if the solution is trivial there, as that of a lasso with a large penalty.
         """
+        begin, stop = self.begin, self.stop
         if not is_infinite(begin) and (not is_infinite(stop) or self._is_trivial(begin)):
             return begin
         endless, other = (begin, stop) if is_infinite(begin) else (stop, begin)
@@ -244,141 +470,203 @@ class RevisedRunner:
                 return far
         return near if is_infinite(begin) else begin
 
+    def _solvable_mu(self) -> float | None:
+        """Return a mu well inside the part of the interval that has solutions, by linear programs."""
+        lo, hi = sorted((float(self.begin), float(self.stop)))
+        with self._timed("linear programs"):
+            ends = self.runner.program.solvable(lo, hi)
+        if ends is None:
+            return None
+        low, high = ends
+        # Where there is no end, close to the other one: numbers are smaller there.
+        if np.isinf(low):
+            low = min(high, 0.0) - 1.0 if np.isinf(high) else high - 1.0
+        if np.isinf(high):
+            high = low + 1.0
+        if not high - low > NARROW * (abs(low) + abs(high)):
+            return None
+        return low + GOLDEN_SHARE * (high - low)
+
     def _is_trivial(self, mu: Number) -> bool:
-        return self._is_valid(mu) and is_trivial(self.tracer.scaled, float(mu))
+        """Return whether no bounds have crossed at mu, and its solution costs nothing to find."""
+        if self.runner.crossing_bounds.violated(RATIONAL.number(mu)) is not None:
+            return False
+        return trivial_states(self.scaled, float(mu)) is not None
 
-    def _is_valid(self, mu: Number) -> bool:
-        """Return whether no bounds have crossed at mu, and no penalty is negative."""
-        return self.tracer.crossing_bounds.violated(RATIONAL.number(mu)) is None
-
-    def _inside(self, begin: Number, stop: Number, close: float = INSIDE_SHARES[0]) -> Number:
-        """Return a mu inside an interval, close to its beginning."""
+    def _inside(self, begin: Number, close: float) -> Number:
+        """Return a mu inside the interval, close to its beginning."""
+        stop = self.stop
         if is_infinite(stop):
             return float(begin) + (1.0 if stop > 0 else -1.0) * close / INSIDE_SHARES[0]
         return float(begin) + close * (float(stop) - float(begin))
 
-    def run_parts(self, cuts: Sequence[Number], jobs: int, part: TraceResult) -> None:
-        """Trace the parts of an interval between cuts in parallel, and fill the result."""
-        parts = Parallel(n_jobs=jobs)(delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
-        part.segments = self.segments([trace for traces in parts for trace in traces])
+    # ---- the ladder ----
 
-    def require_optimal(self, start: Basis, mu: Number) -> None:
-        """Raise unless a basis is optimal at mu."""
-        lcp, item_states = self.tracer.scaled.lcp, self.tracer.postsolve.item_states(start.codes())
-        piece = point_on(WorkingBasis(lcp, item_states, float(mu)), float(mu))
-        if not violations(PieceSequence(item_states, (piece,)), lcp)[0] <= KKT_RESIDUAL:
-            raise ProblemError(
-                "{argument} is not optimal at mu = {found}",
-                argument="start",
-                found=shown(mu),
-                expected="the basis of a solution",
-                remedy="leave it out, or give the basis of a solution",
-            )
-
-    def _trace_one_way(
-        self,
-        trace: DirectedTrace,
-        ends: tuple[Number, Number],
-        states: States | None,
-        watch: Watch,
-        part: TraceResult,
-        max_pivots: int = sys.maxsize,
-    ) -> None:
-        """Trace in one direction; where float64 fails, exact arithmetic traces some pieces.
-
-        A tie at the beginning that takes more than `max_pivots` pivots raises `LargeTieError`.
-        """
-        at, exact_pieces = ends[0], 1
-        # Signs of such data may be all rounding error: small problems are traced exactly from the start.
-        if self.tracer.scaled.is_delicate and self.repair.exact_tracer.is_small_enough:
-            self._trace_exactly(trace, ends, sys.maxsize, watch)
-            return
-        while True:
-            try:
-                self._collect(trace, watch.passing(self.tracer.events(at, ends[1], states, max_pivots)), part)
+    def _climb(self, trouble: NumericalTroubleError | None) -> None:
+        """Fill what the first pass left open, rung by rung; raise if the last one fails."""
+        lo, hi = sorted((float(self.begin), float(self.stop)))
+        rungs: dict[str, Callable[[float, float], None]] = {
+            "extended neighbour": self._extend_neighbours,
+            "rebuild at every change": lambda a, b: self._again(a, b, TraceSettings(rebuild_every=1)),
+            "other direction": lambda a, b: self._again(b, a, TraceSettings(rebuild_every=5)),
+            "tighter ties": lambda a, b: self._again(a, b, TraceSettings(tie=1e-13, rebuild_every=5)),
+            "wider ties": lambda a, b: self._again(a, b, TraceSettings(tie=1e-9, rebuild_every=5)),
+            "restart inside": self._restart,
+            "exact arithmetic": self._exactly,
+        }
+        for name, rung in rungs.items():
+            gaps = self.cover.gaps(lo, hi)
+            if not gaps:
                 return
-            except NumericalTroubleError as trouble:
-                reached = float(trace.pieces[-1].end if trace.pieces else at)
-                if self._extends_to_end(trace, ends):
-                    return
+            for a, b in gaps:
                 try:
-                    passed = self._trace_exactly(trace, ends, exact_pieces, watch)
-                except NumericalTroubleError:
-                    raise _located(trouble, reached) from trouble
-                if passed is None:
+                    with self._timed("ladder"):
+                        rung(a, b)
+                except (NumericalTroubleError, LargeTieError) as error:
+                    trouble = trouble or (error if isinstance(error, NumericalTroubleError) else None)
+                except StoppedError:
                     return
-                # No progress in exact arithmetic either: another round would repeat this one.
-                if passed == at:
-                    raise trouble
-                at, states, exact_pieces = (
-                    passed,
-                    self.tracer.postsolve.all_states(trace.item_states()),
-                    2 * exact_pieces,
+                finally:
+                    self._verify(name)
+        gaps = self.cover.gaps(lo, hi)
+        if not gaps:
+            return
+        if trouble is None:
+            a, b = gaps[0]
+            trouble = NumericalTroubleError(
+                f"float64 lost accuracy on [{shown(a)}, {shown(b)}]",
+                remedy="use {setting}, or scale the data",
+                setting=("arithmetic", "exact"),
+            )
+        if trouble.interval is None:
+            trouble.interval = gaps[0]
+        raise trouble
+
+    def _extend_neighbours(self, a: float, b: float) -> None:
+        """Carry the piece on either side of a gap over all of it.
+
+        Where all limits meet, as at C = 0, everything ties just before; no basis but this one is needed.
+        """
+        if a == b:
+            return
+        for end, other, side in ((a, b, -1), (b, a, 1)):
+            states = self.cover.states_at(end, side)
+            if states is None or np.isinf(other):
+                continue
+            tracer = Tracer(self.scaled.lcp, states, other)
+            leg = Leg(pieces=[replace(tracer.point(), start=a, end=b)])
+            if violations(leg.sequence(), self.scaled.lcp, self.tops)[0] <= ACCURATE:
+                self.legs.append(leg)
+                return
+
+    def _again(self, a: float, b: float, settings: TraceSettings) -> None:
+        """Trace a gap from one end to the other, from the states known there, with other settings."""
+        self.settings = settings
+        states = self.cover.states_at(a, -1 if b >= a else 1)
+        try:
+            if not np.isinf(a):
+                self._one_way(a, b, states)
+        finally:
+            self.settings = TraceSettings()
+
+    def _restart(self, a: float, b: float) -> None:
+        """Trace a gap from inside towards both ends."""
+        if np.isinf(a) or np.isinf(b) or a == b:
+            return
+        for share in RESTART_SHARES:
+            middle = a + share * (b - a)
+            try:
+                leg = self._one_way(middle, a, None)
+                states = leg.pieces[0].states if leg.pieces and not leg.before else None
+                self._one_way(middle, b, states)
+                return
+            except NumericalTroubleError:
+                continue
+
+    def _exactly(self, a: float, b: float) -> None:
+        """Trace a gap in exact arithmetic: the items that move, or a small problem as a whole."""
+        leg = Leg()
+        self.legs.append(leg)
+        states = self.cover.states_at(a, -1)
+        for piece in self.runner.repair.pieces(states, a, b):
+            self.watch.check()
+            if isinstance(piece, UnsolvablePiece):
+                (leg.behind if leg.pieces else leg.before).append(piece)
+            elif leg.pieces:
+                assert piece.states is not None
+                before = ascending(leg.pieces).last_states()
+                moved = np.flatnonzero(before != piece.states)
+                leg.pieces.append(
+                    replace(piece, states=None, items=moved, before=before[moved], after=piece.states[moved])
                 )
-
-    def _collect(self, trace: DirectedTrace, events: Iterator[Event], part: TraceResult) -> None:
-        for event in events:
-            if isinstance(event, Pivot | Crossing):
-                part.pivots += [event] if self.log else []
             else:
-                trace.add(event)
-
-    def _trace_exactly(
-        self, trace: DirectedTrace, ends: tuple[Number, Number], count: int, watch: Watch
-    ) -> Number | None:
-        """Trace some pieces exactly; return where that stopped, None if it reached the end."""
-        begin, item_states, last = ends[0], None, trace.pieces[-1:]
-        if last:
-            begin, item_states = last[0].start, trace.item_states()
-        elif trace.before:
-            begin = trace.before[-1].exact[1]
-        done = 0
-        for event in watch.passing(self.repair.pieces(item_states, begin, ends[1])):
-            if last:  # the exact form of the last piece comes first and replaces it
-                last = []
-                trace.pieces.pop()
-            trace.add(event)
-            done += isinstance(event, BasisPiece) and event.start != event.end
-            if done > count and isinstance(event, BasisPiece):
-                return event.end if event.end != ends[1] else None
-        return None
-
-    def segments(self, traces: list[DirectedTrace]) -> list[Segment]:
-        """Return all segments in ascending order; traces that meet inside a piece become one."""
-        legs = sorted((ascending(trace.aligned()) for trace in traces if trace.pieces), key=_extent)
-        segments: list[Segment] = []
-        if legs:
-            sequence = self.repair.repaired(reduce(join, legs))
-            segments = segments_of(sequence, self.tracer.postsolve, self.tracer.scaled)
-        for pending in (
-            unsolvable_pieces
-            for trace in traces
-            for unsolvable_pieces in (trace.before, trace.behind)
-            if unsolvable_pieces
-        ):
-            segments += unsolvable_segments(pending, self.problem, FLOAT)
-        return join_unsolvable(in_order(segments))
+                leg.pieces.append(piece)
 
 
-def _trace_part(runner: RevisedRunner, ends: tuple[Number, Number]) -> list[DirectedTrace]:
+def _with_soft_rows(segment: Segment, hard: Array, count: int) -> Segment:
+    """Return a segment of the hard rows with proofs that have an entry for every row."""
+    if segment.proof is None:
+        return segment
+    weights = {name: exact_array(np.zeros(count)) for name in ("row_lower", "row_upper")}
+    for name, weight in weights.items():
+        weight[hard] = getattr(segment.proof, name)
+    return replace(segment, proof=replace(segment.proof, **weights))
+
+
+class _Timer:
+    """Adds the seconds of a block to those of a phase."""
+
+    def __init__(self, seconds: dict[str, float], phase: str) -> None:
+        self.seconds, self.phase = seconds, phase
+
+    def __enter__(self) -> None:
+        self.began = time.perf_counter()
+
+    def __exit__(self, *exc: object) -> None:
+        spent = time.perf_counter() - self.began
+        self.seconds[self.phase] = self.seconds.get(self.phase, 0.0) + spent
+
+
+def _outside(sequence: PieceSequence, lo: float, hi: float) -> PieceSequence:
+    """Return a sequence that ends where a proof begins: the exact end of the proof, not a rounded one."""
+    pieces = list(sequence.pieces)
+    if pieces[-1].start <= lo < pieces[-1].end <= hi:
+        pieces[-1] = replace(pieces[-1], end=lo)
+    if lo <= pieces[0].start < hi <= pieces[0].end:
+        pieces[0] = replace(pieces[0], start=hi)
+    return PieceSequence(sequence.first, tuple(pieces))
+
+
+def _contiguous(sequences: Sequence[PieceSequence]) -> Iterator[list[PieceSequence]]:
+    """Yield groups of ascending sequences of which each begins where the one before ends."""
+    group: list[PieceSequence] = []
+    for sequence in sequences:
+        if group and group[-1].hi != sequence.lo:
+            yield group
+            group = []
+        group.append(sequence)
+    if group:
+        yield group
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Return what sets the number of BLAS threads; to look for the libraries takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _trace_part(runner: RevisedRunner, ends: tuple[Number, Number]) -> Cover:
     """Trace one part of an interval, in a process of its own."""
-    traces: list[DirectedTrace] = []
-    runner._trace(traces, ends, None, Watch(StopLimits(), ends[0]), TraceResult())
-    return traces
+    with np.errstate(over="ignore", invalid="ignore"):
+        run = _Run(runner, *ends, Watch(StopLimits(), ends[0]), TraceResult())
+        run.execute(None)
+    return run.cover
 
 
-def _located(trouble: NumericalTroubleError, mu: float) -> NumericalTroubleError:
-    """Return an error that says where it arose."""
-    if trouble.interval is not None:
-        return trouble
+def _unconfirmed(mu: Number) -> NumericalTroubleError:
     return NumericalTroubleError(
-        f"at mu = {shown(mu)}: {trouble.message}",
+        "at mu = {found} exact arithmetic does not confirm that there is no solution",
+        found=shown(mu),
         interval=(mu, mu),
-        found=trouble.found,
-        remedy=trouble.remedy,
-        setting=trouble.setting,
+        **EXACT_REMEDY,
     )
-
-
-def _extent(sequence: PieceSequence) -> tuple[float, float]:
-    return sequence.pieces[0].start, sequence.pieces[-1].end

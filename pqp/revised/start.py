@@ -1,539 +1,435 @@
-r"""Phase 1: an optimal basis at one mu, by a homotopy from a problem whose solution is trivial.
+r"""Phase 1: an optimal basis at one mu, from the answer of a library, or the proof that there is none.
 
-Every item gets a trivial state: variables at a bound, rows inactive or at their cap, free variables and
-equalities solved for where their matrix allows. If that leaves many items to be moved, coordinate descent
-proposes better states. Where the states are not optimal, costs and offsets are shifted so that they are, by
-amounts that differ from item to item, and the shift is taken back along θ from 0 to 1 by the same tracer.
-Free variables and equalities that could not be solved for get an artificial cap, or width, that shrinks to 0.
-
-The proposal moves the item that gains most. With one equality, items that it couples move in pairs that keep
-it, as in sequential minimal optimisation: the steepest one, and the one with which it gains most,
-
-.. math:: \frac{(G_j - G_i)^2}{2\,(M_{ii}/B_i^2 + M_{jj}/B_j^2 - 2 M_{ij}/(B_i B_j))}, \qquad G_i = g_i / B_i.
-
-Nothing relies on the proposal being right.
+An interior-point solution suggests which limits are active. Where the unknowns of that guess are dependent,
+it is repaired: an equality whose free columns are dependent pulls a column in that was at a limit, another
+row is left out, a dependent variable is held where it is. The guess is then optimal for data that differ a
+little: limits that it violates, or comes too close to, are shifted, by amounts that differ from item to item.
+The shift is taken back along θ from 0 to 1 by the same tracer that follows mu. Nothing relies on the guess
+being right: a good one means few events.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgetrf
+from scipy.sparse import block_array, csr_array, diags_array, eye_array, vstack
+from scipy.sparse.linalg import splu
 
+from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import Array
-from pqp.linalg.jit import compiled, compiled_inside
-from pqp.linalg.products import add_product
-from pqp.linalg.structure import Form, frozen
-from pqp.linalg.system import System
-from pqp.linalg.tolerances import GOAL_REACHED, REFINED, SMALL_PULL, TIE, TRUSTED_PIVOT
-from pqp.revised.basis import HI, LO, MixedLCP, WorkingBasis
-from pqp.revised.inverse import Inverse, InverseArrays, enter, solve
+from pqp.linalg.tolerances import (
+    GOAL_REACHED,
+    HOMOTOPY_TIES,
+    START_DEPENDENT,
+    START_MARGIN,
+    START_ROUNDING,
+    TIE,
+)
+from pqp.revised.basis import SingularBasisError, basis_of
+from pqp.revised.interior_point import ConeProgram, InteriorPoint
+from pqp.revised.kernels import DUAL, VALUE
 from pqp.revised.scaling import ScaledProblem
 from pqp.revised.states import (
     ABOVE,
     BELOW,
     BETWEEN,
     EQUAL,
+    HI,
+    LO,
     LOWER,
+    RANGE,
     UPPER,
-    VALUE_FIXED,
     Bounds,
-    StateTable,
+    MixedLCP,
     build_state_table,
+    constants_at,
 )
-from pqp.revised.trace import EventTracer, UnblockedRay
+from pqp.revised.trace import Tracer, TraceSettings, UnblockedRay
+from pqp.stopping import Watch
 
-# With more variables than this, a tie of all of them is worth avoiding.
-MANY_VARIABLES = 16
-
-
-def is_coinciding(bounds: Bounds, mu: float) -> Array:
-    """Return which bounds coincide at mu without being equal: there they count as equal."""
-    low, high = constants_at(bounds.lower, mu)[:, 0], constants_at(bounds.upper, mu)[:, 0]
-    with np.errstate(invalid="ignore"):
-        width, size = high - low, np.abs(high) + np.abs(low)
-    return np.isfinite(size) & ~bounds.is_equal & (width <= TIE * size)
-
-
-def is_cap_zero(bounds: Bounds, mu: float) -> Array:
-    """Return which caps vanish at mu: there their bounds have no force."""
-    size = np.abs(bounds.cap[:, 0]) + np.abs(mu * bounds.cap[:, 1])
-    return np.isfinite(size) & (constants_at(bounds.cap, mu)[:, 0] <= TIE * size)
-
-
-def bounds_at(bounds: Bounds, mu: float, coinciding: Array, cap_zero: Array) -> Bounds:
-    """Return bounds and caps at one mu."""
-    lower, upper, cap = (constants_at(lines, mu) for lines in (bounds.lower, bounds.upper, bounds.cap))
-    upper[coinciding] = lower[coinciding]
-    # A violation that costs nothing is no violation: such items are free at this mu.
-    lower[cap_zero, 0], upper[cap_zero, 0], cap[cap_zero, 0] = -np.inf, np.inf, np.inf
-    return Bounds(lower, upper, cap, (bounds.is_equal | coinciding) & ~cap_zero)
-
-
-def constants_at(lines: Array, mu: float) -> Array:
-    """Return affine functions as constants: their values at mu."""
-    result = np.zeros_like(lines)
-    result[:, 0] = lines[:, 0] + mu * lines[:, 1]
-    return result
-
-
-def all_bounds_coincide(scaled: ScaledProblem, mu: float) -> bool:
-    """Return whether there are many variables and none of them can move at mu."""
-    bounds, is_row = scaled.bounds, scaled.reduced.is_row
-    if np.isinf(mu) or np.count_nonzero(~is_row) <= MANY_VARIABLES:
-        return False
-    return bool(np.all(bounds.is_equal | is_row | is_coinciding(bounds, mu)))
-
-
-def begins_in_large_tie(scaled: ScaledProblem, mu: float) -> bool:
-    """Return whether the bounds of many variables coincide at mu and an equality is broken beyond.
-
-    Which variables stay at their bound is then decided by a tie of all of them, a problem as large as that of
-    any other mu and more sensitive to rounding errors.
-    """
-    bounds, is_row = scaled.bounds, scaled.reduced.is_row
-    strict = is_row & bounds.is_equal & np.isinf(bounds.cap[:, 0])
-    if not np.any(strict) or not all_bounds_coincide(scaled, mu):
-        return False
-    v = np.where(is_row, 0.0, constants_at(bounds.lower, mu)[:, 0])
-    g = constants_at(scaled.q, mu)[:, 0] + scaled.system.times(v[:, None])[:, 0]
-    moves = np.where(is_row, 0.0, np.where(g >= 0, bounds.lower[:, 1], bounds.upper[:, 1]))
-    slopes = scaled.q[:, 1] + scaled.system.times(moves[:, None])[:, 0] - bounds.lower[:, 1]
-    return bool(np.any(np.abs(slopes[strict]) > TIE * np.abs(moves).sum()))
-
-
-# Most moves per item: most items move once or twice, and a few events do the rest.
-MOVES_PER_ITEM = 4
-
-
-class Box(NamedTuple):
-    """The range of every item, its curvature, and its entry in the equality, if any."""
-
-    low: Array
-    high: Array
-    curvature: Array
-    row: Array
-
-
-def propose(system: System, q: Array, bounds: Bounds, is_row: Array) -> Array | None:
-    """Return values v near the solution; None if items are coupled by more than one equality."""
-    strict = _strict_row(system, bounds, is_row)
-    if strict is None:
-        return None
-    box, target = _box(system, bounds, is_row, strict)
-    v = np.clip(np.zeros(len(q)), box.low, box.high)
-    g = q - target + system.times(v[:, None])[:, 0]
-    for item in strict:
-        if not _meet(system.form, box, v, g, item):
-            return None
-    _descend(system.form, box, v, g, MOVES_PER_ITEM * len(v))
-    v[strict] = _multiplier(box, v, g)
-    return v
-
-
-def _strict_row(system: System, bounds: Bounds, is_row: Array) -> Array | None:
-    """Return the one row that is an equality; none if there are no rows, or rows alone, with curvature."""
-    rows = np.flatnonzero(is_row & ~bounds.is_free)
-    if not len(rows) or is_row.all():
-        return rows[:0]
-    is_strict = bounds.is_equal & np.isinf(bounds.cap[:, 0]) & (system.diagonal() <= 0)
-    return rows if len(rows) == 1 and is_strict[rows[0]] else None
-
-
-def _box(system: System, bounds: Bounds, is_row: Array, strict: Array) -> tuple[Box, Array]:
-    """Return the box of v and the origin of g; items with a kink inside their range are not moved."""
-    lower, upper, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
-    has_lower, has_upper = np.isfinite(lower), np.isfinite(upper)
-    rest = np.where(is_row, 0.0, np.clip(0.0, lower, upper))
-    is_bent = np.where(is_row, has_lower & has_upper & ~bounds.is_equal, np.isfinite(cap))
-    low = np.where(is_row, np.where(has_upper, -cap, 0.0), lower)
-    high = np.where(is_row, np.where(has_lower, cap, 0.0), upper)
-    target = np.where(is_row, np.where(has_lower, lower, np.where(has_upper, upper, 0.0)), 0.0)
-    row = np.zeros(system.size)
-    for item in strict:
-        row = np.where(is_row, 0.0, system.block(np.array([item]), np.arange(system.size))[0])
-        is_bent[item] = True
-    low, high = np.where(is_bent, rest, low), np.where(is_bent, rest, high)
-    return Box(*(frozen(part) for part in (low, high, system.diagonal(), row))), target
-
-
-@compiled
-def _meet(form: Form, box: Box, v: Array, g: Array, row: int) -> bool:
-    """Move items, those that cost least first, until the equality holds; return whether it does."""
-    for _ in range(len(v) + 1):
-        missing = abs(g[row])
-        if missing <= REFINED * (1.0 + np.abs(v).max()):
-            return True
-        sense = -1.0 if g[row] > 0.0 else 1.0
-        item = _steepest(box, v, g, sense)
-        if item < 0:
-            return False
-        _set_value(v, g, item, _moved(box, v, item, sense, missing), _column(form, item, len(v)))
-    return False
-
-
-@compiled
-def _descend(form: Form, box: Box, v: Array, g: Array, most: int) -> None:
-    """Move one item, or two along the equality, where that gains most, until little is gained."""
-    first, size = 0.0, len(v)
-    for count in range(most):
-        alone, gain_alone, pull_alone = _best_alone(box, v, g)
-        i = _steepest(box, v, g, 1.0)
-        column = _column(form, i, size) if i >= 0 else g
-        j, gain, descent = _best_partner(box, v, g, i, column)
-        descent = max(descent, pull_alone)
-        first = descent if count == 0 else first
-        if descent <= SMALL_PULL * first:
-            return
-        if gain_alone > gain:
-            value = v[alone] - g[alone] / box.curvature[alone]
-            value = min(max(value, box.low[alone]), box.high[alone])
-            _set_value(v, g, alone, value, _column(form, alone, size))
-        else:
-            by = _length(box, v, g, i, j, column)
-            _set_value(v, g, i, _moved(box, v, i, 1.0, by), column)
-            _set_value(v, g, j, _moved(box, v, j, -1.0, by), _column(form, j, size))
-
-
-@compiled_inside
-def _column(form: Form, item: int, size: int) -> Array:
-    """Return one column of M."""
-    result = np.zeros(size)
-    add_product(form, np.full(1, item), np.ones(1), result)
-    return result
-
-
-@compiled_inside
-def _set_value(v: Array, g: Array, item: int, value: float, column: Array) -> None:
-    """Set v of an item, and update g."""
-    by = value - v[item]
-    for k in range(len(g)):
-        g[k] += by * column[k]
-    v[item] = value
-
-
-@compiled_inside
-def _room(box: Box, v: Array, item: int, sense: float) -> float:
-    """Return how far an item can raise the value of the equality, or lower it."""
-    limit = box.high[item] if box.row[item] * sense > 0.0 else box.low[item]
-    return (limit - v[item]) * box.row[item] * sense
-
-
-@compiled_inside
-def _moved(box: Box, v: Array, item: int, sense: float, by: float) -> float:
-    """Return the v with which an item changes the value of the equality, as far as it can."""
-    if by < _room(box, v, item, sense):
-        return v[item] + sense * by / box.row[item]
-    return box.high[item] if box.row[item] * sense > 0.0 else box.low[item]
-
-
-@compiled_inside
-def _steepest(box: Box, v: Array, g: Array, sense: float) -> int:
-    """Return the item that gains most per change of the value of the equality in one direction."""
-    low, high, row, best, least = box.low, box.high, box.row, -1, np.inf
-    for k in range(len(v)):
-        along = sense * row[k]
-        can_move = (along > 0.0 and v[k] < high[k]) or (along < 0.0 and v[k] > low[k])
-        if can_move and g[k] / along < least:
-            best, least = k, g[k] / along
-    return best
-
-
-@compiled_inside
-def _best_alone(box: Box, v: Array, g: Array) -> tuple[int, float, float]:
-    """Return the item that gains most by a move of its own, its gain, and the largest descent."""
-    low, high, curvature, row = box
-    best, most, largest = -1, 0.0, 0.0
-    for k in range(len(v)):
-        if row[k] == 0.0:
-            descent, room = abs(g[k]), v[k] - low[k] if g[k] > 0.0 else high[k] - v[k]
-            gain = descent * min(descent / curvature[k], room)
-            # without curvature and without a bound in this direction there is no minimum
-            if room > 0.0 and descent > 0.0 and gain < np.inf:
-                largest = max(largest, descent)
-                if gain > most:
-                    best, most = k, gain
-    return best, most, largest
-
-
-@compiled_inside
-def _best_partner(box: Box, v: Array, g: Array, first: int, column: Array) -> tuple[int, float, float]:
-    """Return the item that gains most together with the first one, its gain, and the largest descent."""
-    low, high, curvature, row = box
-    best, most, largest = -1, 0.0, 0.0
-    if first < 0:
-        return best, most, largest
-    own, least = curvature[first] / row[first] ** 2, g[first] / row[first]
-    for k in range(len(v)):
-        if (row[k] > 0.0 and v[k] > low[k]) or (row[k] < 0.0 and v[k] < high[k]):
-            descent, terms = g[k] / row[k] - least, own + curvature[k] / row[k] ** 2
-            # The curvature along a pair of equal items is 0; as a difference it may come out negative.
-            bend = max(terms - 2.0 * column[k] / (row[first] * row[k]), REFINED * terms)
-            largest = max(largest, descent)
-            if descent > 0.0 and descent * descent > most * bend:
-                best, most = k, descent * descent / bend
-    return best, most, largest
-
-
-@compiled_inside
-def _length(box: Box, v: Array, g: Array, i: int, j: int, column: Array) -> float:
-    """Return how far a pair moves: to where it gains most, or to the first bound."""
-    row, curvature = box.row, box.curvature
-    terms = curvature[i] / row[i] ** 2 + curvature[j] / row[j] ** 2
-    bend = max(terms - 2.0 * column[j] / (row[i] * row[j]), REFINED * terms)
-    return min((g[j] / row[j] - g[i] / row[i]) / bend, _room(box, v, i, 1.0), _room(box, v, j, -1.0))
-
-
-@compiled
-def _multiplier(box: Box, v: Array, g: Array) -> float:
-    """Return the multiplier of the equality, between those of items that can raise and can lower it."""
-    up, down = _steepest(box, v, g, 1.0), _steepest(box, v, g, -1.0)
-    if up < 0 or down < 0:
-        only = max(up, down)
-        return 0.0 if only < 0 else g[only] / box.row[only]
-    # At the optimum both are equal, but the descent stops before it.
-    return (g[up] / box.row[up] + g[down] / box.row[down]) / 2.0
-
-
-# Shifts are spread by multiples of this number, which are never close to one another: no ties in the
-# homotopy.
+# Homotopies after the first one, which take back what it leaves of large shifts.
+MOST_ROUNDS = 4
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-# If no more items than this have to be moved, a proposal costs more than it saves.
-FEW_TO_MOVE = 64
-# If more than this share of all items would have to be rounded, a proposal is dropped.
-MOST_ROUNDED = 0.1
+# What a held variable may weigh as a pivot of a row, relative to a free one: it is pulled in only if it must.
+HELD_WEIGHT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class NoStart:
     """The homotopy ends before its goal: there is no solution at mu; the states and the ray at its end."""
 
-    item_states: Array
+    states: Array
     ray: UnblockedRay
 
 
-def find_start(scaled: ScaledProblem, mu: float) -> Array | NoStart:
+def find_start(
+    scaled: ScaledProblem, program: ConeProgram, mu: float, watch: Watch | None = None
+) -> Array | NoStart:
     """Return states that are optimal at mu, or the end of a homotopy that does not lead there."""
-    phase_one = _PhaseOne(scaled, mu)
-    basis = phase_one.basis(phase_one.trivial_states())
-    if phase_one.has_many_to_move(basis):
-        basis = phase_one.with_proposal(basis)
-    if phase_one.is_optimal(basis):
-        return phase_one.restored(basis)
-    homotopy, relaxed = phase_one.homotopy(basis)
-    basis = WorkingBasis(homotopy, relaxed)
-    for step in EventTracer(basis, 1, records_pieces=False).trace(0.0, 1.0):
-        # A ray at θ = 1 concerns what is beyond the problem at this mu, so it proves nothing about it.
-        if isinstance(step, UnblockedRay) and step.mu < 1.0 - GOAL_REACHED:
-            return NoStart(phase_one.restored(basis), step)
-    return phase_one.restored(basis)
+    trivial = trivial_states(scaled, mu)
+    if trivial is not None:
+        return trivial
+    answer = program.solve(mu, np.inf if watch is None else watch.seconds_left())
+    trouble: NumericalTroubleError | None = None
+    # Ties as close as rounding errors allow are rare on the way, but where there are some, more must count.
+    for tie in HOMOTOPY_TIES:
+        guess = Guess(scaled, mu, tie)
+        guess.take(answer)
+        guess.repair()
+        try:
+            return guess.follow(watch)
+        except NumericalTroubleError as error:
+            trouble = error
+    assert trouble is not None
+    raise trouble
 
 
-def is_trivial(scaled: ScaledProblem, mu: float) -> bool:
-    """Return whether the trivial states are optimal at mu, so that a start there costs nothing."""
-    phase_one = _PhaseOne(scaled, mu)
-    return phase_one.is_optimal(phase_one.basis(phase_one.trivial_states()))
+def trivial_states(scaled: ScaledProblem, mu: float) -> Array | None:
+    """Return states that are optimal at mu with nothing to solve for, if there are any."""
+    bounds, is_row = scaled.bounds.at(mu), scaled.system.is_row
+    lower, upper, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
+    hard_equality = is_row & bounds.is_equal & np.isinf(cap)
+    if np.any(hard_equality) or np.any(bounds.is_free & ~is_row):
+        return None
+    states = np.where(bounds.is_equal, EQUAL, np.where(np.isfinite(lower), LOWER, UPPER))
+    states[is_row] = BETWEEN
+    q = constants_at(scaled.q, mu)
+    table = build_state_table(bounds)
+    for _ in range(2):
+        fixed = table.of(states)[0]
+        g = scaled.system.times(fixed) + q[:, 0]
+        below, above = is_row & (g < lower), is_row & (g > upper)
+        if not np.any(below | above) or not np.all(np.isfinite(cap[below | above])):
+            break
+        states[below], states[above] = BELOW, ABOVE
+        # A soft equality has no inactive state.
+        states[is_row & bounds.is_equal & (states == BETWEEN)] = BELOW
+    lines = table.of(states)
+    g = scaled.system.times(lines[0]) + q[:, 0]
+    room = TIE * (np.abs(g) + np.abs(lines[0]).max(initial=0.0))
+    if np.all(g >= lines[2] - room) and np.all(g <= lines[4] + room):
+        return states.astype(np.int8)
+    return None
 
 
-class _PhaseOne:
-    """The problem at one mu and the states in which its items begin."""
+class Guess:
+    """States at one mu that may be optimal, and what has to be shifted so that they are."""
 
-    def __init__(self, scaled: ScaledProblem, mu: float) -> None:
-        self.scaled = scaled
-        self.mu = mu
-        self.coinciding = is_coinciding(scaled.bounds, mu)
-        self.cap_zero = is_cap_zero(scaled.bounds, mu)
-        self.bounds = bounds_at(scaled.bounds, mu, self.coinciding, self.cap_zero)
-        low, high = constants_at(scaled.bounds.lower, mu)[:, 0], constants_at(scaled.bounds.upper, mu)[:, 0]
-        # where a free variable that nothing determines stays: at a bound without force if it has one
-        self.rest = np.where(self.cap_zero, np.where(np.isfinite(low), low, high), 0.0)
+    def __init__(self, scaled: ScaledProblem, mu: float, tie: float = HOMOTOPY_TIES[0]) -> None:
+        self.scaled, self.mu, self.tie = scaled, mu, tie
+        self.system = scaled.system
+        self.is_row = scaled.system.is_row
+        self.bounds = scaled.bounds.at(mu)
         self.q = constants_at(scaled.q, mu)
-        self.is_row = scaled.reduced.is_row
-        self.artificial = np.zeros(len(scaled.bounds), dtype=bool)
-        # added to q, this makes the values of a proposal solve for its unknowns
-        self.proposal_shift = np.zeros(len(scaled.bounds))
+        self._forget_shifts()
+        size = len(self.bounds)
+        self.states = np.zeros(size, dtype=np.int8)
+        self.value = np.zeros(size)
+        self.multiplier = np.zeros(size)
 
-    @cached_property
-    def state_table(self) -> StateTable:
-        """The state table at this mu."""
-        state_table = build_state_table(self.bounds)
-        state_table.fixed[EQUAL, self.cap_zero, 0] = self.rest[self.cap_zero]
-        return state_table
+    def _forget_shifts(self) -> None:
+        """Put the corners of all states at θ = 0 where those of the problem are."""
+        self.lower = self.bounds.lower[:, 0].copy()
+        self.upper = self.bounds.upper[:, 0].copy()
+        self.zero = np.zeros(len(self.bounds))
+        self.top = self.bounds.cap[:, 0].copy()
+        self.bottom = -self.bounds.cap[:, 0]
 
-    @cached_property
-    def wanted(self) -> Array:
-        """Which items are to be solved for if their matrix allows: free variables and equalities."""
-        bounds, is_row, hard = self.bounds, self.is_row, np.isinf(self.bounds.cap[:, 0])
-        return np.where(is_row, bounds.is_equal & hard, bounds.is_free)
+    def take(self, answer: InteriorPoint) -> None:
+        """Read the states off an interior-point solution."""
+        reduced, d = self.scaled.reduced, self.scaled.d
+        v = np.concatenate([answer.x[reduced.variables], answer.y[reduced.rows]]) / d
+        if not np.all(np.isfinite(v)):
+            v = np.zeros(len(d))
+        self.set_states(v)
 
-    def trivial_states(self) -> Array:
-        """Return trivial states: only free variables and equalities are solved for."""
-        bounds, is_row, wanted = self.bounds, self.is_row, self.wanted
-        at_limit = np.where(bounds.is_equal, EQUAL, np.where(np.isfinite(bounds.lower[:, 0]), LOWER, UPPER))
-        item_states = np.where(is_row | bounds.is_free, BETWEEN, at_limit)
-        left = wanted & ~self._is_solvable(wanted)
-        item_states[wanted & ~left & is_row] = EQUAL
-        return self._with_caps(self._with_artificial(item_states, left))
-
-    def _with_artificial(self, item_states: Array, left: Array) -> Array:
-        """Return the states with unsolvable items at rest, and note that these get artificial bounds."""
-        self.artificial = left & self.wanted
-        return np.where(self.artificial, np.where(self.is_row, BETWEEN, EQUAL), item_states).astype(np.int8)
-
-    def _is_solvable(self, wanted: Array) -> Array:
-        """Return which of the wanted items can be solved for together, found one by one.
-
-        A variable without curvature may become solvable with a row that comes later, so all are tried twice.
-        """
-        system, items = self.scaled.system, np.flatnonzero(wanted)
-        S, inverse = system.signs[items, None] * system.block(items, items), Inverse(len(items), len(items))
-        _enter_solvable(inverse.core, S, system.signs[items])
-        if self.is_row[items].any():
-            _enter_solvable(inverse.core, S, system.signs[items])
-        result = np.zeros(len(wanted), dtype=bool)
-        result[items[inverse.items]] = True
-        return result
-
-    def has_many_to_move(self, basis: WorkingBasis) -> bool:
-        """Return whether many items are at an end or beyond it, so that they would have to be moved."""
-        gaps = basis.gaps()[:, :, 0].min(axis=0)
-        return int(np.count_nonzero(gaps <= TIE * self._margin(basis))) > FEW_TO_MOVE
-
-    def with_proposal(self, basis: WorkingBasis) -> WorkingBasis:
-        """Return a basis in the proposed states; the given one if they are not worth it."""
-        v = propose(self.scaled.system, self.q[:, 0], self.bounds, self.is_row)
-        if v is None:
-            return basis
-        item_states, left = self._states_at(v)
-        if np.count_nonzero(left) > MOST_ROUNDED * len(v):
-            return basis
-        item_states = self._with_artificial(item_states, left)
-        unknown, fixed = (
-            VALUE_FIXED[item_states] == self.is_row,
-            self.state_table.fixed[item_states, np.arange(len(v)), 0],
-        )
-        g = self.q[:, 0] + self.scaled.system.times(np.where(unknown, v, fixed)[:, None])[:, 0]
-        self.proposal_shift = np.where(unknown, fixed - g, 0.0)
-        return self.basis(item_states)
-
-    def _states_at(self, v: Array) -> tuple[Array, Array]:
-        """Return the states of values v, with unsolvable items rounded to an end, and a mask of those."""
+    def set_states(self, v: Array) -> None:
+        """Choose for every item the state that its value and its multiplier are closest to."""
         bounds, is_row = self.bounds, self.is_row
-        low, high, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
-        off, full = np.where(v > 0, BELOW, ABOVE), np.abs(v) >= cap
-        fixed = np.where(bounds.is_equal, EQUAL, np.where(v > 0, LOWER, UPPER))
-        row = np.where(full, off, np.where((v == 0) & ~bounds.is_equal, BETWEEN, fixed))
-        inside = np.where(v <= low, LOWER, np.where(v >= high, UPPER, BETWEEN))
-        item_states = np.where(is_row, row, np.where(bounds.is_equal, EQUAL, inside))
-        unknown = VALUE_FIXED[item_states] == is_row
-        left = unknown & ~self._is_solvable(unknown)
-        row = np.where((2 * np.abs(v) < cap) & ~bounds.is_equal, BETWEEN, off)
-        nearest = np.where(is_row, row, np.where(v - low <= high - v, LOWER, UPPER))
-        return np.where(left, nearest, item_states), left
+        g = self.system.times(v) + self.q[:, 0]
+        self.value, self.multiplier = np.where(is_row, g, v), np.where(is_row, v, g)
+        lower, upper, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
+        hx, hy = (
+            max(np.abs(part).max(initial=0.0), TIE) for part in (v[~is_row], np.append(v[is_row], g[~is_row]))
+        )
+        if not np.any(~is_row):
+            hx = max(np.abs(g).max(initial=0.0), TIE)
+        multiplier = self.multiplier / hy
+        below, above = (lower - self.value) / hx, (self.value - upper) / hx
+        states = np.full(len(v), BETWEEN)
+        states[multiplier > -below] = LOWER
+        states[-multiplier > -above] = UPPER
+        states[bounds.is_equal] = EQUAL
+        soft = np.isfinite(cap)
+        room = np.where(soft, cap, 0.0) / hy
+        low, high = np.isin(states, (LOWER, EQUAL)) & soft, np.isin(states, (UPPER, EQUAL)) & soft
+        states[low & (below > room - multiplier)] = BELOW
+        states[high & (above > room + multiplier)] = ABOVE
+        states[bounds.is_free] = BETWEEN
+        self.states = states.astype(np.int8)
 
-    def _with_caps(self, item_states: Array) -> Array:
-        """Return the states with violated soft rows at their cap."""
-        soft = self.is_row & np.isfinite(self.bounds.cap[:, 0])
-        if not np.any(soft):
-            return item_states
-        value = self.basis(item_states).g[:, 0]
-        item_states[soft & (value < self.bounds.lower[:, 0])] = BELOW
-        item_states[soft & (value > self.bounds.upper[:, 0])] = ABOVE
-        # A soft equality has no inactive state: where it is not active, its multiplier is at a cap.
-        item_states[soft & self.bounds.is_equal & (item_states == BETWEEN)] = BELOW
-        return item_states
+    # ---- a regular basis ----
 
-    def basis(self, item_states: Array) -> WorkingBasis:
-        """Return a basis of the problem at this mu."""
-        return WorkingBasis(MixedLCP(self.scaled.system, self.q, self.state_table, self.is_row), item_states)
+    def repair(self) -> None:
+        """Change the guess until its unknowns are independent, by coarser measures if they must be."""
+        for dependent in START_DEPENDENT:
+            if self._is_regular():
+                return
+            self._repair_rows(dependent)
+            self._repair_variables(dependent)
+        if not self._is_regular():
+            raise SingularBasisError
 
-    def is_optimal(self, basis: WorkingBasis) -> bool:
-        """Return whether the states of a basis are optimal."""
-        size = float(np.abs(basis.v[:, 0]).max(initial=0.0)) + np.abs(basis.g[:, 0])
-        return not np.any(self.artificial) and bool(np.all(basis.gaps()[:, :, 0] >= -TIE * size))
+    def _unknown(self) -> Array:
+        return self.lcp().is_unknown(self.states)
 
-    def homotopy(self, basis: WorkingBasis) -> tuple[MixedLCP, Array]:
-        """Return the problem deformed along θ, and the states that solve it at θ = 0.
+    def lcp(self) -> MixedLCP:
+        """The problem at this mu, without shifts."""
+        return MixedLCP(self.system, self.q, build_state_table(self.bounds))
 
-        Unknowns of a proposal begin at its values, within their bounds.
+    def _is_regular(self) -> bool:
+        try:
+            basis = basis_of(self.system, np.flatnonzero(self._unknown()))
+        except SingularBasisError:
+            return False
+        probe = np.cos(np.arange(1.0, len(basis.items) + 1))
+        answer = basis.solve(probe)
+        return bool(np.all(np.isfinite(answer)) and np.abs(answer).max(initial=0.0) <= 1 / START_DEPENDENT[0])
+
+    def _repair_rows(self, dependent: float) -> None:
+        """Make the active rows independent on the unknown variables."""
+        n, unknown = self.system.variables, self._unknown()
+        rows = np.flatnonzero(unknown & self.is_row)
+        if not len(rows) or self.system.B is None:
+            return
+        certainty = np.abs(self.multiplier[rows])
+        hard = self.bounds.is_equal[rows] & np.isinf(self.bounds.cap[rows, 0])
+        rows = rows[np.lexsort([-certainty, ~hard])]
+        # Fixed variables cannot be pulled in at all.
+        weight = np.where(unknown[:n], 1.0, np.where(self.bounds.is_equal[:n], 0.0, HELD_WEIGHT))
+        columns = self._rows_of_A(rows, weight)
+        pivots = pivot_rows(columns, dependent)
+        for item, pivot in zip(rows.tolist(), pivots.tolist(), strict=True):
+            is_hard = self.bounds.is_equal[item] and np.isinf(self.bounds.cap[item, 0])
+            if pivot >= n or (0 <= pivot < n and unknown[pivot]):
+                continue
+            if pivot >= 0 and is_hard:
+                self._free(pivot)
+            else:
+                self._drop_row(item, bool(is_hard))
+
+    def _rows_of_A(self, rows: Array, weight: Array) -> csr_array:
+        """Return the transposed active rows, weighted; eliminated variables count as unknown ones."""
+        n = self.system.variables
+        assert self.system.B is not None
+        own = csr_array(self.system.B)[rows - n]
+        parts = [csr_array(own @ diags_array(weight)).T]
+        elimination = self.scaled.reduced.elimination
+        if elimination is not None:
+            d = self.scaled.d[rows]
+            parts.append((diags_array(d) @ csr_array(elimination.columns)[rows - n]).T)
+        return csr_array(vstack(parts))
+
+    def _free(self, item: int) -> None:
+        """Let a variable that was at a limit be solved for; its multiplier becomes a shift of zero."""
+        self.states[item] = BETWEEN
+        self.zero[item] = self.multiplier[item]
+
+    def _drop_row(self, item: int, is_hard_equality: bool) -> None:
+        """Leave an active row out; its multiplier stays where it is and is moved to its nearest end."""
+        value, cap = self.multiplier[item], self.bounds.cap[item, 0]
+        if np.isfinite(cap) and 2 * abs(value) > cap:
+            self.states[item] = BELOW if value > 0 else ABOVE
+            if value > 0:
+                self.top[item] = value
+            else:
+                self.bottom[item] = value
+            return
+        self.states[item] = BETWEEN
+        self.zero[item] = 0.0 if is_hard_equality else value
+
+    def _repair_variables(self, dependent: float) -> None:
+        """Make the unknown variables independent, in curvature and rows; others are held where they are."""
+        n, unknown = self.system.variables, self._unknown()
+        variables = np.flatnonzero(unknown[:n])
+        if not len(variables):
+            self._repair_curved_rows(dependent)
+            return
+        rows = np.flatnonzero(unknown & self.is_row)
+        assert self.system.H is not None
+        entries = self.system.H.entries()
+        if entries is not None:
+            curvature = csr_array(entries[variables][:, variables])
+        else:
+            curvature = csr_array(self.system.H.block(variables, variables))
+        parts = [curvature]
+        if len(rows):
+            assert self.system.B is not None
+            parts.append(csr_array(self.system.B)[rows - n][:, variables])
+        room = np.minimum(self.value - self.lower, self.upper - self.value)[variables]
+        order = np.argsort(-room, kind="stable")
+        pivots = pivot_rows(csr_array(vstack(parts))[:, order], dependent)
+        for item in variables[order[pivots < 0]].tolist():
+            self._hold(item)
+
+    def _repair_curved_rows(self, dependent: float) -> None:
+        """Without variables, make the active rows independent in their own curvature."""
+        rows = np.flatnonzero(self._unknown())
+        if not len(rows) or self.system.G is None:
+            return
+        order = rows[np.argsort(-np.abs(self.multiplier[rows]), kind="stable")]
+        pivots = pivot_rows(csr_array(self.system.block(order, order)), dependent)
+        for item in order[pivots < 0].tolist():
+            self._drop_row(item, False)
+
+    def _hold(self, item: int) -> None:
+        """Hold a variable where it is and move it to its nearest limit."""
+        value, low, high = self.value[item], self.bounds.lower[item, 0], self.bounds.upper[item, 0]
+        if np.isinf(low) and np.isinf(high):
+            self.states[item] = EQUAL
+            self.zero[item] = 0.0
+        elif value - low <= high - value:
+            self.states[item] = EQUAL if self.bounds.is_equal[item] else LOWER
+            self.lower[item] = value
+        else:
+            self.states[item] = UPPER
+            self.upper[item] = value
+
+    # ---- the homotopy ----
+
+    def follow(self, watch: Watch | None) -> Array | NoStart:
+        """Take the shifts back; return the states at θ = 1, or where the way ends before.
+
+        All shifts vanish together at θ = 1, so that close to it everything ties. A homotopy stops before, and
+        what it leaves of large shifts is taken back by another one.
         """
-        if np.any(self.proposal_shift):
-            q = self.q + np.column_stack([self.proposal_shift, np.zeros(len(self.proposal_shift))])
-            basis = WorkingBasis(replace(basis.lcp, q=q), basis.states)
-        bounds, shift = self._relaxed(basis), self._shift(basis) + self.proposal_shift
-        q = self.q + np.column_stack([shift, -shift])
-        item_states = basis.states.copy()
-        return MixedLCP(self.scaled.system, q, build_state_table(bounds), self.is_row), item_states
+        for _ in range(MOST_ROUNDS):
+            found = self._homotopy(watch)
+            if isinstance(found, NoStart):
+                return found
+            self.states = found.astype(np.int8)
+            self._forget_shifts()
+            tracer = Tracer(MixedLCP(self.system, self.q, build_state_table(self.bounds)), self.states, 0.0)
+            if np.all(tracer.gaps().min(axis=0) >= -START_MARGIN * GOAL_REACHED * self._scale(tracer)):
+                break
+        return self.states
 
-    def _margin(self, basis: WorkingBasis) -> Array:
-        """Return how far from its end an item begins: about the size of the numbers, all different."""
-        size = 1.0 + float(np.abs(basis.v[:, 0]).max(initial=0.0))
-        return size * (1.0 + np.modf(GOLDEN_RATIO * np.arange(1, len(basis.states) + 1))[0])
+    def _homotopy(self, watch: Watch | None) -> Array | NoStart:
+        """Follow one homotopy to its end."""
+        problem = MixedLCP(self.system, self.q, build_state_table(self._bounds_at_zero()))
+        self._shift_ends(Tracer(problem, self.states, 0.0))
+        homotopy = MixedLCP(self.system, self.q, build_state_table(self._moving_bounds()))
+        tracer = Tracer(homotopy, self.states, 0.0, TraceSettings(tie=self.tie))
+        while True:
+            ray = tracer.run(1.0 - GOAL_REACHED, watch, keep_pieces=False)
+            if ray is None:
+                return tracer.states
+            if not self._is_rounding(tracer, ray):
+                return NoStart(tracer.states, ray)
+            # An equality that depends on others is violated by rounding errors: it does not count.
+            homotopy.table.lines[tracer.states[ray.item], RANGE, ray.item] = (-np.inf, 0.0, np.inf, 0.0)
+            tracer.recompute()
 
-    def _shift(self, basis: WorkingBasis) -> Array:
-        """Return the shift of q that puts every item at an end or beyond it inside its range."""
-        gaps, margin = basis.gaps()[:, :, 0], self._margin(basis)
-        width, near = gaps[LO] + gaps[HI], TIE * margin
-        # A narrow range has no room for the margin; its middle is farthest from both ends.
-        inset = np.minimum(margin, width / 2)
-        shift = np.where(
-            gaps[LO] <= near, inset - gaps[LO], np.where(gaps[HI] <= near, gaps[HI] - inset, 0.0)
+    def _is_rounding(self, tracer: Tracer, ray: UnblockedRay) -> bool:
+        """Return whether what is left to be taken back of a shift is below rounding error."""
+        size = len(self.states)
+        end = ray.item + (size if ray.sense < 0 else 0)
+        dual = tracer.flags[DUAL]
+        own = np.abs(tracer.lines[VALUE, dual == dual[ray.item]]).max(initial=0.0)
+        return tracer.falls(end) * (1.0 - ray.mu) <= START_ROUNDING * own
+
+    def _bounds_at_zero(self) -> Bounds:
+        parts = (self.lower, self.upper, self.zero, self.top, self.bottom)
+        lower, upper, zero, top, bottom = (np.column_stack([part, np.zeros(len(part))]) for part in parts)
+        return replace(self.bounds, lower=lower, upper=upper, zero=zero, top=top, bottom=bottom)
+
+    def _moving_bounds(self) -> Bounds:
+        """Return the corners along θ: shifted at 0, those of the problem at 1."""
+        goals = (
+            self.bounds.lower[:, 0],
+            self.bounds.upper[:, 0],
+            np.zeros(len(self.zero)),
+            self.bounds.cap[:, 0],
+            -self.bounds.cap[:, 0],
         )
-        shift[basis.inverse.items] = 0.0
-        shift[self.artificial] = 0.0
-        return shift
-
-    def _relaxed(self, basis: WorkingBasis) -> Bounds:
-        """Return bounds in which artificial caps of variables, and widths of rows, shrink to 0."""
-        bounds, is_row = self.bounds, self.is_row
-        away = np.maximum(-basis.gaps()[:, :, 0].min(axis=0), 0.0)
-        # Beyond the violation by the margin of the item, so that no two of them reach their ends together.
-        room = np.where(self.artificial, away + self._margin(basis), 0.0)
-        shrinking = np.column_stack([room, -room])
-        lower, upper, cap = bounds.lower.copy(), bounds.upper.copy(), bounds.cap.copy()
-        variables, rows = self.artificial & ~is_row, self.artificial & is_row
-        rest = np.column_stack([self.rest, np.zeros(len(bounds))])
-        lower[variables], upper[variables], cap[variables] = (
-            rest[variables],
-            rest[variables],
-            shrinking[variables],
+        parts = []
+        for start, goal in zip(
+            (self.lower, self.upper, self.zero, self.top, self.bottom), goals, strict=True
+        ):
+            with np.errstate(invalid="ignore"):
+                slope = np.where(np.isfinite(goal), goal - start, 0.0)
+            parts.append(np.column_stack([start, slope]))
+        lower, upper, zero, top, bottom = parts
+        is_equal = self.bounds.is_equal & (self.lower == self.upper)
+        return replace(
+            self.bounds, lower=lower, upper=upper, zero=zero, top=top, bottom=bottom, is_equal=is_equal
         )
-        lower[rows], upper[rows] = lower[rows] - shrinking[rows], upper[rows] + shrinking[rows]
-        return Bounds(lower, upper, cap, (bounds.is_equal & ~rows) | variables)
 
-    def restored(self, basis: WorkingBasis) -> Array:
-        """Return the states at θ = 1 in terms of the problem: artificial caps and widths are 0."""
-        basis.move_to(1.0)
-        item_states, result = basis.states, basis.states.copy()
-        variables, rows = self.artificial & ~self.is_row, self.artificial & self.is_row
-        result[variables & ((item_states == BELOW) | (item_states == ABOVE))] = BETWEEN
-        result[rows & ((item_states == LOWER) | (item_states == UPPER))] = EQUAL
-        # Bounds that coincide here part beyond mu; the multiplier shows which of them the item stays on.
-        pulled_up = basis.multipliers()[:, 0] >= 0
-        result = np.where(self.coinciding & (result == EQUAL), np.where(pulled_up, LOWER, UPPER), result)
-        return np.where(self.cap_zero, self._states_at_zero_cap(basis, result), result).astype(np.int8)
+    def _scale(self, tracer: Tracer) -> Array:
+        """Return for every item the largest number of its kind: values, or multipliers and costs."""
+        dependent, dual, costs = np.abs(tracer.lines[VALUE]), tracer.flags[DUAL], np.abs(self.q[:, 0])
+        primal_top = max(dependent[~dual].max(initial=0.0), costs[self.is_row].max(initial=0.0))
+        dual_top = max(dependent[dual].max(initial=0.0), costs[~self.is_row].max(initial=0.0))
+        # Where all numbers of a kind are zero, the units of the scaled problem are left: about 1.
+        return np.where(dual, dual_top or 1.0, primal_top or 1.0)
 
-    def _states_at_zero_cap(self, basis: WorkingBasis, item_states: Array) -> Array:
-        """Return the states to which the values of items with a zero cap belong."""
-        bounds = self.scaled.bounds
-        values = np.where(self.is_row, basis.g[:, 0], basis.v[:, 0])
-        low, high = constants_at(bounds.lower, self.mu)[:, 0], constants_at(bounds.upper, self.mu)[:, 0]
-        middle = np.where(bounds.is_equal, BELOW, BETWEEN)
-        found = np.where(values < low, BELOW, np.where(values > high, ABOVE, middle))
-        at_limit = np.where(bounds.is_equal, EQUAL, np.where(np.isfinite(low), LOWER, UPPER))
-        return np.where(item_states == EQUAL, at_limit, found)
+    def _shift_ends(self, tracer: Tracer) -> None:
+        """Shift the ends of ranges that are violated, or reached, so that all items are inside."""
+        gaps, states = tracer.gaps(), self.states
+        steps = np.modf(GOLDEN_RATIO * np.arange(1, len(states) + 1))[0]
+        margin = START_MARGIN * self._scale(tracer) * (0.5 + steps)
+        at_rest = self.bounds.is_free & (states == EQUAL)
+        # A free item at rest has no room: where its multiplier is not zero, zero is where it is.
+        self.zero[at_rest] -= np.where(gaps[LO] < 0, -gaps[LO], np.where(gaps[HI] < 0, gaps[HI], 0.0))[
+            at_rest
+        ]
+        for end, corners in ((LO, _CORNERS_AT_LO), (HI, _CORNERS_AT_HI)):
+            short = np.flatnonzero((gaps[end] < margin / 10) & ~at_rest)
+            for state in np.unique(states[short]):
+                name = corners[state]
+                if name is None:
+                    continue
+                chosen = short[states[short] == state]
+                shift = margin[chosen] - gaps[end, chosen]
+                getattr(self, name)[chosen] += -shift if end == LO else shift
+        self.bottom = np.minimum(self.bottom, self.zero)
+        self.top = np.maximum(self.top, self.zero)
 
 
-@compiled
-def _enter_solvable(core: InverseArrays, S: Array, signs: Array) -> None:
-    """Let items whose pivots can be trusted enter an inverse, one by one."""
-    for k in range(len(S)):
-        if core.position[k] >= 0:
-            continue
-        column, schur, top, width = S[core.items[: core.used[0]], k], S[k, k], 0.0, 0.0
-        solved = solve(core, column)
-        for i in range(len(column)):
-            schur -= column[i] * solved[i]
-            top, width = max(top, abs(column[i])), max(width, abs(solved[i]))
-        if schur * signs[k] > TRUSTED_PIVOT * (abs(S[k, k]) + top * width):
-            enter(core, k, solved, schur)
+# The corner that is the end of the range of the dependent quantity, by state.
+_CORNERS_AT_LO: dict[int, str | None] = {
+    BETWEEN: "lower", LOWER: "zero", UPPER: "bottom", EQUAL: "bottom", BELOW: None, ABOVE: "upper",
+}  # fmt: skip
+_CORNERS_AT_HI: dict[int, str | None] = {
+    BETWEEN: "upper", LOWER: "top", UPPER: "zero", EQUAL: "top", BELOW: "lower", ABOVE: None,
+}  # fmt: skip
+
+
+def pivot_rows(columns: csr_array, dependent: float = START_DEPENDENT[0]) -> Array:
+    """Return for every column, in order, the row that is its pivot; -1 if it depends on those before.
+
+    A rank-revealing elimination: below every column stands a small number of its own, which becomes its pivot
+    where nothing else is left.
+
+    >>> pivot_rows(csr_array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]])).tolist()
+    [0, -1, 1]
+    """
+    rows, count = columns.shape
+    if not count:
+        return np.empty(0, dtype=np.int64)
+    if rows * count <= 2**22:
+        tall = np.asfortranarray(np.vstack([columns.toarray(), dependent * np.eye(count)]))
+        _, swaps, _ = dgetrf(tall, overwrite_a=True)
+        order = np.arange(rows + count)
+        for k, other in enumerate(swaps.tolist()):
+            order[k], order[other] = order[other], order[k]
+        pivots = order[:count]
+        return np.where(pivots < rows, pivots, -1)
+    kept = np.flatnonzero(np.diff(columns.tocsr().indptr) > 0)
+    short = columns.tocsr()[kept]
+    matrix = block_array([[short, eye_array(len(kept))], [dependent * eye_array(count), None]], format="csc")
+    lu = splu(matrix, permc_spec="NATURAL", diag_pivot_thresh=1.0, options={"Equil": False})
+    original = np.empty(len(kept) + count, dtype=np.int64)
+    original[lu.perm_r] = np.arange(len(original))
+    pivots = original[lu.perm_c[:count]]
+    return np.where(pivots < len(kept), kept[np.minimum(pivots, len(kept) - 1)], -1)

@@ -3,14 +3,15 @@
 Items are variables and rows alike. An item has a value and a multiplier; together they are in one state:
 
     state      value               multiplier
-    BELOW      at most lower       at +cap       (soft items only)
-    LOWER      at lower            0 to cap
-    BETWEEN    lower to upper      0
-    UPPER      at upper            -cap to 0
-    ABOVE      at least upper      at -cap       (soft items only)
-    EQUAL      lower = upper       -cap to cap   (instead of LOWER, BETWEEN and UPPER)
+    BELOW      at most lower       at top        (soft items only)
+    LOWER      at lower            zero to top
+    BETWEEN    lower to upper      zero
+    UPPER      at upper            bottom to zero
+    ABOVE      at least upper      at bottom     (soft items only)
+    EQUAL      lower = upper       bottom to top (instead of LOWER, BETWEEN and UPPER)
 
-In each state one of the two is *fixed*: an affine function of the parameter. The other one is *dependent*: it
+with top = cap, bottom = -cap and zero = 0, except in the homotopy of `start`, which shifts them. In each
+state one of the two is *fixed*: an affine function of the parameter. The other one is *dependent*: it
 follows from all fixed ones and may move between `lo` and `hi`. At `lo` the next state begins, in which the
 fixed one increases; at `hi` one in which it decreases.
 
@@ -23,35 +24,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqp.linalg.field import Array
+from pqp.linalg.system import System
 
 BETWEEN, LOWER, UPPER, EQUAL, BELOW, ABOVE = range(6)
 STATE_NAMES = ("between", "lower", "upper", "equal", "below", "above")
 # In these states the value is fixed and the multiplier is dependent.
 VALUE_FIXED = np.array([False, True, True, True, False, False])
-
-
-@dataclass(frozen=True, eq=False)
-class StateTable:
-    """One entry per state and item; affine functions have the columns constant and slope."""
-
-    fixed: Array
-    lo: Array
-    hi: Array
-    next_at_lo: Array
-    next_at_hi: Array
-
-    def __len__(self) -> int:
-        return self.fixed.shape[1]
+# The two ends of the range of a dependent quantity.
+LO, HI = 0, 1
+# Rows of a table: the fixed quantity and the range of the dependent one, each as constant and slope.
+FIXED, RANGE = slice(0, 2), slice(2, 6)
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The bounds of all values and the caps of all multipliers, affine; infinite ones have slope 0."""
+    """The corners of the states of all items, affine: one row (constant, slope) per item.
+
+    Infinite ones have slope 0. `zero`, `top` and `bottom` are 0, cap and -cap unless they are given.
+    """
 
     lower: Array
     upper: Array
     cap: Array
     is_equal: Array
+    zero: Array | None = None
+    top: Array | None = None
+    bottom: Array | None = None
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -60,6 +58,37 @@ class Bounds:
     def is_free(self) -> Array:
         """Which items have no bounds."""
         return np.isinf(self.lower[:, 0]) & np.isinf(self.upper[:, 0])
+
+    def at(self, mu: float) -> "Bounds":
+        """Return the bounds at one mu as constants."""
+        lower, upper, cap = (constants_at(lines, mu) for lines in (self.lower, self.upper, self.cap))
+        return Bounds(lower, upper, cap, self.is_equal)
+
+
+def constants_at(lines: Array, mu: float) -> Array:
+    """Return affine functions as constants: their values at mu."""
+    result = np.zeros_like(lines)
+    result[:, 0] = lines[:, 0] + mu * lines[:, 1]
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class StateTable:
+    """What is fixed and what may move in every state of every item.
+
+    `lines[state, :, item]` are constant and slope of the fixed quantity, of `lo` and of `hi`;
+    `following[end, state, item]` is the state beyond that end.
+    """
+
+    lines: Array
+    following: Array
+
+    def __len__(self) -> int:
+        return int(self.lines.shape[2])
+
+    def of(self, states: Array) -> Array:
+        """Return the lines of the given states, one column per item."""
+        return np.take_along_axis(self.lines, states[None, None, :].astype(np.intp), axis=0)[0]
 
 
 def build_state_table(bounds: Bounds) -> StateTable:
@@ -70,25 +99,30 @@ def build_state_table(bounds: Bounds) -> StateTable:
     >>> line = np.array([[1.0, 0.0]])
     >>> hinge = Bounds(line, np.array([[np.inf, 0.0]]), np.array([[0.0, 1.0]]), np.array([False]))
     >>> table = build_state_table(hinge)
-    >>> table.hi[LOWER, 0].tolist(), int(table.next_at_hi[LOWER, 0]) == BELOW
+    >>> table.lines[LOWER, 4:, 0].tolist(), int(table.following[HI, LOWER, 0]) == BELOW
     ([0.0, 1.0], True)
     """
-    low, high, cap = bounds.lower, bounds.upper, bounds.cap
-    zero, far = np.zeros_like(low), np.column_stack([np.full(len(bounds), np.inf), np.zeros(len(bounds))])
+    low, high, free = bounds.lower, bounds.upper, bounds.is_free[:, None]
+    zero = np.zeros_like(low) if bounds.zero is None else bounds.zero
+    top = bounds.cap if bounds.top is None else bounds.top
+    bottom = -bounds.cap if bounds.bottom is None else bounds.bottom
+    far = np.column_stack([np.full(len(bounds), np.inf), np.zeros(len(bounds))])
     # A free item that nothing determines rests at 0, and its multiplier must be 0 without help
     # (docs/method.md, From the problem to a complementarity problem).
-    width = np.where(bounds.is_free[:, None], 0.0, cap)
-    at_rest = np.where(bounds.is_free[:, None], 0.0, low)
-    return StateTable(
-        fixed=np.stack([zero, low, high, at_rest, cap, -cap]),
-        lo=np.stack([low, zero, -cap, -width, -far, high]),
-        hi=np.stack([high, cap, zero, width, low, far]),
-        next_at_lo=_next(bounds, [None, BETWEEN, ABOVE, ABOVE, EQUAL, None]),
-        next_at_hi=_next(bounds, [None, BELOW, BETWEEN, BELOW, None, EQUAL]),
-    )
+    at_rest = np.where(free, 0.0, low)
+    fixed = np.stack([zero, low, high, at_rest, top, bottom])
+    # An item whose bounds differ cannot be in EQUAL: its range there is empty.
+    pinned_lo = np.where(bounds.is_equal[:, None], bottom, far)
+    pinned_hi = np.where(bounds.is_equal[:, None], top, -far)
+    lo = np.stack([low, zero, bottom, np.where(free, zero, pinned_lo), -far, high])
+    hi = np.stack([high, top, zero, np.where(free, zero, pinned_hi), low, far])
+    at_lo = _following(bounds, [None, BETWEEN, ABOVE, ABOVE, EQUAL, None])
+    at_hi = _following(bounds, [None, BELOW, BETWEEN, BELOW, None, EQUAL])
+    lines = np.ascontiguousarray(np.concatenate([fixed, lo, hi], axis=2).transpose(0, 2, 1))
+    return StateTable(lines, np.stack([at_lo, at_hi]))
 
 
-def _next(bounds: Bounds, neighbours: Sequence[int | None]) -> Array:
+def _following(bounds: Bounds, neighbours: Sequence[int | None]) -> Array:
     """Return the neighbouring states; None stands for the state in which the value is fixed."""
     at_lo = neighbours[ABOVE] is None
     pinned_low, pinned_high = (np.where(bounds.is_equal, EQUAL, state) for state in (LOWER, UPPER))
@@ -100,3 +134,16 @@ def _next(bounds: Bounds, neighbours: Sequence[int | None]) -> Array:
     # A free item has no cap to go to: when it leaves its rest it is solved for.
     rows[EQUAL] = np.where(bounds.is_free, BETWEEN, rows[EQUAL])
     return np.stack(rows).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class MixedLCP:
+    """A complementarity problem in one parameter: g = M v + q(mu), and for every item a table of states."""
+
+    system: System
+    q: Array
+    table: StateTable
+
+    def is_unknown(self, states: Array) -> Array:
+        """Return which items are in R: their v is solved for."""
+        return VALUE_FIXED[states] == self.system.is_row

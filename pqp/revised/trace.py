@@ -1,69 +1,93 @@
-"""The revised engine: parametric pivoting on a factorised basis.
+"""The event loop of the revised engine: parametric pivoting on a factorised basis.
 
-Follow the affine solution of a basis to the first end that is reached. The local problem of all ends reached
-there decides which items cross. If it has no solution, move along the optimal set at this mu until another
-item blocks, or prove that nothing does.
+`Tracer.run` is the algorithm: follow the affine solution of a basis to the first end that is reached; let the
+items that tie there change their states; go on. R holds the items whose v is unknown: variables between their
+bounds, rows that are active. With all fixed values known as affine functions of mu the unknown ones solve
+
+    M_RR v_R = g_R - q_R - M_RN v_N
+
+and every other g follows by one product. Lines are centred: a value at the present mu, and a slope. An event
+costs one solve with the basis for the response of the unknowns to one item, and one product for that of all
+others; everything is recomputed from the data after `REBUILD_EVERY` changes.
 """
 
-import sys
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any
 
 import numpy as np
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
-from pqp.lcp.log import Crossing, Pivot
+from pqp.lcp.log import Crossing, Entry
 from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import Array
-from pqp.linalg.tolerances import COARSENING, FLAT, PIVOT_ON_RAY, SINGULAR, TIE, ZERO
-from pqp.revised.basis import BLOCKING, CHANGED, HI, LO, PIVOTS, WorkingBasis, largest_slope, next_state
-from pqp.revised.degeneracy import LocalDictionary, Tie, TieSolution, solve_tie
-from pqp.revised.event_loop import (
-    MOST_PIVOTS_AT_ONCE,
-    NOT_SIMPLE,
-    REACHED_STOP,
-    STALE,
-    STALLED,
-    LoopSettings,
-    PieceRecords,
-    find_tied,
-    new_records,
-    run_events,
+from pqp.linalg.tolerances import (
+    CLOSING,
+    FLAT,
+    NOISE,
+    PIVOT_ON_RAY,
+    REBUILD_EVERY,
+    REFINED,
+    RESIDUAL_GROWTH,
+    ROUNDING,
+    STILL,
+    TIE,
+    TRUSTED_PIVOT,
 )
-from pqp.revised.inverse import GROWTH
-from pqp.revised.ratio_test import closing_rate
-from pqp.revised.states import STATE_NAMES
+from pqp.revised.basis import BasisFactor, Direction, SingularBasisError, basis_of
+from pqp.revised.degeneracy import Tie, solve_tie
+from pqp.revised.kernel_choice import KERNELS, Clock
+from pqp.revised.kernels import (
+    AT_HI,
+    AT_LO,
+    DUAL,
+    FIXED_SLOPE,
+    G_SLOPE,
+    HI_SLOPE,
+    INSIDE,
+    LO_SLOPE,
+    SLOPE,
+    VALUE,
+)
+from pqp.revised.states import FIXED, HI, LO, RANGE, STATE_NAMES, VALUE_FIXED, MixedLCP
+from pqp.stopping import Watch
+
+# More changes in one tie than this many per tied item are left to the local problem.
+TIES_PER_ITEM = 4
+# More events and ties at one mu than this many per item, and a few, mean cycling.
+ATTEMPTS_PER_ITEM, FEW_ATTEMPTS = 1, 50
+# A tie at the beginning of an interval is large with more items than this, of which more than a few close.
+LARGE_FIRST_TIE, FEW_CLOSING = 64, 4
+# An end this many times farther away than mu itself is far out.
+FAR_OUT = 1e6
+# Kernels are exchanged for compiled ones, if that pays, every so many events.
+LOOK_AT_CLOCK_EVERY = 100
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class StateChanges:
-    """Items whose state differs from that on the piece before, with both states."""
+@dataclass(frozen=True)
+class TraceSettings:
+    """How carefully a trace goes: what counts as a tie, and how often everything is recomputed."""
 
-    items: Array
-    before: Array
-    after: Array
+    tie: float = TIE
+    rebuild_every: int = REBUILD_EVERY
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BasisPiece:
     """One basis is optimal from `start` to `end`, in the direction of the trace.
 
-    `item_states` are given on the first piece of a trace, `changes` on all others. `values` are v on R as
-    affine functions, and `pivots` counts the changes of basis since the piece before.
+    `states` are those of all items, on the first piece of a trace; on others, `items` had the states `before`
+    on the piece before and have `after` now. `values` are v of the unknowns as affine functions.
     """
 
     start: float
     end: float
-    item_states: Array | None
-    changes: StateChanges
+    states: Array | None
+    items: Array
+    before: Array
+    after: Array
     unknowns: Array
     values: Array
-    pivots: int = 0
-
-
-NO_ITEMS = np.empty(0, dtype=np.int64)
-NO_CHANGES = StateChanges(NO_ITEMS, NO_ITEMS, NO_ITEMS)
 
 
 @dataclass(frozen=True)
@@ -79,270 +103,534 @@ class LargeTieError(Exception):
     """Too many items tie where a trace begins: it should begin elsewhere."""
 
 
-Step = BasisPiece | UnblockedRay | Pivot | Crossing
-Trace = Generator[Step, None, None]
-BasisChange = Generator[Step, None, UnblockedRay | None]
+@dataclass
+class TraceCounts:
+    """What a trace has done."""
 
-# Pieces recorded per call of the loop: enough to make the call cheap, few enough to notice time limits.
-PIECES_AT_ONCE = 64
-# More ties at one mu than this many per item mean cycling.
-TIES_PER_ITEM = 4
+    events: int = 0
+    ties: int = 0
+    largest_tie: int = 0
+    rays: int = 0
+    rebuilds: int = 0
+    refinements: int = 0
 
 
-class EventTracer:
-    """Follows a basis in one direction: simple events in the compiled loop, all others one by one.
+class Tracer:
+    """A basis with its lines, which moves along mu.
 
-    With names, every event is handled one by one, so that it can be logged. Without `records_pieces` the
-    basis is moved and unblocked rays are reported, but no pieces.
+    With names, every event is settled as a tie and logged. Finished pieces are appended to `pieces`, if that
+    is wanted.
     """
 
     def __init__(
         self,
-        basis: WorkingBasis,
-        direction: int,
+        lcp: MixedLCP,
+        states: Array,
+        mu: float,
+        settings: TraceSettings | None = None,
         names: Sequence[str] | None = None,
-        records_pieces: bool = True,
     ) -> None:
-        self.basis = basis
-        self.direction = direction
+        self.lcp, self.system = lcp, lcp.system
+        self.mu = mu
+        self.states = states.astype(np.int8)
+        self.settings = settings or TraceSettings()
         self.names = names
-        self.records_pieces = records_pieces
-        self.dictionary = LocalDictionary(basis)
-        self._is_first = True
+        self.log: list[Entry] = []
+        self.pieces: list[BasisPiece] = []
+        self.counts = TraceCounts()
+        self.pivots = 0
+        size = len(states)
+        self.lines = np.empty((8, size))
+        self.flags = np.zeros((4, size), dtype=bool)
+        self._found = np.empty(2 * size, dtype=np.int64)
+        self._changed: dict[int, int] = {}
+        self._attempts = 0
+        self._pinned: set[int] = set()
+        self._direction = 1
+        self.basis: BasisFactor = basis_of(self.system, np.flatnonzero(lcp.is_unknown(self.states)))
+        self.recompute()
 
-    def trace(self, begin: float, stop: float, max_pivots: int = sys.maxsize) -> Trace:
-        """Yield pieces from one end to the other; the states must be optimal at `begin`.
+    # ---- the loop ----
 
-        A tie at the beginning that takes more than `max_pivots` pivots raises `LargeTieError`.
+    def run(
+        self, stop: float, watch: Watch | None = None, keep_pieces: bool = True, first_tie: bool = False
+    ) -> UnblockedRay | None:
+        """Trace to a mu; return the ray that shows that there is no solution beyond, if there is one.
+
+        With `first_tie`, a large tie at the beginning raises `LargeTieError`: it should begin elsewhere.
         """
-        basis, lcp = self.basis, self.basis.lcp
-        self.basis.move_to(begin)
-        mu_scale, max_stalls = (
-            abs(begin) + abs(stop) if np.isfinite(stop) else 0.0,
-            TIES_PER_ITEM * len(basis.states),
-        )
-        settings = LoopSettings(
-            self.direction, stop, mu_scale, lcp.data_slope, max_stalls, self.names is None
-        )
-        records = new_records(PIECES_AT_ONCE, 0)
-        ray = yield from self._first_change(begin, max_pivots)
-        while ray is None and basis.mu != stop:
-            records = self._emptied(records)
-            outcome = run_events(lcp.form, lcp.tables, basis.arrays, settings, records)
-            if self.records_pieces:
-                yield from self._pieces(records)
-            if outcome == REACHED_STOP:
-                return
-            if outcome == STALLED:
-                raise _no_progress(
-                    "no progress at mu = {found}: every step is below rounding error", basis.mu
-                )
-            if outcome == STALE:
-                basis.recompute()
-            if outcome == NOT_SIMPLE:
-                ray = yield from self.change_basis(basis.mu)
-        if ray is not None:
-            yield ray
+        self._direction = direction = 1 if stop >= self.mu else -1
+        mu_scale = abs(self.mu) + abs(stop) if np.isfinite(stop) else 0.0
+        clock = Clock()
+        self._attempts = 0
+        if first_tie:
+            self._require_small_tie()
+        ray = self._change_basis(watch)
+        while ray is None and self.mu != stop:
+            if watch is not None:
+                watch.check()
+            mu = self.mu
+            distance, blocking = self._first_end(stop)
+            if not distance < abs(stop - mu) - TIE * mu_scale:
+                self._record(stop, watch, keep_pieces)
+                self._move(stop)
+                break
+            if distance > 0.0:
+                end = mu + direction * distance
+                self._record(end, watch, keep_pieces)
+                if end != mu:
+                    self._attempts = 0
+            else:
+                end = mu
+            self._count_attempt()
+            tied = self._move(end)
+            ray = self._settle(tied, blocking, watch)
+            self.counts.events += 1
+            if self.basis.changes >= max(self.settings.rebuild_every, len(self.basis.items)):
+                self.rebuild()
+            if self.counts.events % LOOK_AT_CLOCK_EVERY == 0:
+                clock.tick()
+        clock.tick()
+        return ray
 
-    def _first_change(self, begin: float, max_pivots: int) -> BasisChange:
-        """Change the basis at the beginning, unless that takes too many pivots."""
-        changing, pivots = self.change_basis(begin), 0
+    def _first_end(self, stop: float) -> tuple[float, int]:
+        """Return the distance to the first end on the way, and its number, -1 if there is none."""
+        first_end, flat = KERNELS.current.first_end, self._flat
+        distance, end = first_end(self.lines, self.flags, self.mu, self._direction, *flat)
+        if np.isinf(stop) and distance > FAR_OUT * (1.0 + abs(self.mu)):
+            # Without a stop, rounding errors of slopes would reach an end somewhere.
+            still = (STILL / FLAT * flat[0], STILL / FLAT * flat[1])
+            distance, end = first_end(self.lines, self.flags, self.mu, self._direction, *still)
+        return distance, end
+
+    def _move(self, mu: float) -> list[int]:
+        """Move to mu; return the ends that are reached there."""
+        self._set_room(mu)
+        count = KERNELS.current.move(
+            self.lines, self.flags, mu - self.mu, mu, self.settings.tie, *self._room, self._found
+        )
+        self.mu = mu
+        # In one order, whichever kernel listed them: ties are settled by the least index.
+        return sorted(self._found[:count].tolist())
+
+    def _record(self, end: float, watch: Watch | None, keep: bool) -> None:
+        """Append the piece from the present mu to `end`."""
+        if not keep or end == self.mu:
+            return
+        pivots = self.pivots
+        items = self.basis.items.copy()
+        slopes = self.lines[SLOPE, items]
+        if np.isinf(end):
+            # Nothing but rounding error moves this slowly, and it would have no end.
+            slow = STILL / FLAT * np.array(self._flat)
+            slopes[np.abs(slopes) <= slow[self.flags[DUAL, items].astype(int)]] = 0.0
+        values = np.column_stack([self.lines[VALUE, items] - self.mu * slopes, slopes])
+        self.pieces.append(self._piece(end, items, values))
+        # Counted when it is kept: a callback may interrupt, and the piece should not be lost.
+        if watch is not None:
+            watch.piece(end, pivots)
+
+    def _piece(self, end: float, unknowns: Array, values: Array) -> BasisPiece:
+        states = None if self.pieces else self.states.copy()
+        moved = np.array([i for i, before in self._changed.items() if self.states[i] != before], np.int64)
+        before = np.array([self._changed[i] for i in moved.tolist()], dtype=np.int8)
+        self._changed.clear()
+        self.pivots = 0
+        return BasisPiece(self.mu, end, states, moved, before, self.states[moved], unknowns, values)
+
+    def point(self) -> BasisPiece:
+        """Return the solution at the present mu as a piece of length 0, with all its states."""
+        items = self.basis.items.copy()
+        slopes = self.lines[SLOPE, items]
+        values = np.column_stack([self.lines[VALUE, items] - self.mu * slopes, slopes])
+        none = np.empty(0, dtype=np.int64)
+        return BasisPiece(self.mu, self.mu, self.states.copy(), none, none, none, items, values)
+
+    # ---- everything from the data ----
+
+    def rebuild(self) -> None:
+        """Factorise the basis anew and recompute all lines."""
+        self.counts.rebuilds += 1
+        self.basis.factorise(np.flatnonzero(self.flags[INSIDE]))
+        self.recompute()
+
+    def recompute(self) -> None:
+        """Compute all lines at the present mu from the data and the basis."""
+        system, signs, mu = self.system, self.system.signs, self.mu
+        table = self.lcp.table.of(self.states)
+        fixed = table[FIXED].T.copy()
+        fixed[:, 0] += mu * fixed[:, 1]
+        q = self.lcp.q.copy()
+        q[:, 0] += mu * q[:, 1]
+        R = self.basis.items
+        self.flags[INSIDE] = False
+        self.flags[INSIDE, R] = True
+        self.flags[DUAL] = VALUE_FIXED[self.states]
+        v = fixed.copy()
+        v[R] = 0.0
+        g = system.times(v) + q
+        for attempt in range(4):
+            rest = fixed[R] - g[R]
+            size = np.abs(v).max(axis=0, initial=0.0) + np.abs(fixed).max(axis=0, initial=0.0)
+            left = np.abs(rest).max(axis=0, initial=0.0)
+            # Always one step of refinement: small unknowns beside large ones need it.
+            if attempt > 1 and np.all(left <= REFINED * size):
+                break
+            if attempt == 3:
+                self._require_solved(left, size)
+                break
+            v[R] += self.basis.solve(signs[R, None] * rest)
+            g = system.times(v) + q
+        value = np.where(self.flags[INSIDE][:, None], v, g)
+        self.lines[VALUE], self.lines[SLOPE] = value.T
+        self.lines[2:6] = table[RANGE]
+        self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[:, 1], fixed[:, 1]
+        self._set_tolerances(table[FIXED].T)
+
+    def _require_solved(self, left: Array, size: Array) -> None:
+        """Raise if the unknowns do not solve their equations, unless a fresh factorisation may help."""
+        if np.all(left <= RESIDUAL_GROWTH * size):
+            return
+        if self.basis.changes:
+            self.rebuild()
+            return
+        raise SingularBasisError
+
+    def _set_tolerances(self, fixed: Array) -> None:
+        """Set what counts as flat, and how large fixed values of v are, from the sizes of the numbers."""
+        is_row, R, outside = self.system.is_row, self.basis.items, ~self.flags[INSIDE]
+        kinds = ~is_row & outside, is_row & outside
+        self._fixed_tops = np.array([np.abs(fixed[kind]).max(axis=0, initial=0.0) for kind in kinds])
+        self._offset_tops = np.array(
+            [np.abs(self.lcp.q[kind]).max(axis=0, initial=0.0) for kind in (is_row, ~is_row)]
+        )
+        # Only data that are in use: a limit far away may move in units of its own.
+        moving, is_value, q = np.abs(fixed[:, 1]), self.flags[DUAL], np.abs(self.lcp.q[:, 1])
+        self._data_tops = (
+            max(float(moving[is_value].max(initial=0.0)), float(q[is_row].max(initial=0.0))),
+            max(float(moving[~is_value].max(initial=0.0)), float(q[~is_row].max(initial=0.0))),
+        )
+        slopes, dual = np.abs(self.lines[SLOPE, R]), is_row[R]
+        self._set_flat(float(slopes[~dual].max(initial=0.0)), float(slopes[dual].max(initial=0.0)))
+
+    def _set_room(self, mu: float) -> None:
+        """Set what counts as tied at mu: a share of the largest value of its kind on the way there."""
+        R, moved = self.basis.items, mu - self.mu
+        values = np.abs(self.lines[VALUE, R]) + abs(moved) * np.abs(self.lines[SLOPE, R])
+        dual = self.system.is_row[R]
+        tops = self._fixed_tops @ (1.0, abs(mu))
+        x = max(float(values[~dual].max(initial=0.0)), float(tops[0]))
+        y = max(float(values[dual].max(initial=0.0)), float(tops[1]))
+        tie = self.settings.tie
+        # What follows by one product is a sum with costs, or offsets of rows, among its terms.
+        offsets = self._offset_tops @ (1.0, abs(mu))
+        noise = min(ROUNDING, tie) * np.maximum(offsets, max(x, y))
+        self._room = (max(tie * x, float(noise[0])), max(tie * y, float(noise[1])))
+
+    def _set_flat(self, primal_top: float, dual_top: float) -> None:
+        """Set which slopes are rounding error: of values and of multipliers, which have different units."""
+        primal, dual = self._data_tops
+        # Slopes of either kind are sums in which those of the other may cancel.
+        noise = NOISE * max(primal_top, dual_top, primal, dual)
+        self._flat = (max(FLAT * max(primal_top, primal), noise), max(FLAT * max(dual_top, dual), noise))
+
+    def gaps(self) -> Array:
+        """Return how far all dependent quantities are from `lo` and from `hi` at the present mu."""
+        low, high = (self.lines[end] + self.mu * self.lines[end + 1] for end in (2, 4))
+        return np.stack([self.lines[VALUE] - low, high - self.lines[VALUE]])
+
+    def falls(self, end: int) -> float:
+        """Return how fast the gap at an end, given by its number, closes."""
+        at_hi, i = divmod(end, len(self.states))
+        lines = self.lines
+        rate = lines[SLOPE, i] - lines[HI_SLOPE, i] if at_hi else lines[LO_SLOPE, i] - lines[SLOPE, i]
+        return float(rate * self._direction)
+
+    def is_falling(self, end: int) -> bool:
+        """Return whether the gap at an end closes, beyond rounding error."""
+        return self.falls(end) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
+
+    # ---- changes of the basis ----
+
+    def _settle(self, tied: list[int], blocking: int, watch: Watch | None) -> UnblockedRay | None:
+        """Let what reached its end change its state: one by one while that is clear, else as a whole."""
+        size = len(self.states)
+        if blocking not in tied:
+            tied.append(blocking)
+            self.flags[AT_LO + blocking // size, blocking % size] = True
+        if len(tied) > 1:
+            self.counts.ties += 1
+            self.counts.largest_tie = max(self.counts.largest_tie, len(tied))
+        if self.names is not None:
+            return self._change_basis(watch)
+        # The least of those that close crosses first: the criss-cross rule on diagonal pivots.
+        for _ in range(TIES_PER_ITEM * len(tied) + TIES_PER_ITEM):
+            closing = [end for end in tied if self.is_falling(end)]
+            if not closing:
+                return None
+            least = min(closing, key=lambda end: end % size)
+            begins = self._cross(least)
+            if begins is None:
+                return self._change_basis(watch)
+            # Its other ends belong to the state it has left.
+            item = least % size
+            tied = [end for end in tied if end % size != item]
+            tied += [begins, *self._also_at_other_end(begins)]
+        return self._change_basis(watch)
+
+    def _also_at_other_end(self, end: int) -> list[int]:
+        """Return the other end of the range of an item if that has no width at the present mu."""
+        size = len(self.states)
+        at_hi, i = divmod(end, size)
+        low, high = (self.lines[row, i] + self.mu * self.lines[row + 1, i] for row in (2, 4))
+        room = self._room[int(self.flags[DUAL, i])] + self.settings.tie * (abs(low) + abs(high))
+        if not (np.isfinite(high - low) and high - low <= room):
+            return []
+        self.flags[AT_LO : AT_HI + 1, i] = True
+        return [(1 - at_hi) * size + i]
+
+    def _cross(self, end: int) -> int | None:
+        """Let one item cross its end; return the end at which its new state begins.
+
+        Return None, with nothing changed, if its pivot is too small to be trusted.
+        """
+        size, lines, flags = len(self.states), self.lines, self.flags
+        at_hi, i = divmod(end, size)
+        old = int(self.states[i])
+        new = int(self.lcp.table.following[at_hi, old, i])
+        sign, is_inside = float(self.system.signs[i]), bool(flags[INSIDE, i])
+        direction = self.basis.direction(i)
+        if not direction.pivot * sign > TRUSTED_PIVOT * direction.size:
+            return None
+        slope = float(self.lcp.table.lines[new, 1, i])
+        items = self.basis.items
+        if is_inside:
+            t = (slope - lines[SLOPE, i]) / direction.pivot
+            steps = t * direction.steps
+            lines[FIXED_SLOPE, i] += sign * t
+        else:
+            t = sign * (slope - lines[SLOPE, i]) / direction.pivot
+            items, steps = np.append(items, i), t * np.append(direction.steps, 1.0)
+            lines[SLOPE, i], lines[FIXED_SLOPE, i] = self.lcp.table.lines[old, 1, i], slope
+            flags[INSIDE, i], flags[DUAL, i] = True, VALUE_FIXED[new]
+        change = self.system.product(items, steps)
+        rest, *tops = KERNELS.current.apply(lines, flags, items, steps, change)
+        self.basis.change(*(([], [i]) if is_inside else ([i], [])), direction)
+        if is_inside:
+            flags[INSIDE, i], flags[DUAL, i] = False, VALUE_FIXED[new]
+            lines[SLOPE, i] = lines[G_SLOPE, i]
+        begins = self._enter_state(i, old, new, slope)
+        self._set_flat(*tops)
+        if rest > ROUNDING * max(*tops, *self._data_tops):
+            self._refine_slopes()
+        return begins
+
+    def _enter_state(self, i: int, old: int, new: int, slope: float) -> int:
+        """Put an item into its next state; return the end at which that begins."""
+        table, size = self.lcp.table, len(self.states)
+        self._changed.setdefault(i, old)
+        self.pivots += 1
+        self.states[i] = new
+        self.lines[VALUE, i] = table.lines[old, 0, i] + self.mu * table.lines[old, 1, i]
+        self.lines[2:6, i] = table.lines[new, RANGE, i]
+        self.lines[FIXED_SLOPE, i] = slope
+        begins = LO if table.following[LO, new, i] == old else HI
+        # The item is at this end of its new state, and must not be found to reach it again.
+        self.flags[AT_LO, i], self.flags[AT_HI, i] = begins == LO, begins == HI
+        return begins * size + i
+
+    def _refine_slopes(self) -> None:
+        """Correct the slopes by what they leave over on R."""
+        self.counts.refinements += 1
+        R, lines = self.basis.items, self.lines
+        rest = lines[FIXED_SLOPE, R] - lines[G_SLOPE, R]
+        steps = self.basis.solve(self.system.signs[R] * rest)
+        change = self.system.product(R, steps)
+        _, *tops = KERNELS.current.apply(lines, self.flags, R, steps, change)
+        self._set_flat(*tops)
+
+    def _change_basis(self, watch: Watch | None) -> UnblockedRay | None:
+        """Settle all that ties at the present mu by a local problem, with rays, until no gap closes."""
+        if self.basis.changes:
+            self.recompute()
+        self._pinned.clear()
         while True:
-            try:
-                step = next(changing)
-            except StopIteration as stop:
-                return stop.value
-            pivots += isinstance(step, Pivot)
-            if pivots > max_pivots:
-                raise LargeTieError
-            yield step
-
-    def _emptied(self, records: PieceRecords) -> PieceRecords:
-        """Return records without pieces, with room for the unknowns of some."""
-        records.used[:] = 0
-        needed = PIECES_AT_ONCE * (self.basis.inverse.count + MOST_PIVOTS_AT_ONCE)
-        return records if len(records.unknowns) >= needed else new_records(PIECES_AT_ONCE, GROWTH * needed)
-
-    def _pieces(self, records: PieceRecords) -> Iterator[BasisPiece]:
-        """Yield the recorded pieces, which share one copy; the first one of a trace has all its states."""
-        count, change_count, unknown_count = records.used.tolist()
-        items, before, after = (
-            part[:change_count].copy() for part in (records.items, records.before, records.after)
-        )
-        unknowns = records.unknowns[:unknown_count].astype(np.int32)
-        values = records.values[:unknown_count].copy()
-        ends, pivots = records.ends[:count].tolist(), records.pivots[:count].tolist()
-        changed, known = 0, 0
-        for number, (change, unknown) in enumerate(
-            zip(records.change_ends[:count].tolist(), records.unknown_ends[:count].tolist(), strict=True)
-        ):
-            here, there = slice(changed, change), slice(known, unknown)
-            item_states = self._first_states(records) if self._is_first else None
-            changes = NO_CHANGES if self._is_first else StateChanges(items[here], before[here], after[here])
-            start, end = ends[number]
-            yield BasisPiece(start, end, item_states, changes, unknowns[there], values[there], pivots[number])
-            self._is_first, changed, known = False, change, unknown
-
-    def _first_states(self, records: PieceRecords) -> Array:
-        """Return the states on the first recorded piece: the present ones with later changes undone."""
-        item_states, late = self.basis.states.copy(), slice(int(records.change_ends[0]), int(records.used[1]))
-        moved, before = self.basis.arrays.moved, self.basis.arrays.before
-        count = self.basis.counts[CHANGED]
-        # Backwards, so that of an item that changed more than once the earliest state remains.
-        for items, states in ((moved[:count], before[:count]), (records.items[late], records.before[late])):
-            item_states[items[::-1]] = states[::-1]
-        return item_states
-
-    def change_basis(self, mu: float) -> BasisChange:
-        """Change the basis at mu until no gap closes just beyond."""
-        for _ in range(TIES_PER_ITEM * len(self.basis.states) + TIES_PER_ITEM):
-            tie = self._tied()
+            if watch is not None:
+                watch.check()
+            self._count_attempt()
+            tie = self._tie()
             if not tie.is_falling:
                 return None
-            solution = yield from self._solved_tie(mu, solve_tie(self.dictionary, tie, self.names))
-            # Such an item has no state to go to: its bounds differ by less than rounding errors.
-            if _is_at_both_ends(tie, solution):
-                raise _no_progress("an item is at both its bounds at mu = {found} (float64 rounding)", mu)
-            before = None if self.names is None else self.basis.states.copy()
-            if not self._crossed([(tie.ends[k], tie.items[k]) for k in solution.crossed]):
-                continue
-            yield from self._logged(mu, "event", before, len(tie.items))
+            solution = solve_tie(self, tie, self.names)
+            place = PerturbedMu(self.mu, self._direction)
+            self.log += [replace(pivot, place=place) for pivot in solution.pivots]
+            if solution.infeasible is not None and tie.items[solution.infeasible] in [
+                tie.items[k] for k in solution.crossed if k != solution.infeasible
+            ]:
+                raise no_progress("an item is at both its bounds at mu = {found} (float64 rounding)", self.mu)
+            self._cross_together(
+                [(tie.ends[k], tie.items[k]) for k in solution.crossed], "event", len(tie.items)
+            )
             if solution.infeasible is None:
                 return None
-            before = None if self.names is None else self.basis.states.copy()
-            ray = self._ray(
-                mu, tie.items[solution.infeasible], 1 if tie.ends[solution.infeasible] == LO else -1
-            )
+            item, end = tie.items[solution.infeasible], tie.ends[solution.infeasible]
+            ray = self._follow_ray(item, 1 if end == LO else -1)
             if ray is not None:
                 return ray
-            yield from self._logged(mu, "jump", before, 1)
-        raise _no_progress("cycling detected at mu = {found} (float64 rounding)", mu)
 
-    def _solved_tie(
-        self, mu: float, pivots: Generator[Pivot, None, TieSolution]
-    ) -> Generator[Pivot, None, TieSolution]:
-        """Yield the pivots of a tie, which happen just beyond mu, and return its solution."""
-        while True:
-            try:
-                yield replace(next(pivots), place=PerturbedMu(mu, self.direction))
-            except StopIteration as stop:
-                return stop.value
+    def _count_attempt(self) -> None:
+        """Count what is tried at one mu; raise if it is so much that float64 must be cycling."""
+        self._attempts += 1
+        if self._attempts > ATTEMPTS_PER_ITEM * len(self.states) + FEW_ATTEMPTS:
+            raise no_progress("cycling detected at mu = {found} (float64 rounding)", self.mu)
 
-    def _logged(
-        self, mu: float, kind: Literal["event", "jump"], before: Array | None, tied: int
-    ) -> Generator[Crossing, None, None]:
-        """Yield the record of the last change, if logging is on."""
-        if before is None or self.names is None:
-            return
-        moved = np.flatnonzero(before != self.basis.states).tolist()
-        if moved:
-            names = tuple(self.names[item] for item in moved)
-            old, new = (
-                tuple(STATE_NAMES[states[item]] for item in moved) for states in (before, self.basis.states)
-            )
-            yield Crossing(0, PerturbedMu(mu, self.direction), kind, names, old, new, tied)
+    def _require_small_tie(self) -> None:
+        tie = self._tie()
+        if len(tie.items) > LARGE_FIRST_TIE and sum(slope < 0 for slope in tie.slopes) > FEW_CLOSING:
+            raise LargeTieError
 
-    def _tied(self) -> Tie:
-        """Return the ends reached at mu; if there are several, from recomputed numbers."""
-        basis, arrays, size = self.basis, self.basis.arrays, len(self.basis.states)
-        count = find_tied(basis.lcp.tables, arrays)
-        # A tie is decided by differences of small numbers: errors of earlier changes are removed first.
-        if count > 1 and basis.changes:
-            basis.recompute()
-            arrays = basis.arrays
-            count = find_tied(basis.lcp.tables, arrays)
-        basis.counts[BLOCKING] = -1
-        found, flat = arrays.found[:count], FLAT * (largest_slope(arrays, 0.0) + basis.lcp.data_slope)
+    def _tie(self) -> Tie:
+        """Return the ends reached at the present mu, and how fast their gaps close."""
+        size = len(self.states)
+        tied = self._move(self.mu)
         slopes = [
-            -closing_rate(arrays.lines, arrays.core.position, end, self.direction) for end in found.tolist()
+            -self.falls(end) if self._is_steep(end) and end not in self._pinned else 0.0 for end in tied
         ]
-        level = [0.0 if abs(slope) <= flat else slope for slope in slopes]
-        # After a failed attempt more counts as zero, in the dictionary as in the basis.
-        zero = ZERO * basis.singular / SINGULAR
-        return Tie((found // size).tolist(), (found % size).tolist(), level, flat, zero)
+        flat = max(self._flat)
+        return Tie([end // size for end in tied], [end % size for end in tied], slopes, flat)
 
-    def _crossed(self, crossed: list[tuple[int, int]]) -> bool:
-        """Cross ends if float64 can represent the basis beyond; else undo it and raise what is zero."""
-        basis, states, v = self.basis, self.basis.states.copy(), self.basis.v.copy()
-        try:
-            self._cross(crossed)
-        except NumericalTroubleError:
-            # A few attempts with a coarser zero; one more would take real pivots for zero.
-            if basis.singular > SINGULAR * COARSENING**2:
-                raise
-            basis.restore(states, v)
-            return False
-        basis.singular = SINGULAR
-        return True
+    def _is_steep(self, end: int) -> bool:
+        return abs(self.falls(end)) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
 
-    def _cross(self, crossed: list[tuple[int, int]]) -> None:
-        """Cross the given ends of items; the ends where the new states begin are decided."""
+    def _cross_together(self, crossed: list[tuple[int, int]], kind: Any, tied: int) -> None:
+        """Let items cross their ends at once, and recompute all lines."""
         if not crossed:
             return
-        basis, new = self.basis, []
-        for end, item in crossed:
-            state, begins = next_state(basis.lcp.tables, int(basis.states[item]), item, end == HI)
-            new.append(state)
-            # The item is at this end of its new state, and must not be found to reach it again.
-            basis.decided[:, item] = begins == LO, begins == HI
-        basis.counts[PIVOTS] += 1
-        basis.change([item for _, item in crossed], new)
+        following, before = self.lcp.table.following, self.states.copy()
+        entering: list[int] = []
+        leaving: list[int] = []
+        for end, i in crossed:
+            old = int(self.states[i])
+            new = int(following[end, old, i])
+            self._enter_state(i, old, new, 0.0)
+            self._list_change(i, old, new, entering, leaving)
+        self.basis.change(entering, leaving)
+        self.recompute()
+        self._log_change(before, kind, tied)
 
-    def _ray(self, mu: float, item: int, sense: int) -> UnblockedRay | None:
-        """Move the fixed value of an item, at this mu, until another item blocks, and exchange the two."""
-        gaps, change = self.basis.gaps()[:, :, 0], self.dictionary.column(item) * sense
+    def _list_change(self, i: int, old: int, new: int, entering: list[int], leaving: list[int]) -> None:
+        """Note whether an item that changes its state enters R, leaves it, or neither."""
+        was_inside, is_inside = (VALUE_FIXED[state] == self.system.is_row[i] for state in (old, new))
+        if is_inside and not was_inside:
+            entering.append(i)
+        elif was_inside and not is_inside:
+            leaving.append(i)
+
+    def _log_change(self, before: Array, kind: Any, tied: int) -> None:
+        """Log the items whose states have changed, if logging is on."""
+        moved = np.flatnonzero(before != self.states).tolist()
+        if self.names is None or not moved:
+            return
+        names = tuple(self.names[item] for item in moved)
+        old, new = (tuple(STATE_NAMES[states[item]] for item in moved) for states in (before, self.states))
+        self.log.append(Crossing(0, PerturbedMu(self.mu, self._direction), kind, names, old, new, tied))
+
+    # ---- rays ----
+
+    def response(self, item: int) -> tuple[Array, Direction]:
+        """Return how all dependent quantities follow the fixed one of an item."""
+        direction, R = self.basis.direction(item), self.basis.items
+        if self.flags[INSIDE, item]:
+            steps = direction.steps * self.system.signs[item]
+            change = self.system.product(R, steps)
+        else:
+            steps = direction.steps
+            change = self.system.product(np.append(R, item), np.append(steps, 1.0))
+        change[R] = steps
+        return change, direction
+
+    def _follow_ray(self, item: int, sense: int) -> UnblockedRay | None:
+        """Move the fixed quantity of an item, at this mu, until another item blocks, and exchange the two."""
+        self.counts.rays += 1
+        response, _ = self.response(item)
+        change = response * sense
         rates = np.stack([change, -change])
         # Ends that the tie has decided cannot block: they would give steps of length 0.
-        falling = (rates < -PIVOT_ON_RAY * np.abs(change).max()) & ~self.basis.decided
+        falling = (rates < -self._least_pivot(change)) & ~self.flags[AT_LO : AT_HI + 1]
         falling[:, item] = False
         room = np.full(rates.shape, np.inf)
-        np.divide(gaps, -rates, out=room, where=falling)
-        # of those that block at the same point up to rounding, take the largest pivot
+        np.divide(np.maximum(self.gaps(), 0.0), -rates, out=room, where=falling)
+        # Of those that block at the same point up to rounding, take the largest pivot.
         near = room <= room.min() + TIE * (1.0 + abs(room.min()))
-        end, other = np.unravel_index(int(np.where(near, -rates, -np.inf).argmax()), room.shape)
+        end, other = np.unravel_index(int(np.where(near & falling, -rates, -np.inf).argmax()), room.shape)
         # The item itself may reach the other end of its neighbouring state first.
-        own = self._own_room(mu, item, sense)
+        own = self._own_room(item, sense)
         if np.isinf(min(own, room[end, other])):
-            return UnblockedRay(mu, item, sense)
+            if self._is_closing(item, sense, response):
+                return UnblockedRay(self.mu, item, sense)
+            # Nothing moves the item but rounding error: its gap stays what it is.
+            self._pinned.add((0 if sense > 0 else 1) * len(self.states) + item)
+            return None
         here = LO if sense > 0 else HI
         if own <= room[end, other]:
             self._flip(item, here)
         else:
-            self._cross([(here, item), (int(end), int(other))])
+            self._cross_together([(here, item), (int(end), int(other))], "jump", 1)
         return None
 
-    def _own_room(self, mu: float, item: int, sense: int) -> float:
-        """Return how far the fixed value of an item can move before its neighbouring state ends."""
-        state_table, state = self.basis.lcp.state_table, self.basis.states[item]
-        neighbour = (state_table.next_at_lo if sense > 0 else state_table.next_at_hi)[state, item]
-        far = (state_table.hi if sense > 0 else state_table.lo)[neighbour, item]
-        here = self.basis.fixed[item]
-        return float(abs(far[0] - here[0] + mu * (far[1] - here[1])))
+    def _is_closing(self, item: int, sense: int, response: Array) -> bool:
+        """Return whether the gap of an item really closes, by the data that move along its ray.
+
+        The dictionary is symmetric up to signs, so the slope of the item is a sum over the slopes of the
+        data, weighted by its ray. Where they cancel, a slope that was solved for is rounding error; and where
+        it closes, this sum is what proves that there is no solution.
+        """
+        inside, signs = self.flags[INSIDE], self.system.signs
+        classes = np.where(inside, -signs, signs)
+        fixed = self.lcp.table.of(self.states)[1]
+        moving = fixed - np.where(inside, self.lcp.q[:, 1], 0.0)
+        weights = response * classes * classes[item]
+        end = self.lines[LO_SLOPE if sense > 0 else HI_SLOPE, item]
+        own = 0.0 if inside[item] else self.lcp.q[item, 1]
+        terms = np.append(weights * moving, [own, -end])
+        slope = float(terms.sum()) * sense * self._direction
+        return slope < -CLOSING * float(np.abs(terms).sum())
+
+    def _least_pivot(self, change: Array) -> Array:
+        """Return what an item must move at least to block a ray: less is rounding error.
+
+        Values and multipliers have different units, but where one kind does not move at all, what it seems to
+        move is rounding error of the other.
+        """
+        dual, size = self.flags[DUAL], np.abs(change)
+        tops = size[~dual].max(initial=0.0), size[dual].max(initial=0.0)
+        noise = ROUNDING * max(tops)
+        return np.where(dual, max(PIVOT_ON_RAY * tops[1], noise), max(PIVOT_ON_RAY * tops[0], noise))
+
+    def _own_room(self, item: int, sense: int) -> float:
+        """Return how far the fixed quantity of an item can move before its neighbouring state ends."""
+        table, state = self.lcp.table, self.states[item]
+        neighbour = table.following[LO if sense > 0 else HI, state, item]
+        far = table.lines[neighbour, slice(4, 6) if sense > 0 else slice(2, 4), item]
+        here = table.lines[state, FIXED, item]
+        return float(abs(far[0] - here[0] + self.mu * (far[1] - here[1])))
 
     def _flip(self, item: int, end: int) -> None:
         """Take an item over two ends at once: it stays in R, or outside."""
-        state_table, state = self.basis.lcp.state_table, self.basis.states[item]
-        near, far = (state_table.next_at_lo, state_table.next_at_hi)[:: 1 if end == LO else -1]
-        after = far[near[state, item], item]
-        self.basis.counts[PIVOTS] += 1
-        self.basis.change([item], [after])
+        following, before = self.lcp.table.following, self.states.copy()
+        old = int(self.states[item])
+        new = int(following[1 - end, int(following[end, old, item]), item])
+        entering: list[int] = []
+        leaving: list[int] = []
+        self._enter_state(item, old, new, 0.0)
+        self._list_change(item, old, new, entering, leaving)
+        if entering or leaving:
+            self.basis.change(entering, leaving)
+        self.recompute()
+        self.flags[AT_LO : AT_HI + 1] = False
+        self._log_change(before, "jump", 1)
 
 
-def point_on(basis: WorkingBasis, mu: float) -> BasisPiece:
-    """Return the solution of a basis at a single mu."""
-    lines = basis.unknown_lines()
-    return BasisPiece(mu, mu, basis.states.copy(), NO_CHANGES, basis.inverse.items.copy(), lines)
-
-
-def _is_at_both_ends(tie: Tie, solution: TieSolution) -> bool:
-    """Return whether an item that crossed one end would have to cross the other: its bounds coincide."""
-    if solution.infeasible is None:
-        return False
-    return tie.items[solution.infeasible] in [
-        tie.items[k] for k in solution.crossed if k != solution.infeasible
-    ]
-
-
-def _no_progress(what: str, mu: float) -> NumericalTroubleError:
+def no_progress(what: str, mu: float) -> NumericalTroubleError:
     """Return an error that says what float64 could not do at mu."""
     return NumericalTroubleError(what, found=mu, interval=(mu, mu), **EXACT_REMEDY)

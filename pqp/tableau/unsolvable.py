@@ -5,7 +5,8 @@ problem is infeasible; where a feasible x exists its ray part must hold, and the
 unbounded. The mu with a feasible x form a closed interval, found by tracing the constraints alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from pqp.errors import InternalError
@@ -23,15 +24,51 @@ from pqp.tableau.trace import OptimalPiece, Tracer
 _Feasible = tuple[Number, Number, AffineArray]
 
 
+# Finds where an x is feasible: infeasible segments, and optimal ones of a zero objective.
+Feasibility = Callable[[Number, Number], Sequence[Segment]]
+
+
 def unsolvable_segments(
-    pieces: Sequence[UnsolvablePiece], problem: ParametricQP, field: Field
+    pieces: Sequence[UnsolvablePiece],
+    problem: ParametricQP,
+    field: Field,
+    feasibility: Feasibility | None = None,
 ) -> list[Segment]:
-    """Return the infeasible and unbounded segments, ascending, that neighbouring pieces amount to."""
+    """Return the infeasible and unbounded segments, ascending, that neighbouring pieces amount to.
+
+    Where a feasible x exists is found by `feasibility`, by default in exact arithmetic.
+    """
     obstruction = _combined([piece.obstruction for piece in pieces])
     lo, hi = sorted([pieces[0].exact[0], pieces[-1].exact[1]])
     if _proves(obstruction.gap, obstruction, lo, hi):
         return [_infeasible(obstruction, lo, hi, problem, field)]
+    if feasibility is not None:
+        return _with_feasible_segments(obstruction, feasibility(lo, hi), problem, field)
     return _with_feasible_part(obstruction, lo, hi, compile_problem(problem, RATIONAL), field)
+
+
+def _with_feasible_segments(
+    obstruction: Obstruction, found: Sequence[Segment], problem: ParametricQP, field: Field
+) -> list[Segment]:
+    """Return infeasible segments as they are, and feasible ones as unbounded, with one chord for all."""
+    segments = [replace(segment, problem=problem) for segment in found if segment.status == "infeasible"]
+    feasible = [segment for segment in found if segment.status == "optimal"]
+    if not feasible:
+        return segments
+    lo, hi = feasible[0].lo, feasible[-1].hi
+    x = feasible[0].x
+    last = feasible[-1].x
+    assert x is not None
+    assert last is not None
+    if len(feasible) > 1 and not is_infinite(lo) and not is_infinite(hi):
+        x = _through(lo, x, (last.at(hi) - x.at(lo)) / (hi - lo))
+    # A feasible end where the proof vanishes belongs to the optimal neighbour.
+    if lo == hi and abs(float(obstruction.value.at(RATIONAL.number(lo)))) == 0:
+        return segments
+    unbounded = Segment(
+        lo, hi, "unbounded", problem, field, x=x, ray=obstruction.ray, violation=obstruction.violation
+    )
+    return [*segments, unbounded]
 
 
 def _combined(obstructions: Sequence[Obstruction]) -> Obstruction:

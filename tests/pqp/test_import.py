@@ -32,6 +32,16 @@ def test_stating_a_problem_and_solving_it_exactly_loads_nothing_heavy():
     assert not modules_loaded_by(code) & set(HEAVY)
 
 
+def test_small_float_path_compiles_nothing():
+    code = (
+        "import numpy as np, pqp\n"
+        "problem = pqp.ParametricQP(np.eye(20), -pqp.mu * np.arange(1, 21), lower=0, upper=1)\n"
+        "path = pqp.solve_path(problem, (0, 3), arithmetic='float', method='revised')\n"
+        "assert len(path.segments) > 20"
+    )
+    assert "numba" not in modules_loaded_by(code)
+
+
 def test_dir_lists_the_public_names_alone():
     assert dir(pqp) == sorted(pqp.__all__)
 

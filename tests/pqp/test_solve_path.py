@@ -11,9 +11,10 @@ import pqp
 from pqp import mu
 from pqp.errors import InternalError, NoSolutionError, NotConvexError, NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES, Cycled
-from pqp.revised import exact_repair, interval_trace
+from pqp.revised import exact_repair
 from pqp.revised import runner as revised_runner
 from pqp.revised import trace as revised_trace
+from pqp.revised.kernel_choice import KERNELS
 from pqp.tableau import runner as tableau_runs
 from pqp.tableau import trace as tableau
 from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, REVISED, TABLEAU, Engine
@@ -184,11 +185,13 @@ TABLEAU_MOMENTS = [
     (tableau_runs, "unsolvable_segments", 1),
 ]
 REVISED_MOMENTS = [
-    (interval_trace, "presolve", 1),
-    (interval_trace, "find_start", 1),
-    (revised_trace, "solve_tie", 1),
-    (revised_trace, "find_tied", 2),
-    (revised_trace, "run_events", 1),
+    (revised_runner, "presolve", 1),
+    (revised_runner, "find_start", 1),
+    (revised_trace, "basis_of", 1),
+    (revised_trace.Tracer, "_tie", 1),
+    (revised_trace.Tracer, "_settle", 2),
+    (KERNELS.current, "first_end", 1),
+    (revised_runner, "violations", 1),
     (revised_runner, "unsolvable_segments", 1),
     (revised_runner, "segments_of", 1),
 ]
@@ -302,16 +305,18 @@ class TestTrouble:
 
     @pytest.fixture
     def late_trouble(self, monkeypatch):
-        """Float64 cannot decide what happens at mu = 5, where the budget ceases to bind."""
+        """Float64 cannot decide what happens beyond mu = 5, where the budget ceases to bind."""
 
-        class Failing(revised_trace.EventTracer):
-            def trace(self, begin, stop, crowd):
-                for step in super().trace(begin, stop, crowd):
-                    yield step
-                    if isinstance(step, revised_trace.BasisPiece) and step.end == 5:
-                        raise NumericalTroubleError("rounding wins")
+        run = revised_trace.Tracer.run
 
-        monkeypatch.setattr(interval_trace, "EventTracer", Failing)
+        def failing(tracer, stop, *others, **options):
+            if max(tracer.mu, stop) <= 5:
+                return run(tracer, stop, *others, **options)
+            if tracer.mu < 5:
+                run(tracer, 5.0, *others, **options)
+            raise NumericalTroubleError("rounding wins")
+
+        monkeypatch.setattr(revised_trace.Tracer, "run", failing)
 
     @pytest.mark.usefixtures("late_trouble")
     @DIRECTIONS
@@ -329,7 +334,7 @@ class TestTrouble:
 
     @pytest.mark.parametrize(
         ("engine", "module", "name"),
-        [(EXACT, tableau_runs, "read_segment"), (REVISED, interval_trace, "find_start")],
+        [(EXACT, tableau_runs, "read_segment"), (REVISED, revised_runner, "find_start")],
         ids=["tableau", "revised"],
     )
     def test_internal_error_leaves_a_file_that_reproduces_it(self, engine, module, name, monkeypatch):

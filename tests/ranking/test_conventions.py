@@ -60,7 +60,6 @@ def failures(estimator):
     return NO_GRAM_MATRIX if getattr(estimator, "kernel", None) == "precomputed" else {}
 
 
-@pytest.mark.engine
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=failures)
 def test_the_checks_of_scikit_learn_pass(estimator, check):
     check(estimator)

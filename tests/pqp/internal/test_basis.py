@@ -1,176 +1,238 @@
-"""basis: v and g solve the system after any changes, and Λ says how they follow the fixed values."""
-
-from dataclasses import replace
+"""basis: both kinds of factors answer as the inverse of S_RR does, after any changes."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import block_diag, csr_array
 
-from pqp.errors import NumericalTroubleError
-from pqp.linalg.system import Pure
-from pqp.model.hessian import Matrix
-from pqp.revised.basis import MixedLCP, WorkingBasis
-from pqp.revised.degeneracy import LocalDictionary
-from pqp.revised.states import BETWEEN, LOWER, build_state_table
-from tests.refusals import refused_at_most
-from tests.systems import FEW, SEEDS, SYSTEMS, any_states, bounds_of, dense, proper_states, working_basis
+from pqp.linalg.operators import DenseOperator, SparseOperator
+from pqp.linalg.system import System
+from pqp.linalg.tolerances import SINGULAR
+from pqp.revised import basis as bases
+from pqp.revised.basis import MOST_BORDERS, DenseBasis, SingularBasisError, SparseBasis, basis_of
+from tests.systems import FEW, SEEDS, SYSTEMS, dense, mixed, with_singular_curvature
 
-EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)
+KINDS = {
+    "dense": (DenseBasis, lambda seed: with_singular_curvature(7, 4, seed)),
+    "dense, of a sparse system": (DenseBasis, lambda seed: with_singular_curvature(7, 4, seed, sparse=True)),
+    "dense, with a lower block": (DenseBasis, lambda seed: mixed(5, 4, seed)),
+    "dense, of pairs": (DenseBasis, SYSTEMS["pairs"]),
+    "dense, of rows only": (DenseBasis, SYSTEMS["rows only"]),
+    "sparse": (SparseBasis, lambda seed: with_singular_curvature(7, 4, seed, sparse=True)),
+    "sparse, with a lower block": (SparseBasis, lambda seed: mixed(5, 4, seed, sparse=True)),
+    "sparse, of variables": (SparseBasis, SYSTEMS["a sparse matrix"]),
+}
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+BOTH = pytest.mark.parametrize("factor", [DenseBasis, SparseBasis])
 CLOSE = 1e-8
+# Integer matrices of this size are singular, or far from it.
+REGULAR = 1e7
 
 
-def setting_of(kind, seed):
-    """A system with limits of all kinds and integer lines q."""
-    system, random = SYSTEMS[kind](seed), np.random.default_rng(seed)
-    bounds = bounds_of(random, system.size)
-    q = random.integers(-3, 4, (system.size, 2)).astype(float)
-    return MixedLCP(system, q, build_state_table(bounds), system.signs < 0), bounds
+def symmetric(system):
+    """S = J M."""
+    return system.signs[:, None] * dense(system)
 
 
-def assert_lines(basis):
-    """g = M v + q, the fixed values is held, and ranges are those of the steps."""
-    lcp, states, everything = basis.lcp, basis.states, np.arange(len(basis.states))
-    fixed = lcp.state_table.fixed[states, everything]
-    unknown = lcp.is_unknown(states)
-    assert sorted(basis.inverse.items) == np.flatnonzero(unknown).tolist()
-    assert np.allclose(basis.g, dense(lcp.system) @ basis.v + lcp.q, atol=CLOSE)
-    assert np.allclose(basis.g[unknown], fixed[unknown], atol=CLOSE)
-    assert np.array_equal(basis.v[~unknown], fixed[~unknown])
-    assert np.array_equal(basis.lo, lcp.state_table.lo[states, everything])
-    assert np.array_equal(basis.hi, lcp.state_table.hi[states, everything])
+def is_regular(S, items):
+    return not len(items) or np.linalg.cond(S[np.ix_(items, items)]) < REGULAR
 
 
-def dependents(basis):
-    return np.where(basis.lcp.is_unknown(basis.states)[:, None], basis.v, basis.g)
+def regular_items(S, random):
+    """Items of a regular basis, as many as a random order lets in one by one or in pairs."""
+    items: list[int] = []
+    order = random.permutation(len(S)).tolist()
+    for i in order[: random.integers(0, len(S) + 1)]:
+        for more in ([i], [i, *(j for j in order if j != i and j not in items)][:2]):
+            if not set(more) & set(items) and is_regular(S, [*items, *more]):
+                items += more
+                break
+    return np.array(items, dtype=np.int64)
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
+def assert_factor(basis, S, items):
+    """Items, places, solves and directions, against numpy."""
+    assert sorted(basis.items.tolist()) == sorted(items)
+    R = basis.items
+    inverse = np.linalg.inv(S[np.ix_(R, R)])
+    scale = CLOSE * (1 + np.abs(inverse).max(initial=0.0)) ** 2 * np.abs(S).max()
+    for shape in ((len(R),), (len(R), 3)):
+        right = np.random.default_rng(0).normal(size=shape)
+        assert np.allclose(basis.solve(right), inverse @ right, atol=scale)
+    for item in range(len(S)):
+        place, direction = basis.place(item), basis.direction(item)
+        if item in R:
+            assert R[place] == item
+            assert np.allclose(direction.steps, inverse[:, place], atol=scale)
+            assert direction.pivot == pytest.approx(inverse[place, place], abs=scale)
+        else:
+            assert place == -1
+            assert np.allclose(direction.steps, -inverse @ S[R, item], atol=scale)
+            wanted = S[item, item] - S[item, R] @ inverse @ S[R, item]
+            assert direction.pivot == pytest.approx(wanted, abs=scale)
+
+
+@EVERY_KIND
+@FEW
+@given(seed=SEEDS)
+def test_fresh_factor_is_that_of_its_items(kind, seed):
+    factor, make = KINDS[kind]
+    system = make(seed)
+    S = symmetric(system)
+    items = regular_items(S, np.random.default_rng(seed))
+    assert_factor(factor(system, items), S, items.tolist())
+
+
+@EVERY_KIND
 @FEW
 @given(seed=SEEDS, data=st.data())
-def test_lines_solve_the_system_after_any_changes(kind, seed, data):
-    lcp, bounds = setting_of(kind, seed)
-    basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
-    assert_lines(basis)
-    for _ in range(data.draw(st.integers(0, 12))):
-        items = data.draw(st.lists(st.integers(0, len(bounds) - 1), min_size=1, max_size=3, unique=True))
-        states = [data.draw(st.sampled_from(proper_states(bounds, item))) for item in items]
-        new = basis.states.copy()
-        new[items] = states
-        working_basis(lcp, new)  # a singular basis is no step of any trace
-        basis.change(items, states)
-        assert basis.states.tolist() == new.tolist()
-        assert_lines(basis)
+def test_factor_stays_right_through_any_changes(kind, seed, data):
+    """Single items, exchanges and blocks, whatever their own pivots are."""
+    factor, make = KINDS[kind]
+    system = make(seed)
+    S = symmetric(system)
+    items = regular_items(S, np.random.default_rng(seed)).tolist()
+    basis = factor(system, np.array(items, dtype=np.int64))
+    for _ in range(data.draw(st.integers(1, 10))):
+        moved = data.draw(st.lists(st.integers(0, len(S) - 1), min_size=1, max_size=4, unique=True))
+        entering, leaving = [i for i in moved if i not in items], [i for i in moved if i in items]
+        after = [i for i in items if i not in leaving] + entering
+        if not is_regular(S, after):
+            continue
+        items = after
+        basis.change(entering, leaving)
+        assert_factor(basis, S, items)
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
+@EVERY_KIND
 @FEW
 @given(seed=SEEDS)
-def test_freshened_lines_are_the_same(kind, seed):
-    lcp, bounds = setting_of(kind, seed)
-    random = np.random.default_rng(seed)
-    basis, other = (working_basis(lcp, any_states(random, bounds)) for _ in range(2))
-    moved = np.flatnonzero(basis.states != other.states)
-    basis.change(moved.tolist(), other.states[moved].tolist())
-    basis.recompute()
-    assert_lines(basis)
-    assert np.allclose(dependents(basis), dependents(other), atol=CLOSE)
+def test_direction_that_is_known_need_not_be_computed_again(kind, seed):
+    factor, make = KINDS[kind]
+    system, random = make(seed), np.random.default_rng(seed)
+    S = symmetric(system)
+    items = regular_items(S, random).tolist()
+    basis = factor(system, np.array(items, dtype=np.int64))
+    for item in random.permutation(len(S)).tolist():
+        after = [i for i in items if i != item] if item in items else [*items, item]
+        if is_regular(S, after):
+            lists = ([], [item]) if item in items else ([item], [])
+            basis.change(*lists, basis.direction(item))
+            items = after
+    assert_factor(basis, S, items)
 
 
-def follow(basis, item):
-    """How everything that depends follows the fixed values at an item, by holding it one higher."""
-    state_table, state = basis.lcp.state_table, basis.states[item]
-    fixed = state_table.fixed.copy()
-    fixed[state, item, 0] += 1.0
-    moved = WorkingBasis(replace(basis.lcp, state_table=replace(state_table, fixed=fixed)), basis.states)
-    return (dependents(moved) - dependents(basis))[:, 0]
+def linear_program(sparse):
+    """min cᵀx over x₀ + 2x₁ + 3x₂ = b: x₀ and the row are solved for, and every 1 × 1 pivot is zero."""
+    H, B = np.zeros((3, 3)), np.array([[1.0, 2.0, 3.0]])
+    return System(SparseOperator(csr_array(H)), csr_array(B)) if sparse else System(DenseOperator(H), B)
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
-@FEW
-@given(seed=SEEDS, data=st.data())
-def test_dictionary_tells_how_dependents_follow_what_is_held(kind, seed, data):
-    lcp, bounds = setting_of(kind, seed)
-    basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
-    items = data.draw(st.lists(st.integers(0, len(bounds) - 1), min_size=1, unique=True))
-    known = np.column_stack([follow(basis, item) for item in items])
-    assert np.allclose(LocalDictionary(basis).matrix(np.array(items)), known[items], atol=CLOSE)
-    for position, item in enumerate(items):
-        assert np.allclose(LocalDictionary(basis).column(item), known[:, position], atol=CLOSE)
-        assert LocalDictionary(basis).diagonal_entry(item) == pytest.approx(known[item, position], abs=CLOSE)
+@BOTH
+def test_exchange_in_a_linear_program_works_where_both_single_pivots_are_zero(factor):
+    system = linear_program(sparse=factor is SparseBasis)
+    basis, S = factor(system, np.array([0, 3])), symmetric(system)
+    assert basis.direction(0).pivot == basis.direction(1).pivot == 0
+    for entering, leaving in ((1, 0), (2, 1), (0, 2)):
+        basis.change([entering], [leaving])
+        assert_factor(basis, S, [entering, 3])
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
-@FEW
-@given(seed=SEEDS)
-def test_dictionary_is_positive_semidefinite(kind, seed):
-    lcp, bounds = setting_of(kind, seed)
-    basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
-    Lambda = LocalDictionary(basis).matrix(np.arange(len(bounds)))
-    assert np.linalg.eigvalsh(Lambda + Lambda.T).min() >= -1e-7 * (1 + np.abs(Lambda).max())
+def long_system(seed, copies=30):
+    """Many small systems side by side, sparse: 90 variables with 60 rows."""
+    parts = [mixed(3, 2, seed + k, sparse=True, lower_block=False) for k in range(copies)]
+    H = csr_array(block_diag([part.H.values for part in parts]))
+    return System(SparseOperator(H), csr_array(block_diag([part.B for part in parts])))
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
-@FEW
-@given(seed=SEEDS)
-def test_gaps_are_distances_to_the_ends(kind, seed):
-    lcp, bounds = setting_of(kind, seed)
-    basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
-    gaps = basis.gaps()
-    assert np.array_equal(gaps, np.stack([dependents(basis) - basis.lo, basis.hi - dependents(basis)]))
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_more_changes_than_a_border_holds_are_carried(factor, seed):
+    system, random = long_system(seed), np.random.default_rng(seed)
+    S = symmetric(system)
+    items = list(range(90))
+    basis = factor(system, np.array(items))
+    done = 0
+    while done < 3 * MOST_BORDERS:
+        moved = random.choice(90, size=random.integers(1, 4), replace=False).tolist()
+        entering, leaving = [i for i in moved if i not in items], [i for i in moved if i in items]
+        items = [i for i in items if i not in leaving] + entering
+        basis.change(entering, leaving)
+        done += len(moved)
+        assert sorted(basis.items.tolist()) == sorted(items)
+        right = random.normal(size=len(items))
+        R = basis.items
+        assert np.allclose(S[np.ix_(R, R)] @ basis.solve(right), right, atol=1e-7)
+    assert_factor(basis, S, items)
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
-@FEW
-@given(seed=SEEDS, mu=st.integers(-3, 3))
-def test_centre_of_the_lines_does_not_matter(kind, seed, mu):
-    lcp, bounds = setting_of(kind, seed)
-    states = any_states(np.random.default_rng(seed), bounds)
-    here, there = working_basis(lcp, states), working_basis(lcp, states)
-    there.move_to(float(mu))
-    assert np.allclose(there.v[:, 0], here.v @ [1, mu], atol=CLOSE)
-    assert np.allclose(there.g[:, 0], here.g @ [1, mu], atol=CLOSE)
-    assert np.allclose(WorkingBasis(lcp, states, float(mu)).v, there.v, atol=CLOSE)
-    assert np.allclose(there.unknown_lines(), here.v[here.inverse.items], atol=CLOSE)
+@BOTH
+def test_changes_are_counted_since_the_last_factorisation(factor):
+    system = mixed(6, 2, 0, sparse=True)
+    basis = factor(system, np.arange(4))
+    basis.change([4], [])
+    basis.change([5], [0])
+    assert basis.changes == 3
+    basis.factorise(np.arange(6))
+    assert basis.changes == 0
 
 
-@EVERY_SYSTEM
-@refused_at_most(0.3)
-@FEW
-@given(seed=SEEDS)
-def test_multipliers_are_those_of_limits_and_caps(kind, seed):
-    """The multiplier of a pinned item is its dependent quantity; that of any other is its fixed value."""
-    lcp, bounds = setting_of(kind, seed)
-    basis = working_basis(lcp, any_states(np.random.default_rng(seed), bounds))
-    known = np.where(lcp.is_row[:, None], basis.v, basis.g)
-    assert np.allclose(basis.multipliers(), known, atol=CLOSE)
+def copied(sparse):
+    """Two variables and their copies, and a row with a copy."""
+    H = np.tile([[2.0, 1.0], [1.0, 3.0]], (2, 2)) / 3
+    B = np.tile([[1.0, 2.0]], (2, 2))
+    return System(SparseOperator(csr_array(H)), csr_array(B)) if sparse else System(DenseOperator(H), B)
 
 
 class TestDependentItems:
-    """min over the line x1 + x2: the second variable depends linearly on the first."""
+    @BOTH
+    @pytest.mark.parametrize("items", [[0, 2], [0, 1, 2, 3], [0, 1, 4, 5], [4]], ids=str)
+    def test_singular_items_are_refused(self, factor, items):
+        with pytest.raises(SingularBasisError) as caught:
+            factor(copied(sparse=factor is SparseBasis), np.array(items))
+        assert caught.value.setting == ("arithmetic", "exact")
 
-    @pytest.fixture
-    def basis(self):
-        bounds = bounds_of(np.random.default_rng(0), 2)
-        bounds = replace(bounds, lower=np.zeros((2, 2)), upper=np.array([[np.inf, 0.0]] * 2))
-        bounds = replace(bounds, cap=bounds.upper, is_equal=np.zeros(2, dtype=bool))
-        system = Pure(Matrix(np.array([[1.0, 1.0], [1.0, 1.0]]) / 3))
-        lcp = MixedLCP(
-            system, np.array([[-1.0, 0.0], [-1.0, 0.0]]), build_state_table(bounds), np.zeros(2, bool)
-        )
-        return WorkingBasis(lcp, np.array([BETWEEN, LOWER], dtype=np.int8))
+    @BOTH
+    @pytest.mark.parametrize("entering", [[2, 3], [1, 2], [4, 5]], ids=str)
+    def test_block_that_makes_the_basis_singular_is_refused(self, factor, entering):
+        basis = factor(copied(sparse=factor is SparseBasis), np.array([0]))
+        with pytest.raises(SingularBasisError):
+            basis.change(entering, [])
 
-    def test_item_that_depends_on_the_basis_does_not_respond_at_all(self, basis):
-        assert LocalDictionary(basis).diagonal_entry(1) == 0
-        assert LocalDictionary(basis).matrix(np.array([1])).tolist() == [[0]]
-        assert LocalDictionary(basis).matrix(np.array([0, 1]))[1, 1] == 0
+    @BOTH
+    @pytest.mark.parametrize("item", [2, 3])
+    def test_pivot_of_an_item_that_depends_on_the_others_is_zero(self, factor, item):
+        direction = factor(copied(sparse=factor is SparseBasis), np.array([0, 1])).direction(item)
+        assert abs(direction.pivot) <= SINGULAR * direction.size
 
-    def test_singular_basis_is_refused(self, basis):
-        with pytest.raises(NumericalTroubleError, match="float64"):
-            basis.change([1], [BETWEEN])
+    @BOTH
+    def test_copies_may_be_exchanged(self, factor):
+        system = copied(sparse=factor is SparseBasis)
+        basis = factor(system, np.array([0, 1]))
+        basis.change([2, 3], [0, 1])
+        assert_factor(basis, symmetric(system), [2, 3])
+
+
+class TestChoice:
+    def test_small_and_dense_systems_have_a_dense_basis(self):
+        for system in (mixed(3, 2, 0), mixed(3, 2, 0, sparse=True)):
+            assert isinstance(basis_of(system, np.arange(3)), DenseBasis)
+
+    def test_large_sparse_system_has_a_sparse_basis(self, monkeypatch):
+        monkeypatch.setattr(bases, "SMALLEST_SPARSE", 100)
+        assert isinstance(basis_of(long_system(0), np.arange(3)), SparseBasis)
+        monkeypatch.setattr(bases, "MOST_ENTRIES_PER_ITEM", 1)
+        assert isinstance(basis_of(long_system(0), np.arange(3)), DenseBasis)
+
+
+@BOTH
+def test_empty_basis_fills_up(factor):
+    system = mixed(4, 3, 1, sparse=True)
+    S = symmetric(system)
+    basis = factor(system, np.empty(0, dtype=np.int64))
+    for item in (3, 5, 0, 6, 1):
+        basis.change([item], [])
+    assert_factor(basis, S, [3, 5, 0, 6, 1])
+    basis.change([], [3, 5, 0, 6, 1])
+    assert_factor(basis, S, [])

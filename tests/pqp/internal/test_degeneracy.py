@@ -7,37 +7,41 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import pqp
+from pqp.linalg.operators import DenseOperator
+from pqp.linalg.system import System
 from pqp.revised import degeneracy as ties
-from pqp.revised.degeneracy import Tie, solve_tie
-from tests.systems import FEW, SEEDS, dense, mixed
+from pqp.revised.degeneracy import Tie, local_dictionary, solve_tie
+from pqp.revised.states import BETWEEN, LOWER, Bounds, MixedLCP, build_state_table
+from pqp.revised.trace import Tracer
+from tests.pqp.internal.test_trace import follow
+from tests.refusals import refused_at_most
+from tests.systems import FEW, SEEDS, SYSTEMS, any_states, dense, mixed, setting_of, tracer_at
+
+EVERY_SYSTEM = pytest.mark.parametrize("kind", SYSTEMS)
 
 CLOSE = 1e-8
 
 
-class Local:
-    """As much of the local dictionary as a tie needs: Λ of the tied items alone."""
-
-    def __init__(self, Lambda):
-        self.Lambda = Lambda
-        self.count = len(Lambda)
-
-    def matrix(self, items):
-        return self.Lambda[np.ix_(items, items)]
-
-    def diagonal_entry(self, item):
-        return self.Lambda[item, item]
+def system_of(Lambda, variables):
+    """The system whose matrix is a bisymmetric Λ of some variables, and of rows."""
+    H, B, G = Lambda[:variables, :variables], Lambda[variables:, :variables], Lambda[variables:, variables:]
+    return System(DenseOperator(H), B, DenseOperator(G)) if len(B) else System(DenseOperator(H))
 
 
-def verdict_on(Lambda, slopes, ends=None):
-    """The solution of the tie, and how many pivots it took."""
+def tracer_on(Lambda, variables):
+    """A tracer that solves for nothing, so that its local dictionary is Λ itself."""
+    size = len(Lambda)
+    far = np.column_stack([np.full(size, np.inf), np.zeros(size)])
+    bounds = Bounds(np.zeros((size, 2)), far, far, np.zeros(size, dtype=bool))
+    lcp = MixedLCP(system_of(Lambda, variables), np.zeros((size, 2)), build_state_table(bounds))
+    return Tracer(lcp, np.where(lcp.system.is_row, BETWEEN, LOWER), 0.0)
+
+
+def verdict_on(Lambda, slopes, ends=None, variables=None, **settings):
+    """The solution of the tie of all items."""
     size = len(slopes)
-    pivots, deciding = 0, solve_tie(Local(Lambda), Tie(ends or [0] * size, list(range(size)), list(slopes)))
-    while True:
-        try:
-            next(deciding)
-            pivots += 1
-        except StopIteration as decided:
-            return decided.value, pivots
+    tracer = tracer_on(np.asarray(Lambda), size if variables is None else variables)
+    return solve_tie(tracer, Tie(ends or [0] * size, list(range(size)), list(slopes), **settings))
 
 
 def assert_solution(Lambda, slopes, crossed):
@@ -63,7 +67,7 @@ def singular(seed):
     n, m = random.integers(1, 4), random.integers(0, 3)
     F, G = (random.integers(-1, 2, (size, random.integers(0, size + 1))) for size in (n, m))
     B = random.integers(-1, 2, (m, n))
-    return np.block([[F @ F.T, -B.T], [B, G @ G.T]]).astype(float)
+    return np.block([[F @ F.T, -B.T], [B, G @ G.T]]).astype(float), int(n)
 
 
 @FEW
@@ -71,7 +75,7 @@ def singular(seed):
 def test_verdict_solves_the_local_problem_of_a_regular_dictionary(seed, data):
     Lambda = dense(mixed(3, 2, seed))
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=5, max_size=5)), dtype=float)
-    solution, _ = verdict_on(Lambda, slopes)
+    solution = verdict_on(Lambda, slopes, variables=3)
     assert solution.infeasible is None
     assert_solution(Lambda, slopes, solution.crossed)
 
@@ -79,12 +83,12 @@ def test_verdict_solves_the_local_problem_of_a_regular_dictionary(seed, data):
 @FEW
 @given(seed=SEEDS, data=st.data())
 def test_verdict_is_a_solution_exactly_where_there_is_one(seed, data):
-    Lambda = singular(seed)
+    Lambda, variables = singular(seed)
     size = len(Lambda)
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size)), dtype=float)
     if not (slopes < 0).any():
         return  # nothing falls, nothing is to be settled
-    solution, _ = verdict_on(Lambda, slopes)
+    solution = verdict_on(Lambda, slopes, variables=variables)
     assert (solution.infeasible is None) == is_solvable(Lambda, slopes)
     if solution.infeasible is None:
         assert_solution(Lambda, slopes, solution.crossed)
@@ -94,12 +98,12 @@ def test_verdict_is_a_solution_exactly_where_there_is_one(seed, data):
 @given(seed=SEEDS, data=st.data())
 def test_stuck_row_falls_and_nothing_raises_it(seed, data):
     """With the crossed items stepped over, row r of the dictionary has no positive entry, and it falls."""
-    Lambda = singular(seed)
+    Lambda, variables = singular(seed)
     size = len(Lambda)
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size)), dtype=float)
     if not (slopes < 0).any():
         return
-    solution, _ = verdict_on(Lambda, slopes)
+    solution = verdict_on(Lambda, slopes, variables=variables)
     if solution.infeasible is None:
         return
     crossed, r = solution.crossed, solution.infeasible
@@ -125,41 +129,76 @@ def test_end_that_is_reached_from_below_is_turned_round(seed, data):
     slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=4, max_size=4)), dtype=float)
     sense = 1 - 2 * np.array(ends)
     turned = sense[:, None] * Lambda * sense
-    assert verdict_on(Lambda, slopes, ends)[0].crossed == verdict_on(turned, slopes)[0].crossed
+    assert verdict_on(Lambda, slopes, ends, 2).crossed == verdict_on(turned, slopes, None, 2).crossed
 
 
 class TestAlone:
     @pytest.mark.parametrize(("diagonal_entry", "infeasible"), [(2.0, None), (0.0, 0)])
     def test_single_item_steps_over_if_that_stops_its_fall(self, diagonal_entry, infeasible):
-        solution, pivots = verdict_on(np.array([[diagonal_entry]]), np.array([-1.0]))
-        assert (solution.infeasible, solution.crossed, pivots) == (
-            infeasible,
-            [] if infeasible == 0 else [0],
-            0,
-        )
+        solution = verdict_on(np.array([[diagonal_entry]]), np.array([-1.0]))
+        assert solution.infeasible == infeasible
+        assert solution.crossed == ([] if infeasible == 0 else [0])
+        assert not solution.pivots
 
 
 def test_items_that_do_not_fall_join_only_when_they_must():
     """The first item crosses at once; the second falls by that and crosses too; the third never does."""
     Lambda = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
-    solution, _ = verdict_on(Lambda, np.array([-2.0, 0.5, 3.0]))
+    solution = verdict_on(Lambda, np.array([-2.0, 0.5, 3.0]))
     assert sorted(solution.crossed) == [0, 1]
 
 
 def test_slopes_that_differ_by_round_off_are_equal():
     """Two copies of one item: the first crosses, and the second, but for its last digits, stays put."""
     Lambda, slopes = np.full((2, 2), 3e-6), [-1e-6, -1e-6 - 1e-14]
-    pivots = solve_tie(Local(Lambda), Tie([0, 0], [0, 1], slopes, flat=1e-13))
-    assert len(last_of(pivots).crossed) == 1
+    assert len(verdict_on(Lambda, slopes, flat=1e-13).crossed) == 1
 
 
-def last_of(pivots):
-    """What a generator returns in the end."""
-    while True:
-        try:
-            next(pivots)
-        except StopIteration as decided:
-            return decided.value
+@FEW
+@given(seed=SEEDS, data=st.data())
+def test_part_of_a_tie_solves_the_whole_of_it(seed, data):
+    """Only closing gaps are looked at first, and others join."""
+    Lambda = dense(mixed(3, 2, seed))
+    slopes = np.array(data.draw(st.lists(st.integers(-3, 3), min_size=5, max_size=5)), dtype=float)
+    if not (slopes < 0).any():
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ties, "LARGE_TIE", 1)
+        solution = verdict_on(Lambda, slopes, variables=3)
+    assert solution.infeasible is None
+    assert_solution(Lambda, slopes, solution.crossed)
+
+
+@EVERY_SYSTEM
+@refused_at_most(0.7)
+@FEW
+@given(seed=SEEDS, data=st.data())
+def test_dictionary_tells_how_dependents_follow_what_is_held(kind, seed, data):
+    lcp, bounds = setting_of(kind, seed)
+    tracer = tracer_at(lcp, any_states(np.random.default_rng(seed), bounds))
+    items = data.draw(st.lists(st.integers(0, len(bounds) - 1), min_size=1, unique=True))
+    wanted = np.column_stack([follow(tracer, item) for item in items])[items]
+    scale = CLOSE * (1 + np.abs(wanted).max())
+    assert np.allclose(local_dictionary(tracer, np.array(items)), wanted, atol=scale)
+
+
+@EVERY_SYSTEM
+@refused_at_most(0.7)
+@FEW
+@given(seed=SEEDS)
+def test_dictionary_is_positive_semidefinite(kind, seed):
+    lcp, bounds = setting_of(kind, seed)
+    tracer = tracer_at(lcp, any_states(np.random.default_rng(seed), bounds))
+    Lambda = local_dictionary(tracer, np.arange(len(bounds)))
+    assert np.linalg.eigvalsh(Lambda + Lambda.T).min() >= -1e-7 * (1 + np.abs(Lambda).max())
+
+
+def test_item_that_depends_on_the_basis_does_not_respond_at_all():
+    """min over the line x1 + x2: the second variable depends linearly on the first."""
+    tracer = tracer_on(np.array([[1.0, 1.0], [1.0, 1.0]]) / 3, 2)
+    tracer = Tracer(tracer.lcp, np.array([BETWEEN, LOWER]), 0.0)
+    assert local_dictionary(tracer, np.array([1])).tolist() == [[0]]
+    assert local_dictionary(tracer, np.array([0, 1]))[1, 1] == 0
 
 
 def test_part_of_a_large_tie_gives_the_verdict_of_the_whole(monkeypatch):

@@ -11,16 +11,18 @@ from pqp.errors import NumericalTroubleError
 from pqp.linalg.tolerances import ACCURATE
 from pqp.records.unsolvable import UnsolvablePiece
 from pqp.revised import exact_repair
-from pqp.revised.basis import WorkingBasis
-from pqp.revised.exact_repair import ExactTracer, Repair, sequence_of, take_subproblem
-from pqp.revised.interval_trace import IntervalTracer, PieceSequence, ascending
+from pqp.revised.exact_repair import ExactTracer, Repair, take_subproblem
+from pqp.revised.pieces import PieceSequence, join_all
 from pqp.revised.states import BETWEEN, UPPER
-from pqp.revised.trace import NO_CHANGES, BasisPiece
 from pqp.revised.verify import violations
-from tests.pqp.internal.test_verify import leg_of
 from tests.refusals import may_refuse, refused_at_most
 from tests.strategies import instances
-from tests.systems import FEW
+from tests.systems import FEW, trace_of
+
+
+def sequence_of(pieces):
+    """Pieces that say all their states, as one sequence."""
+    return join_all([PieceSequence(piece.states, (replace(piece, states=None),)) for piece in pieces])
 
 
 class TooLarge(ExactTracer):
@@ -31,22 +33,23 @@ class TooLarge(ExactTracer):
         return False
 
 
-def repair_of(tracer, exact_tracer=ExactTracer):
-    return Repair(tracer.postsolve, tracer.scaled, exact_tracer(tracer.problem))
+def repair_of(runner, exact_tracer=ExactTracer):
+    return Repair(runner.postsolve, runner.scaled, exact_tracer(runner.problem))
 
 
 @FEW
 @given(instance=instances())
 def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
-    sequence, tracer = leg_of(*instance)
+    traced = trace_of(*instance)
+    sequence, runner = traced.sequence, traced.runner
     line, item_states = sequence.pieces[0], sequence.first
-    assume(line.start < line.end)
-    subproblem = take_subproblem(tracer.postsolve, item_states, tracer.scaled.lcp.is_unknown(item_states))
+    assume(line.start < line.end < np.inf)
+    subproblem = take_subproblem(runner.postsolve, item_states, runner.scaled.lcp.is_unknown(item_states))
     middle = (line.start + line.end) / 2
     found = next(iter(ExactTracer(subproblem.problem).pieces(subproblem.own_states(), middle, middle)))
     assert not isinstance(found, UnsolvablePiece)
-    values = subproblem.whole(found.x, found.y)[tracer.postsolve.items[line.unknowns]]
-    mine = line.values * tracer.scaled.d[line.unknowns][:, None]
+    values = subproblem.whole(found.x, found.y)[runner.postsolve.items[line.unknowns]]
+    mine = line.values * runner.scaled.d[line.unknowns][:, None]
     np.testing.assert_allclose(values @ (1, middle), mine @ (1, middle), rtol=1e-9, atol=1e-9)
 
 
@@ -54,15 +57,17 @@ def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
 @FEW
 @given(instance=instances())
 def test_pieces_of_subproblems_are_those_of_the_whole_problem(instance):
-    sequence, tracer = leg_of(*instance)
+    traced = trace_of(*instance)
+    sequence, runner = traced.sequence, traced.runner
     begin, stop = sequence.pieces[0].start, sequence.pieces[-1].end
-    assume(begin < stop)
-    whole = list(repair_of(tracer).pieces(sequence.first, begin, stop))
+    assume(begin < stop < np.inf)
+    whole = list(repair_of(runner).pieces(sequence.first, begin, stop))
     with may_refuse():  # a subproblem cannot prove unsolvability
-        parts = list(repair_of(tracer, TooLarge).pieces(sequence.first, begin, stop))
+        parts = list(repair_of(runner, TooLarge).pieces(sequence.first, begin, stop))
     assume(not any(isinstance(event, UnsolvablePiece) for event in whole))
     assert parts[-1].end == whole[-1].end
-    assert (violations(sequence_of(parts), tracer.scaled.lcp) <= ACCURATE).all()
+    for pieces in (whole, parts):
+        assert (violations(sequence_of(pieces), runner.scaled.lcp) <= ACCURATE).all()
 
 
 def wide(n=400):
@@ -75,34 +80,58 @@ def wide(n=400):
 
 
 class TestLargeProblem:
+    BENDS = (1 / 5, 1 / 4, 1 / 3, 1 / 2, 1)
+
     def traced(self):
-        tracer = IntervalTracer(wide())
-        lines = [event for event in tracer.events(0.1, 2.0) if isinstance(event, BasisPiece)]
-        return repair_of(tracer), ascending(lines)
+        traced = trace_of(wide(), (0.1, 2.0))
+        return repair_of(traced.runner), traced.sequence
 
-    def test_line_that_skips_bends_is_replaced_by_exact_ones(self):
+    def test_items_that_move_are_traced_exactly_and_others_join(self):
         repair, sequence = self.traced()
-        skipping = PieceSequence(sequence.first, (replace(sequence.pieces[0], end=2.0),))
-        mended = repair.repaired(skipping)
-        bends = [1 / 5, 1 / 4, 1 / 3, 1 / 2, 1]
-        np.testing.assert_allclose([line.start for line in mended.pieces], [0.1, *bends], rtol=1e-15)
+        pieces = list(repair.pieces(sequence.first, 0.1, 2.0))
         assert not repair.exact_tracer.is_small_enough
+        np.testing.assert_allclose([piece.start for piece in pieces], [0.1, *self.BENDS], rtol=1e-15)
+        assert (violations(sequence_of(pieces), repair.scaled.lcp) <= ACCURATE).all()
 
-    def test_line_on_a_wrong_basis_is_replaced(self):
-        """On it x₁ stays at 1 although its multiplier has the wrong sign."""
+    def test_exact_pieces_begin_in_the_middle_of_a_path_too(self):
+        repair, sequence = self.traced()
+        late = next(iter(sequence.runs(np.arange(len(sequence.pieces)) == 4)))
+        (piece,) = repair.pieces(late.first, 0.6, 0.7)
+        assert piece.unknowns.tolist() == [0]
+        np.testing.assert_allclose(piece.values, [[0, 1]], atol=1e-15)
+
+    def test_states_that_are_not_optimal_are_replaced(self):
+        """x₁ is at 1 although its multiplier has the wrong sign, and x₅ is not."""
         repair, sequence = self.traced()
         wrong = sequence.last_states()
         wrong[4], wrong[0] = BETWEEN, UPPER
-        basis = WorkingBasis(repair.scaled.lcp, wrong, 0.6)
-        line = BasisPiece(0.6, 0.7, None, NO_CHANGES, basis.inverse.items.copy(), basis.unknown_lines())
-        (mended,) = repair.repaired(PieceSequence(wrong, (line,))).pieces
-        assert mended.unknowns.tolist() == [0]
-        np.testing.assert_allclose(mended.values, [[0, 1]], atol=1e-15)
+        pieces = list(repair.pieces(wrong, 0.6, 0.7))
+        assert (violations(sequence_of(pieces), repair.scaled.lcp) <= ACCURATE).all()
+        assert pieces[-1].states[[0, 4]].tolist() == [BETWEEN, UPPER]
 
-    def test_what_cannot_be_mended_is_refused_with_its_interval_and_condition(self, monkeypatch):
+    def test_without_states_a_large_problem_is_refused(self):
+        repair, _ = self.traced()
+        with pytest.raises(NumericalTroubleError) as caught:
+            next(repair.pieces(None, 0.1, 2.0))
+        assert caught.value.found == exact_repair.MOST_PAIRS
+
+    def test_what_has_too_many_moving_items_is_refused(self, monkeypatch):
         repair, sequence = self.traced()
         monkeypatch.setattr(exact_repair, "MOST_PAIRS", 3)
-        skipping = PieceSequence(sequence.first, (replace(sequence.pieces[0], end=2.0),))
-        with pytest.raises(NumericalTroubleError, match=r"on \[0.1, 2.0\].*condition") as caught:
-            repair.repaired(skipping)
-        assert caught.value.interval == (0.1, 2.0)
+        with pytest.raises(NumericalTroubleError) as caught:
+            list(repair.pieces(sequence.first, 0.1, 2.0))
+        assert caught.value.found == 3
+
+
+def test_small_problem_is_traced_from_nothing():
+    traced = trace_of(pqp.ParametricQP([[1]], [-pqp.mu], lower=0, upper=1), (0, 2))
+    pieces = list(repair_of(traced.runner).pieces(None, -1, 2))
+    assert [(piece.start, piece.end) for piece in pieces] == [(-1, 0), (0, 1), (1, 2)]
+
+
+def test_exact_pieces_say_where_there_is_no_solution():
+    problem = pqp.ParametricQP([[1]], [0], lower=0, upper=pqp.mu)
+    traced = trace_of(problem, (1, 2))
+    kinds = [isinstance(p, UnsolvablePiece) for p in repair_of(traced.runner).pieces(None, -1, 2)]
+    assert kinds[0]
+    assert not kinds[-1]

@@ -8,7 +8,6 @@ import scipy.sparse
 
 from pqp.errors import NotConvexError, ProblemError
 from pqp.linalg.field import FIELDS, FLOAT, RATIONAL
-from pqp.linalg.products import product_of
 from pqp.model.convexity import negative_direction
 from pqp.model.hessian import Gram, HessianProduct, Matrix, PairGram, as_hessian
 from tests.refusals import refuses
@@ -70,36 +69,43 @@ class TestProducts:
     @pytest.mark.parametrize("columns", [(), (2,)], ids=["vector", "block"])
     def test_product_takes_the_chosen_columns(self, kind, chosen, columns):
         indices, values = np.array(chosen, dtype=int), RNG.normal(size=(len(chosen), *columns))
-        found = product_of(KINDS[kind]().part, 6, indices, values)
+        found = KINDS[kind]().operator.product(indices, values)
         assert found.shape == (6, *columns)
         np.testing.assert_allclose(found, self.entries(kind)[:, indices] @ values, atol=1e-12)
 
     def test_times_is_the_whole_product(self, kind):
         for vector in (RNG.normal(size=6), RNG.normal(size=(6, 3))):
-            np.testing.assert_allclose(KINDS[kind]().times(vector), self.entries(kind) @ vector, atol=1e-12)
+            np.testing.assert_allclose(
+                KINDS[kind]().operator.times(vector), self.entries(kind) @ vector, atol=1e-12
+            )
 
     @pytest.mark.parametrize("columns", [[2], [1, 0, 4, 5], []], ids=str)
     def test_block_is_a_dense_part(self, kind, columns):
         rows, columns = np.array([4, 1, 2]), np.array(columns, dtype=int)
-        found = KINDS[kind]().block(rows, columns)
+        found = KINDS[kind]().operator.block(rows, columns)
         assert isinstance(found, np.ndarray)
         np.testing.assert_allclose(found, self.entries(kind)[np.ix_(rows, columns)], atol=1e-12)
 
     def test_diagonal_and_float_entries_agree_with_the_exact_ones(self, kind):
-        np.testing.assert_allclose(KINDS[kind]().diagonal(), np.diag(self.entries(kind)), atol=1e-12)
+        np.testing.assert_allclose(KINDS[kind]().operator.diagonal(), np.diag(self.entries(kind)), atol=1e-12)
         np.testing.assert_allclose(KINDS[kind]().matrix(FIELDS["float"]), self.entries(kind), atol=1e-12)
+
+    def test_exact_block_is_that_part_of_the_exact_entries(self, kind):
+        rows, columns, P = np.array([4, 1, 2]), np.array([1, 0, 4, 5]), KINDS[kind]()
+        wanted = P.matrix(RATIONAL)[np.ix_(rows, columns)]
+        assert (P.exact_block(rows, columns) == wanted).all()
 
     def test_answers_are_float64_and_the_data_stay_as_they_were(self, kind):
         hessian = KINDS[kind]()
         indices = np.array([0, 2])
         for answer in (
-            product_of(hessian.part, 6, indices, np.ones(2)),
-            hessian.times(np.ones(6)),
-            hessian.block(indices, indices),
-            hessian.diagonal(),
+            hessian.operator.product(indices, np.ones(2)),
+            hessian.operator.times(np.ones(6)),
+            hessian.operator.block(indices, indices),
+            hessian.operator.diagonal(),
         ):
             assert answer.dtype == float
-        np.testing.assert_allclose(hessian.times(np.eye(6)), self.entries(kind), atol=1e-12)
+        np.testing.assert_allclose(hessian.operator.times(np.eye(6)), self.entries(kind), atol=1e-12)
 
     def test_view_multiplies_from_both_sides(self, kind):
         P, vector = HessianProduct(KINDS[kind]()), RNG.normal(size=6)
@@ -121,9 +127,9 @@ class TestStructure:
         n, indices = 200_000, np.array([7, 5])
         pairs = np.column_stack([np.arange(n) % 3, np.arange(1, n + 1) % 3])
         for P in (Matrix(scipy.sparse.identity(n)), Gram(np.ones((n, 2))), PairGram(np.eye(3), pairs)):
-            assert product_of(P.part, n, indices, np.ones((2, 2))).shape == (n, 2)
-            assert P.times(np.ones(n)).shape == P.diagonal().shape == (n,)
-            assert P.block(indices, indices).shape == (2, 2)
+            assert P.operator.product(indices, np.ones((2, 2))).shape == (n, 2)
+            assert P.operator.times(np.ones(n)).shape == P.operator.diagonal().shape == (n,)
+            assert P.operator.block(indices, indices).shape == (2, 2)
 
     @pytest.mark.parametrize(
         ("diagonal", "wrong"),
@@ -158,8 +164,8 @@ class TestStructure:
         wanted = F.astype(object) @ np.diag(w) @ F.T + np.diag([0, 1, 0])
         assert (P.matrix(RATIONAL) == wanted).all()
         np.testing.assert_allclose(P.matrix(FLOAT), wanted.astype(float), rtol=1e-15)
-        np.testing.assert_allclose(P.times(np.eye(3)), wanted.astype(float), rtol=1e-15)
-        np.testing.assert_allclose(P.diagonal(), np.diag(wanted.astype(float)), rtol=1e-15)
+        np.testing.assert_allclose(P.operator.times(np.eye(3)), wanted.astype(float), rtol=1e-15)
+        np.testing.assert_allclose(P.operator.diagonal(), np.diag(wanted.astype(float)), rtol=1e-15)
 
     def test_single_diagonal_number_stands_for_every_entry(self):
         exact = Gram([[1], [2]], diagonal=Fraction(1, 3)).matrix(FIELDS["exact"])

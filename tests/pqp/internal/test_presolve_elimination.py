@@ -46,10 +46,10 @@ def test_operator_is_a_p_inverse_a(kind, seed, data):
     values = np.random.default_rng(seed).normal(size=(len(columns), 2))
     vector = np.random.default_rng(seed).normal(size=(ROWS, 2))
     assert elimination.size == ROWS
-    assert np.allclose(elimination.block(rows, columns), G[np.ix_(rows, columns)])
-    assert np.allclose(elimination.product(columns, values), G[:, columns] @ values)
-    assert np.allclose(elimination.times(vector), G @ vector)
-    assert np.allclose(elimination.diagonal(), np.diag(G))
+    assert np.allclose(elimination.operator.block(rows, columns), G[np.ix_(rows, columns)])
+    assert np.allclose(elimination.operator.product(columns, values), G[:, columns] @ values)
+    assert np.allclose(elimination.operator.times(vector), G @ vector)
+    assert np.allclose(elimination.operator.diagonal(), np.diag(G))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,5 +61,5 @@ def test_variables_are_stationary_and_rows_see_them_through_the_operator(kind, s
     y = np.random.default_rng(seed).normal(size=(ROWS, 2))
     w = elimination.variables_at(y)
     assert np.allclose(P @ w + cost - A.T @ y, 0)
-    assert np.allclose(A @ w, elimination.times(y) + elimination.offset())
+    assert np.allclose(A @ w, elimination.operator.times(y) + elimination.offset())
     assert np.allclose(P @ elimination.solved(w), w)

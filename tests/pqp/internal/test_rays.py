@@ -12,8 +12,8 @@ from pqp import mu
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import RATIONAL, exact_array
 from pqp.records.states import codes_of
-from pqp.revised.interval_trace import IntervalTracer
-from pqp.revised.rays import Move, as_obstruction, exact_block, is_proof, obstruction_of
+from pqp.revised.rays import Move, _support, as_obstruction, is_proof, obstruction_of
+from pqp.revised.runner import RevisedRunner
 from pqp.revised.start import NoStart, find_start
 from tests.definitions import LinearPrograms
 from tests.strategies import for_all, hessians, problems
@@ -27,12 +27,12 @@ def codes(*names):
 
 def proof_at(problem, at):
     """The obstruction found at a mu without solution, None if there is one."""
-    tracer = IntervalTracer(problem)
-    blocked = tracer.crossing_bounds.violated(at)
+    runner = RevisedRunner(problem, False)
+    blocked = runner.crossing_bounds.violated(at)
     if blocked is not None:
         return blocked
-    found = find_start(tracer.scaled, float(at))
-    return tracer._proof(found.item_states, found.ray) if isinstance(found, NoStart) else None
+    found = find_start(runner.scaled, runner.program, float(at))
+    return runner.proof(found.states, found.ray) if isinstance(found, NoStart) else None
 
 
 @for_all(problem=problems(), at=MUS)
@@ -43,7 +43,7 @@ def test_obstruction_is_a_proof_that_there_is_no_solution(problem, at):
     constant, slope = obstruction.value
     assert constant + at * slope < 0
     programs = LinearPrograms(problem, at)
-    widths_are_right = IntervalTracer(problem).crossing_bounds.violated(at) is None
+    widths_are_right = RevisedRunner(problem, False).crossing_bounds.violated(at) is None
     if widths_are_right:
         assert not programs.is_feasible() or programs.has_descent()
 
@@ -116,9 +116,40 @@ class TestByHand:
             obstruction_of(problem, codes("between", "between", "off"), Move("y", 0, 1))
 
 
+class TestSupport:
+    """Ten budgets xₖ + x′ₖ = 1 beside one that nothing bounds: a ray moves few of all unknowns."""
+
+    COUNT = 10
+
+    def problem(self):
+        A = np.hstack([np.eye(self.COUNT, dtype=int)] * 2)
+        costs = np.r_[np.ones(self.COUNT), np.zeros(self.COUNT - 1), -1]
+        lower, upper = np.zeros(2 * self.COUNT), np.full(2 * self.COUNT, np.inf)
+        lower[self.COUNT - 1] = -np.inf
+        return pqp.ParametricQP(
+            np.zeros((2 * self.COUNT,) * 2), -costs, A=A, row_lower=1, row_upper=1, lower=lower, upper=upper
+        )
+
+    def test_only_what_moves_is_solved_for(self):
+        """x₁₀ may fall without end as x′₁₀ rises, which costs nothing; −1 per unit of x′ is gained twice."""
+        problem, count = self.problem(), self.COUNT
+        names = ["between"] * count + ["lower"] * count + ["equal"] * count
+        move = Move("x", 2 * count - 1, 1)
+        free, active = np.arange(count), np.arange(count)
+        assert _support(problem, free, active, move).tolist() == [count - 1]
+        obstruction = obstruction_of(problem, codes(*names), move)
+        assert np.flatnonzero(obstruction.ray).tolist() == [count - 1, 2 * count - 1]
+        assert is_proof(problem, obstruction)
+
+    def test_support_of_singular_unknowns_is_all_of_them(self):
+        problem = pqp.ParametricQP(np.ones((2, 2)), [0, 0])
+        both = np.arange(2)
+        assert _support(problem, both, both[:0], Move("z", 0, 1)).tolist() == [0, 1]
+
+
 @for_all(P=st.integers(1, 4).flatmap(hessians), data=st.data())
 def test_exact_block_is_that_part_of_the_matrix(P, data):
     P = pqp.ParametricQP(P, np.zeros(len(P) if isinstance(P, np.ndarray) else P.size)).P
     item = st.integers(0, P.size - 1)
     rows, columns = (np.array(data.draw(st.lists(item, unique=True)), dtype=np.int64) for _ in range(2))
-    assert (exact_block(P, rows, columns) == P.matrix(RATIONAL)[np.ix_(rows, columns)]).all()
+    assert (P.exact_block(rows, columns) == P.matrix(RATIONAL)[np.ix_(rows, columns)]).all()

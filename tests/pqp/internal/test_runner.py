@@ -13,12 +13,12 @@ from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path.path import Path
 from pqp.records.result import TraceResult
 from pqp.records.states import Basis
-from pqp.revised import exact_repair, runner, trace
-from pqp.revised.interval_trace import IntervalTracer
-from pqp.revised.runner import RevisedRunner
-from pqp.revised.trace import LargeTieError
+from pqp.revised import exact_repair, runner
+from pqp.revised.runner import Cover, RevisedRunner
+from pqp.revised.trace import LargeTieError, Tracer
+from pqp.stopping import StopLimits, Watch
 from tests.comparison import inside, marks, optimal, optimal_points, traced
-from tests.engines import EVERY_ENGINE, REVISED
+from tests.engines import EVERY_ENGINE, EXACT, REVISED
 from tests.refusals import refuses
 from tests.strategies import for_all, instances
 
@@ -55,7 +55,7 @@ class TestStart:
         def refuse(*arguments):
             raise AssertionError("a start was sought")
 
-        monkeypatch.setattr("pqp.revised.interval_trace.find_start", refuse)
+        monkeypatch.setattr("pqp.revised.runner.find_start", refuse)
         assert summary(REVISED.trace(BUDGET, (2, 8), start=whole.segments[1]))[1:] == summary(whole)[2:]
 
     def test_everything_at_its_cap_is_where_a_hinge_problem_starts(self):
@@ -182,33 +182,166 @@ class TestRescue:
         assert caught.value.setting == ("arithmetic", "exact")
 
 
-class TestTroubleBeyondRepair:
-    """What float64 lost and exact arithmetic is too slow for: the error says where, and how bad it is."""
+def bends(count):
+    """min Σ ½xᵢ² − mu xᵢ over xᵢ ≤ i: one bend at every whole number up to a count."""
+    return pqp.ParametricQP(np.eye(count), -mu * np.ones(count), lower=-9, upper=np.arange(1, count + 1))
 
-    @pytest.fixture(autouse=True)
-    def _no_exact_repair(self, monkeypatch):
+
+class TestLadder:
+    """Gaps climb rung by rung, and the path says which rung found what."""
+
+    @pytest.fixture
+    def failed_traces(self, monkeypatch):
+        """The settings of the traces that fail at mu = 2: the first one alone."""
+        seen, run = [], Tracer.run
+
+        def failing(tracer, stop, *others, **options):
+            lo, hi = sorted((tracer.mu, stop))
+            if seen or not lo < 2.0 < hi:
+                return run(tracer, stop, *others, **options)
+            seen.append(tracer.settings)
+            run(tracer, 2.0, *others, **options)
+            raise NumericalTroubleError("rounding wins")
+
+        monkeypatch.setattr(Tracer, "run", failing)
+        return seen
+
+    def test_first_pass_alone_counts_as_trace(self):
+        path = REVISED.trace(bends(5), (0, 8))
+        assert path.info.rungs == {"trace": 6}
+        assert path.info.events == 5
+        assert path.info.worst_residual <= 1e-9
+        assert {"trace", "verify", "segments"} <= set(path.info.seconds)
+
+    def test_gap_is_filled_by_a_rung_that_is_counted(self, failed_traces):
+        path = REVISED.trace(bends(5), (0, 8))
+        assert len(failed_traces) == 1
+        assert summary(path) == summary(EXACT.trace(bends(5), (0, 8)))
+        assert path.info.rungs["trace"] == 2
+        others = {name: pieces for name, pieces in path.info.rungs.items() if name != "trace"}
+        assert sum(others.values()) == 4
+        path.certify()
+
+    def test_exact_arithmetic_is_the_last_rung(self, monkeypatch):
+        def failing(tracer, *others, **options):
+            raise NumericalTroubleError("rounding wins")
+
+        monkeypatch.setattr(Tracer, "run", failing)
+        path = REVISED.trace(bends(5), (0, 8))
+        assert set(path.info.rungs) == {"exact arithmetic"}
+        assert summary(path) == summary(EXACT.trace(bends(5), (0, 8)))
+        path.certify()
+
+    def test_inaccurate_pieces_are_found_again(self, monkeypatch):
+        judged, original = [], runner.violations
+
+        def doubtful(sequence, *others):
+            judged.append(sequence)
+            misses = original(sequence, *others)
+            if len(judged) == 1:
+                misses[2] = 0.5
+            return misses
+
+        monkeypatch.setattr(runner, "violations", doubtful)
+        path = REVISED.trace(bends(5), (0, 8))
+        assert summary(path) == summary(EXACT.trace(bends(5), (0, 8)))
+        assert path.info.rungs["trace"] == 5
+        assert sum(path.info.rungs.values()) == 6
+
+    def test_what_no_rung_finds_is_an_error_with_the_good_part(self, monkeypatch):
+        run = Tracer.run
+
+        def failing(tracer, stop, *others, **options):
+            if max(tracer.mu, stop) <= 2.0:
+                return run(tracer, stop, *others, **options)
+            if tracer.mu < 2.0:
+                run(tracer, 2.0, *others, **options)
+            raise NumericalTroubleError("rounding wins")
+
+        monkeypatch.setattr(Tracer, "run", failing)
         monkeypatch.setattr(exact_repair, "MOST_PAIRS", 0)
+        with pytest.raises(NumericalTroubleError) as caught:
+            REVISED.trace(bends(5), (0, 8))
+        assert caught.value.interval == (2, 8)
+        assert [(s.lo, s.hi) for s in caught.value.segments] == [(0, 1), (1, 2)]
 
-    def test_piece_that_misses_the_conditions_is_named_with_its_condition(self, monkeypatch):
-        for check in ("violations", "violations_after"):
-            monkeypatch.setattr(
-                exact_repair, check, lambda sequence, *others: np.full(len(sequence.pieces), 0.5)
-            )
-        problem = pqp.ParametricQP([[2]], [-mu], lower=0)
-        with pytest.raises(
-            NumericalTroubleError, match=r"by 5.0e-01, the basis has condition 1e\+00"
-        ) as caught:
-            pqp.solve_path(problem, (1, 3))
-        assert caught.value.interval == (1, 3)
 
-    def test_trouble_inside_a_basis_is_placed_at_its_mu(self, monkeypatch):
-        def singular(*arguments):
-            raise NumericalTroubleError("a basis is singular")
+class TestStops:
+    def test_most_pieces_end_the_loop_itself(self):
+        path = REVISED.trace(bends(40), (0, 50), max_pieces=3)
+        assert [s.hi for s in path.segments] == [1, 2, 3]
+        assert path.info.events <= 4
 
-        monkeypatch.setattr(trace, "run_events", singular)
-        with pytest.raises(NumericalTroubleError, match=r"at mu = 1.0: a basis is singular") as caught:
-            pqp.solve_path(pqp.ParametricQP([[2]], [-mu], lower=0), (1, 3))
-        assert caught.value.interval == (1, 1)
+    def test_most_pivots_end_the_loop_itself(self):
+        path = REVISED.trace(bends(40), (0, 50), max_pivots=3)
+        assert path.info.events <= 4
+        assert path.segments[-1].hi <= 5
+
+    def test_time_limit_ends_the_loop_itself(self, monkeypatch):
+        """A clock that moves on by a second whenever it is looked at."""
+        ticks = iter(range(10_000))
+        monkeypatch.setattr("pqp.stopping.time.monotonic", lambda: float(next(ticks)))
+        path = REVISED.trace(bends(40), (0, 50), time_limit=15)
+        assert "time_limit" in path.stopped
+        assert 0 < len(path.segments) < 15
+        assert path.info.events < 15
+
+    @pytest.mark.parametrize("event", [1, 7])
+    def test_interrupt_keeps_what_was_finished(self, monkeypatch, event):
+        original, calls = Tracer._settle, []
+
+        def interrupted(tracer, *others):
+            calls.append(tracer.mu)
+            if len(calls) == event:
+                raise KeyboardInterrupt
+            return original(tracer, *others)
+
+        monkeypatch.setattr(Tracer, "_settle", interrupted)
+        path = REVISED.trace(bends(40), (0, 50))
+        assert "interrupted" in path.stopped
+        assert [s.hi for s in path.segments] == list(range(1, event + 1))
+        monkeypatch.undo()
+        assert summary(path.extend(50)) == summary(REVISED.trace(bends(40), (0, 50)))
+
+
+@for_all(instance=instances())
+def test_parts_are_the_run(instance):
+    """The same statuses and values, whether the interval is cut or not."""
+    problem, (lo, hi) = instance
+    assume(np.isfinite(float(lo)) and np.isfinite(float(hi)) and lo < hi)
+    middle = (float(lo) + float(hi)) / 2 + 0.01 * (float(hi) - float(lo))
+    whole, parts, machine = TraceResult(), TraceResult(), RevisedRunner(problem, False)
+    machine.run(float(lo), float(hi), None, Watch(StopLimits(), float(lo)), whole)
+    machine.run_parts([float(lo), middle, float(hi)], 1, parts)
+    assert {s.status for s in parts.segments} == {s.status for s in whole.segments}
+    for segment in whole.segments:
+        at = inside(segment)
+        twin = next(s for s in parts.segments if s.lo <= at <= s.hi)
+        if segment.lo < segment.hi and twin.lo < at < twin.hi:
+            assert twin.status == segment.status
+            if segment.status == "optimal":
+                assert is_close(twin.at(at).objective, segment.at(at).objective)
+
+
+class TestCover:
+    def test_gaps_are_what_nothing_covers(self):
+        whole = TraceResult()
+        machine = RevisedRunner(bends(3), False)
+        run = runner._Run(machine, 0.0, 5.0, Watch(StopLimits(), 0.0), whole)
+        run.execute(None)
+        (sequence,) = run.cover.sequences
+        cover = Cover()
+        assert cover.gaps(0.0, 5.0) == [(0.0, 5.0)]
+        for part in sequence.runs(np.array([True, False, True, False])):
+            cover.add(part)
+        assert cover.gaps(0.0, 5.0) == [(1.0, 2.0), (3.0, 5.0)]
+        assert cover.states_at(1.0, -1).tolist() == sequence.first.tolist()
+        assert cover.states_at(1.0, 1) is None
+        assert cover.states_at(2.0, 1) is not None
+        assert run.cover.gaps(0.0, 5.0) == []
+
+    def test_single_mu_that_nothing_covers_is_a_gap(self):
+        assert Cover().gaps(1.0, 1.0) == [(1.0, 1.0)]
 
 
 class TestCrowdedBeginning:
@@ -221,55 +354,33 @@ class TestCrowdedBeginning:
         return pqp.catalog.svm(random.normal(size=(18, 2)) + y[:, None], y, kernel="linear")
 
     def test_start_inside_gives_the_same_path(self, machine, monkeypatch):
+        def large(tracer):
+            raise LargeTieError
+
         values = []
-        monkeypatch.setattr(runner, "begins_in_large_tie", lambda scaled, mu: False)
-        for max_pivots in (0, 10_000):
-            monkeypatch.setattr(runner, "FIRST_TIE_PIVOTS", max_pivots)
+        for is_large in (False, True):
+            if is_large:
+                monkeypatch.setattr(Tracer, "_require_small_tie", large)
             path = pqp.solve_path(machine, (0, 10))
             path.certify()
             values.append([path(C).objective for C in np.linspace(0, 10, 41)])
         assert np.allclose(*values, rtol=1e-9, atol=1e-12)
 
-    def test_tie_is_left_when_it_takes_too_many_pivots(self, machine):
-        events = IntervalTracer(machine).events(0, 10, max_pivots=0)
-        with pytest.raises(LargeTieError):
-            list(events)
-
-    def test_crowd_is_seen_before_its_tie_is_tried(self, machine, monkeypatch):
-        monkeypatch.setattr(runner, "FIRST_TIE_PIVOTS", -1)  # a tie would raise
-        begins = []
-        events = IntervalTracer.events
-
-        def noted(self, begin, *others):
-            begins.append(begin)
-            return events(self, begin, *others)
-
-        monkeypatch.setattr(IntervalTracer, "events", noted)
-        pqp.solve_path(machine, (0, 10)).certify()
-        assert 0 not in begins
-
     @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
     def test_crowd_behind_a_stretch_without_solution_is_no_obstacle(self, machine, direction):
         path = pqp.solve_path(machine, (-1, 10), direction=direction)
         path.certify()
-        assert [path(C).status for C in (-1, -0.5, 0, 5)] == [
-            "infeasible",
-            "infeasible",
-            "optimal",
-            "optimal",
-        ]
+        statuses = [path(C).status for C in (-1, -0.5, 0, 5)]
+        assert statuses == ["infeasible", "infeasible", "optimal", "optimal"]
         whole = pqp.solve_path(machine, (0, 10))
         at = np.linspace(0, 10, 41)
-        assert np.allclose(
-            [path(C).objective for C in at], [whole(C).objective for C in at], rtol=1e-9, atol=1e-12
-        )
+        values = ([p(C).objective for C in at] for p in (path, whole))
+        assert np.allclose(*values, rtol=1e-9, atol=1e-12)
 
     def test_trace_that_leaves_a_crowd_into_nothing_says_so(self, machine):
         path = pqp.solve_path(machine, (-1, 0), direction="right-to-left")
         assert (path(-1).status, path(0).status) == ("infeasible", "optimal")
 
-    def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine, monkeypatch):
-        """Its values there are 0; sums of larger numbers would leave rounding errors for the repair."""
-        monkeypatch.setattr(exact_repair.Repair, "_solved_anew", None)  # not called
-        path = pqp.solve_path(machine, (0, 10))
-        assert np.abs(path(1e-12).x).max() <= 1e-12
+    def test_line_that_ends_where_all_limits_meet_is_right_to_the_end(self, machine):
+        """Its values there are 0; sums of larger numbers would leave rounding errors."""
+        assert np.abs(pqp.solve_path(machine, (0, 10))(1e-12).x).max() <= 1e-12

@@ -2,19 +2,22 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import pqp
 from pqp import mu
 from pqp.errors import NumericalTroubleError
-from pqp.model.hessian import Matrix
+from pqp.revised.kernels import VALUE
 from pqp.revised.presolve import presolve
-from pqp.revised.scaling import HessianBlock, scale_problem
+from pqp.revised.scaling import scale_problem
+from pqp.revised.start import NoStart
+from pqp.revised.trace import Tracer
 from tests.engines import REVISED
+from tests.refusals import may_refuse, refused_at_most
 from tests.strategies import problems
-from tests.systems import FEW, SEEDS, dense, positive
+from tests.systems import FEW, SEEDS, begin_at, dense, off_staircase, positive
 
 POWERS = st.integers(-20, 20)
 
@@ -65,11 +68,11 @@ def test_scaled_setting_is_the_problem_in_other_units(problem, seed):
 def plain_system(reduced):
     """M of the kept items, formed from P, A and G."""
     problem, variables, rows = reduced.problem, reduced.variables, reduced.rows
-    H = problem.P.block(variables, variables)
+    H = problem.P.operator.block(variables, variables)
     A = np.asarray(problem.A.toarray() if hasattr(problem.A, "toarray") else problem.A, dtype=float)
     B, G = A[np.ix_(rows, variables)], np.zeros((len(rows), len(rows)))
     if reduced.elimination is not None:
-        G = reduced.elimination.times(np.eye(len(rows)))
+        G = reduced.elimination.operator.times(np.eye(len(rows)))
     return np.block([[H, -B.T], [B, G]])
 
 
@@ -85,19 +88,37 @@ def test_path_of_badly_scaled_data_is_proved(seed):
     REVISED.trace(badly_scaled(seed), (0, 4)).certify()
 
 
+@refused_at_most(0.02)
 @FEW
-@given(seed=SEEDS, data=st.data())
-def test_kept_block_is_that_part_of_the_hessian(seed, data):
-    P = Matrix(positive(np.random.default_rng(seed), 5))
-    variables = np.array(data.draw(st.lists(st.integers(0, 4), unique=True, min_size=1)))
-    kept, block = HessianBlock(P, variables), P.values[np.ix_(variables, variables)]
-    chosen = np.array(data.draw(st.lists(st.integers(0, len(variables) - 1), unique=True)), dtype=np.int64)
-    vector = np.random.default_rng(seed).normal(size=(len(variables), 2))
-    assert kept.size == len(variables)
-    assert np.allclose(kept.product(chosen, vector[chosen]), block[:, chosen] @ vector[chosen])
-    assert np.allclose(kept.times(vector), block @ vector)
-    assert np.allclose(kept.block(chosen, chosen), block[np.ix_(chosen, chosen)])
-    assert np.allclose(kept.diagonal(), np.diag(block))
+@given(seed=SEEDS, at=st.sampled_from((0.0, 0.5, 2.0)))
+def test_unscaled_solution_of_the_scaled_problem_solves_the_problem(seed, at):
+    """In the units of the problem v = d v' is where optimality allows."""
+    with may_refuse():
+        runner, states = begin_at(badly_scaled(seed), at)
+    assume(not isinstance(states, NoStart))
+    scaled, tracer = runner.scaled, Tracer(runner.scaled.lcp, states, at)
+    reduced, d = scaled.reduced, scaled.d
+    fixed = scaled.lcp.table.of(states)[:2].T @ (1.0, at)
+    v = np.where(scaled.lcp.is_unknown(states), tracer.lines[VALUE], fixed) * d
+    g = plain_system(reduced) @ v + reduced.q @ (1.0, at)
+    here, unit = reduced.bounds.at(at), np.where(reduced.is_row, 1 / d, d)
+    value, multiplier = np.where(reduced.is_row, g, v) / unit, np.where(reduced.is_row, v, g) * unit
+    size = np.abs(value).max() + np.abs(multiplier).max()
+    for i in range(reduced.size):
+        corners = here.lower[i, 0] / unit[i], here.upper[i, 0] / unit[i], here.cap[i, 0] * unit[i]
+        assert off_staircase(*corners, value[i], multiplier[i]) <= 1e-9 * (1 + size)
+
+
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
+def test_units_of_the_objective_of_a_linear_program_do_not_matter(factor):
+    """Nothing relates costs to limits: they are balanced."""
+    random = np.random.default_rng(0)
+    A, c = random.integers(-2, 3, (3, 5)), random.integers(1, 4, 5)
+    problem = pqp.ParametricQP(np.zeros((5, 5)), c * factor, A=A, row_lower=-1, lower=0, upper=3)
+    scaled = scale_problem(presolve(problem))
+    costs = np.abs(scaled.q).max()
+    limits = np.concatenate([scaled.bounds.lower, scaled.bounds.upper])[:, 0]
+    assert 1 / 8 <= costs / np.abs(limits[np.isfinite(limits)]).max() <= 8
 
 
 def test_data_that_overflow_are_refused():

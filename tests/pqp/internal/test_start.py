@@ -2,89 +2,175 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array, vstack
 
 import pqp
 from pqp import mu
 from pqp.errors import ProblemError
+from pqp.linalg.field import RATIONAL
 from pqp.revised import start as starting
-from pqp.revised.basis import WorkingBasis
-from pqp.revised.interval_trace import IntervalTracer
-from pqp.revised.scaling import ScaledProblem
-from pqp.revised.start import NoStart, find_start
-from pqp.revised.trace import EventTracer
+from pqp.revised.interior_point import InteriorPoint
+from pqp.revised.kernels import VALUE
+from pqp.revised.rays import is_proof
+from pqp.revised.start import NoStart, find_start, pivot_rows, trivial_states
+from pqp.revised.trace import Tracer
+from pqp.stopping import StopLimits, Watch
 from tests.engines import EXACT
+from tests.refusals import may_refuse, refused_at_most
 from tests.strategies import INFINITY, for_all, problems
-from tests.systems import scaled_problem
+from tests.systems import FEW, SEEDS, begin_at, off_optimality
 
 MUS = st.sampled_from((0.0, 1.0, -1.0, 2.5))
 # The numbers of these problems are of one digit.
 CLOSE = 1e-7
 
 
-def is_optimal(scaled: ScaledProblem, item_states, at):
-    """Whether everything that depends is within its range at mu."""
-    gaps = WorkingBasis(scaled.lcp, item_states).gaps()
-    with np.errstate(invalid="ignore"):
-        values = gaps[:, :, 0] + at * gaps[:, :, 1]
-    return bool((values >= -CLOSE).all())
+def assert_optimal(runner, states, at):
+    """v on some states is a solution at mu, by the data."""
+    scaled = runner.scaled
+    tracer = Tracer(scaled.lcp, states, at)
+    v = scaled.lcp.table.of(states)[:2].T @ (1.0, at)
+    unknown = scaled.lcp.is_unknown(states)
+    v[unknown] = tracer.lines[VALUE, unknown]
+    size = 1 + np.abs(v).max(initial=0.0)
+    assert off_optimality(scaled.bounds, scaled.system, scaled.q, at, v) <= CLOSE * size
+
+
+def assert_blocked(runner, found, at):
+    """The end of the homotopy is a proof that there is no solution at mu."""
+    obstruction = runner.proof(found.states, found.ray)
+    assert is_proof(runner.problem, obstruction)
+    constant, slope = obstruction.value
+    assert constant + RATIONAL.number(at) * slope < 0
+
+
+def assert_right(problem, at):
+    """A start is optimal, or proves that there is none, which exact arithmetic confirms."""
+    runner, found = begin_at(problem, at)
+    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
+    if isinstance(found, NoStart):
+        assert_blocked(runner, found, at)
+    else:
+        assert_optimal(runner, found, at)
 
 
 def has_its_widths(problem, at):
-    """Whether no limits have crossed and no penalty is negative: that is decided before a start is sought."""
+    """Whether no limits of soft rows have crossed: that is refused before a start is sought."""
     try:
         problem.require_uncrossed_soft_rows(at, at)
     except ProblemError:
         return False
-    return IntervalTracer(problem).crossing_bounds.violated(at) is None
+    return True
 
 
 @for_all(problem=problems(), at=MUS)
-def test_start_is_optimal_where_there_is_a_solution_and_blocked_where_there_is_none(problem, at):
+def test_start_is_optimal_where_there_is_a_solution_and_a_proof_where_there_is_none(problem, at):
     assume(has_its_widths(problem, at))
-    scaled = scaled_problem(problem)
-    found = find_start(scaled, at)
-    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
-    if not isinstance(found, NoStart):
-        assert is_optimal(scaled, found, at)
+    assert_right(problem, at)
 
 
-def anywhere(seed):
-    """What proposes values from a list of random ones, within limits and caps, without looking further."""
-
-    def propose(system, q, bounds, is_row):
-        random = np.random.default_rng(seed)
-        v = random.choice([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 9.0, -9.0], len(q))
-        lower, upper, cap = (part[:, 0] for part in (bounds.lower, bounds.upper, bounds.cap))
-        down, up = np.where(np.isfinite(upper), -cap, 0.0), np.where(np.isfinite(lower), cap, 0.0)
-        return np.clip(v, np.where(is_row, down, lower), np.where(is_row, up, upper))
-
-    return propose
-
-
-@for_all(problem=problems(), at=MUS, seed=st.integers(0, 1000))
-def test_start_is_right_whatever_is_proposed(problem, at, seed):
-    """A proposal changes how far there is to go, and nothing else."""
+@for_all(problem=problems(linear=True), at=MUS)
+def test_start_of_a_linear_program_is_right(problem, at):
     assume(has_its_widths(problem, at))
-    scaled = scaled_problem(problem)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starting, "FEW_TO_MOVE", -1)
-        patch.setattr(starting, "propose", anywhere(seed))
-        found = find_start(scaled, at)
-    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
-    assert isinstance(found, NoStart) or is_optimal(scaled, found, at)
+    assert_right(problem, at)
 
 
-@for_all(problem=problems(), at=MUS)
-def test_start_from_a_proposal_is_as_right_as_any(problem, at):
+@refused_at_most(0.02)
+@FEW
+@given(problem=problems(), at=MUS, seed=SEEDS)
+def test_start_is_right_whatever_the_library_says(problem, at, seed):
+    """A guess changes how far there is to go, and nothing else."""
     assume(has_its_widths(problem, at))
-    scaled = scaled_problem(problem)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(starting, "FEW_TO_MOVE", -1)
-        found = find_start(scaled, at)
-    assert isinstance(found, NoStart) == (EXACT.solve(problem, at).status != "optimal")
-    assert isinstance(found, NoStart) or is_optimal(scaled, found, at)
+    assume(EXACT.solve(problem, at).status == "optimal")
+    random = np.random.default_rng(seed)
+
+    def anything(program, at, time_limit=np.inf):
+        x, y = (random.choice([-9.0, -1.0, -0.5, 0.0, 0.5, 2.0], size) for size in (problem.n, problem.m))
+        return InteriorPoint(x, y, "Solved")
+
+    with pytest.MonkeyPatch.context() as patch, may_refuse():
+        patch.setattr(starting.ConeProgram, "solve", anything)
+        runner, found = begin_at(problem, at)
+    assert not isinstance(found, NoStart)
+    assert_optimal(runner, found, at)
+
+
+def strictly_convex(random, n, m):
+    F = random.normal(size=(n, n))
+    return pqp.ParametricQP(
+        F @ F.T + np.eye(n),
+        random.normal(size=n) + mu * random.normal(size=n),
+        A=random.normal(size=(m, n)),
+        row_lower=-random.random(m),
+        row_upper=random.random(m),
+        lower=-1,
+        upper=1,
+    )
+
+
+def linear(random, n, m):
+    return pqp.ParametricQP(
+        np.zeros((n, n)),
+        random.normal(size=n),
+        A=random.normal(size=(m, n)),
+        row_lower=-random.random(m),
+        row_upper=random.random(m) + 1,
+        lower=0,
+        upper=1,
+    )
+
+
+def degenerate(random, n, m):
+    """Whole numbers: many optimal bases at one vertex."""
+    A = random.integers(-1, 2, (m, n))
+    return pqp.ParametricQP(np.zeros((n, n)), random.integers(0, 2, n), A=A, row_lower=0, lower=0, upper=1)
+
+
+def with_duplicates(random, n, m):
+    """Every equality is there twice, and once more as a sum."""
+    A = random.integers(-2, 3, (m, n))
+    A = np.vstack([A, A, A.sum(axis=0, keepdims=True)])
+    b = A @ np.full(n, 0.5)
+    return pqp.ParametricQP(
+        np.diag(random.integers(0, 2, n)),
+        random.integers(-3, 4, n),
+        A=A,
+        row_lower=b,
+        row_upper=b,
+        lower=0,
+        upper=1,
+    )
+
+
+def of_low_rank(random, n, m):
+    return pqp.ParametricQP(
+        pqp.Gram(random.normal(size=(n, 3))),
+        random.normal(size=n),
+        A=np.ones((1, n)),
+        row_lower=1,
+        row_upper=1,
+        lower=0,
+    )
+
+
+FAMILIES = {
+    "strictly convex": strictly_convex,
+    "linear": linear,
+    "degenerate": degenerate,
+    "duplicate rows": with_duplicates,
+    "low rank": of_low_rank,
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("n", "m"), [(5, 3), (30, 12)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_start_of_a_solvable_family_is_optimal(family, n, m, seed):
+    runner, found = begin_at(FAMILIES[family](np.random.default_rng(seed), n, m), 0.0)
+    assert not isinstance(found, NoStart)
+    assert_optimal(runner, found, 0.0)
 
 
 STARTS = {
@@ -106,80 +192,107 @@ STARTS = {
 @pytest.mark.parametrize("at", [0.0, 0.5])
 @pytest.mark.parametrize("name", STARTS)
 def test_start_is_found_however_the_problem_begins(name, at):
-    scaled = scaled_problem(STARTS[name])
-    item_states = find_start(scaled, at)
-    assert not isinstance(item_states, NoStart)
-    assert is_optimal(scaled, item_states, at)
+    runner, found = begin_at(STARTS[name], at)
+    assert not isinstance(found, NoStart)
+    assert_optimal(runner, found, at)
 
 
-@pytest.mark.parametrize(
-    "problem",
-    [
-        pqp.ParametricQP([[0]], [-1], lower=0),
-        pqp.ParametricQP([[1]], [0], A=[[1], [1]], row_lower=[1, -INFINITY], row_upper=[INFINITY, 0]),
-        pqp.ParametricQP([[0]], [1]),
-        pqp.ParametricQP(np.zeros((2, 2)), [0, 0], A=[[1, 1], [1, 1]], row_lower=[1, 2], row_upper=[1, 2]),
-    ],
-    ids=["unbounded", "infeasible", "free and unbounded", "equalities that contradict"],
-)
-def test_start_is_blocked_where_there_is_no_solution(problem):
-    assert isinstance(find_start(scaled_problem(problem), 0.0), NoStart)
-
-
-def machine(kernel):
-    """An unbalanced SVM: a hundred samples of two classes that overlap."""
-    y = np.repeat([-1, 1], (25, 75))
-    X = np.random.default_rng(5).normal(size=(100, 2)) + 0.5 * y[:, None]
-    return pqp.catalog.svm(X, y, kernel=kernel)
-
-
-def counting(pieces):
-    """A tracer that writes down what it passes."""
-
-    class Counting(EventTracer):
-        def trace(self, *ends):
-            for step in super().trace(*ends):
-                pieces.append(step)
-                yield step
-
-    return Counting
-
-
-@pytest.mark.parametrize("at", [0.01, 1.0, 20.0])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_proposal_shortens_the_way_to_the_start_of_a_machine(monkeypatch, kernel, at):
-    scaled, counts = scaled_problem(machine(kernel)), []
-    for few in (starting.FEW_TO_MOVE, 1000):
-        monkeypatch.setattr(starting, "FEW_TO_MOVE", few)
-        pieces = []
-        monkeypatch.setattr(starting, "EventTracer", counting(pieces))
-        assert is_optimal(scaled, find_start(scaled, at), at)
-        counts.append(len(pieces))
-    assert counts[0] <= counts[1] / 2
-
-
-def test_equality_out_of_reach_is_blocked_with_many_variables_too():
-    problem = pqp.ParametricQP(
+MANY = np.diag(np.r_[0, np.ones(98)])
+BLOCKED = {
+    "unbounded": pqp.ParametricQP([[0]], [-1], lower=0),
+    "infeasible": pqp.ParametricQP(
+        [[1]], [0], A=[[1], [1]], row_lower=[1, -INFINITY], row_upper=[INFINITY, 0]
+    ),
+    "free and unbounded": pqp.ParametricQP([[0]], [1]),
+    "equalities that contradict": pqp.ParametricQP(
+        np.zeros((2, 2)), [0, 0], A=[[1, 1], [1, 1]], row_lower=[1, 2], row_upper=[1, 2]
+    ),
+    "an equality out of reach": pqp.ParametricQP(
         np.eye(99), -np.ones(99), A=np.ones((1, 99)), row_lower=100, row_upper=100, lower=0, upper=1
-    )
-    assert isinstance(find_start(scaled_problem(problem), 0.0), NoStart)
+    ),
+    "a fall without end among many": pqp.ParametricQP(MANY, -np.ones(99), lower=0),
+}
 
 
-def test_fall_without_end_is_blocked_with_many_variables_too():
-    P = np.diag(np.r_[0, np.ones(98)])
-    assert isinstance(find_start(scaled_problem(pqp.ParametricQP(P, -np.ones(99), lower=0)), 0.0), NoStart)
+@pytest.mark.parametrize("name", BLOCKED)
+def test_ray_proves_that_there_is_no_solution(name):
+    runner, found = begin_at(BLOCKED[name], 0.0)
+    assert isinstance(found, NoStart)
+    assert_blocked(runner, found, 0.0)
 
 
-def test_proposal_that_would_have_to_be_rounded_is_dropped(monkeypatch):
-    """Of eighty variables inside their limits one can be solved for: there is one direction that curves."""
-    problem = pqp.ParametricQP(np.ones((80, 80)), -np.ones(80), lower=0, upper=1)
-    scaled, walks = scaled_problem(problem), []
-    monkeypatch.setattr(starting, "propose", lambda system, q, bounds, is_row: np.full(80, 0.5))
-    with_proposal = starting._PhaseOne.with_proposal
-    monkeypatch.setattr(
-        starting._PhaseOne,
-        "with_proposal",
-        lambda phase_one, basis: walks.append(with_proposal(phase_one, basis) is basis) or basis,
-    )
-    assert is_optimal(scaled, find_start(scaled, 0.0), 0.0)
-    assert walks == [True]
+@for_all(problem=problems(), at=MUS)
+def test_trivial_states_are_optimal(problem, at):
+    assume(has_its_widths(problem, at))
+    runner, _ = begin_at(problem, at)
+    states = trivial_states(runner.scaled, at)
+    assume(states is not None)
+    assert not len(Tracer(runner.scaled.lcp, states, at).basis.items)
+    assert_optimal(runner, states, at)
+
+
+def test_trivial_start_asks_no_library(monkeypatch):
+    monkeypatch.setattr(starting.ConeProgram, "solve", None)
+    runner, found = begin_at(pqp.ParametricQP(np.eye(2), [1, 1], lower=0), 0.0)
+    assert_optimal(runner, found, 0.0)
+
+
+# ---- independent columns ----
+
+
+def sparse_answer(columns):
+    """The answer of the sparse branch: rows of zeros change nothing but the size."""
+    count = columns.shape[1]
+    extra = csr_array((2**22 // count + 1, count))
+    return pivot_rows(csr_array(vstack([columns, extra])))
+
+
+def assert_pivots(columns, pivots):
+    """A column has a pivot exactly where it does not depend on those before; no row is used twice."""
+    dense = columns.toarray()
+    for k, pivot in enumerate(pivots):
+        is_new = np.linalg.matrix_rank(dense[:, : k + 1]) > np.linalg.matrix_rank(dense[:, :k])
+        assert (pivot >= 0) == is_new
+    used = [pivot for pivot in pivots if pivot >= 0]
+    assert len(set(used)) == len(used) == np.linalg.matrix_rank(dense)
+    chosen = dense[np.ix_(used, np.flatnonzero(np.array(pivots) >= 0))]
+    assert np.linalg.matrix_rank(chosen) == len(used)
+
+
+@FEW
+@given(seed=SEEDS)
+def test_pivot_rows_are_those_of_independent_columns(seed):
+    random = np.random.default_rng(seed)
+    rows, count = random.integers(1, 8, 2)
+    columns = csr_array(random.integers(-1, 2, (rows, count)).astype(float))
+    assert_pivots(columns, pivot_rows(columns).tolist())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sparse_elimination_finds_the_same_columns(seed):
+    random = np.random.default_rng(seed)
+    rows, count = random.integers(1, 8, 2)
+    columns = csr_array(random.integers(-1, 2, (rows, count)).astype(float))
+    found = sparse_answer(columns)
+    assert_pivots(columns, found.tolist())
+    assert ((found >= 0) == (pivot_rows(columns) >= 0)).all()
+
+
+def test_nothing_has_no_pivots():
+    assert not len(pivot_rows(csr_array((3, 0))))
+    assert pivot_rows(csr_array((3, 2))).tolist() == [-1, -1]
+
+
+def test_start_with_a_time_limit_hands_what_is_left_to_the_library(monkeypatch):
+    seen = []
+
+    def noted(program, at, time_limit=np.inf):
+        seen.append(time_limit)
+        return InteriorPoint(np.zeros(2), np.zeros(1), "MaxTime")
+
+    monkeypatch.setattr(starting.ConeProgram, "solve", noted)
+    runner, _ = begin_at(STARTS["an equality"], 0.0)
+    watch = Watch(StopLimits(time_limit=100), 0.0)
+    assert_optimal(runner, find_start(runner.scaled, runner.program, 0.0, watch), 0.0)
+    assert seen[0] == np.inf
+    assert 0 < seen[1] <= 100

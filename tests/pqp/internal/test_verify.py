@@ -1,40 +1,27 @@
-"""verify: right pieces pass, and pieces with a wrong number or in wrong states do not."""
+"""verify: right pieces pass, and pieces with a wrong number, in wrong states or too long do not."""
 
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import pqp
 from pqp.linalg.field import FLOAT
-from pqp.linalg.structure import FACTORED, PAIRED
+from pqp.linalg.operators import LowRankOperator, PairOperator
 from pqp.linalg.tolerances import ACCURATE
-from pqp.revised.exact_repair import ExactTracer, Repair
-from pqp.revised.interval_trace import IntervalTracer, ascending
-from pqp.revised.trace import BasisPiece
-from pqp.revised.verify import CHUNK, violations, violations_after
+from pqp.revised import verify
+from pqp.revised.runner import RevisedRunner
+from pqp.revised.states import BETWEEN, LOWER
+from pqp.revised.verify import finite_end, finite_start, largest_numbers, violations
 from tests.strategies import instances
-from tests.systems import FEW, SEEDS
+from tests.systems import FEW, SEEDS, trace_of
 from tests.thresholds import objects, ordinal_dual
 
 
-def leg_of(problem, interval):
-    """The lines of a trace from a finite end, and its tracer."""
-    assume(not any(np.isinf(end) for end in map(float, interval)))
-    lines, tracer = lines_of(problem, *map(float, interval))
-    assume(lines)
-    return ascending(lines), tracer
-
-
-def lines_of(problem, begin, stop):
-    """The lines of a trace, and its tracer."""
-    tracer = IntervalTracer(problem)
-    return [event for event in tracer.events(begin, stop) if isinstance(event, BasisPiece)], tracer
-
-
-def thin_leg(seed):
-    """The lines of a trace whose matrix is known by two columns, with or without a diagonal."""
+def thin_trace(seed):
+    """A trace whose matrix is known by two columns, with or without a diagonal."""
     random, size = np.random.default_rng(seed), 12
     diagonal = random.integers(1, 3, size) if seed % 2 else None
     problem = pqp.ParametricQP(
@@ -43,139 +30,136 @@ def thin_leg(seed):
         lower=np.zeros(size),
         upper=np.ones(size) + pqp.mu * random.integers(0, 2, size),
     )
-    sequence, tracer = leg_of(problem, (0, 3))
-    assert tracer.scaled.lcp.form.H.kind == FACTORED
-    return sequence, tracer.scaled.lcp
+    traced = trace_of(problem, (0, 3))
+    assert isinstance(traced.lcp.system.H, LowRankOperator)
+    return traced.sequence, traced.lcp
+
+
+def any_trace(instance):
+    traced = trace_of(*instance)
+    return traced.sequence, traced.lcp
+
+
+def with_piece(sequence, number, piece):
+    return replace(sequence, pieces=(*sequence.pieces[:number], piece, *sequence.pieces[number + 1 :]))
 
 
 def bent_at(sequence, number, by):
-    """The sequence with one line moved."""
-    line = sequence.pieces[number]
-    moved = replace(line, values=line.values + by)
-    return replace(sequence, pieces=(*sequence.pieces[:number], moved, *sequence.pieces[number + 1 :]))
+    """The sequence with one piece moved."""
+    piece = sequence.pieces[number]
+    return with_piece(sequence, number, replace(piece, values=piece.values + by))
 
 
-@FEW
-@given(seed=SEEDS)
-def test_lines_over_thin_factors_pass(seed):
-    sequence, lcp = thin_leg(seed)
-    assert (violations(sequence, lcp) <= ACCURATE).all()
-
-
-@FEW
-@given(seed=SEEDS, data=st.data())
-def test_wrong_number_over_thin_factors_is_found_alone(seed, data):
-    sequence, lcp = thin_leg(seed)
-    numbers = [k for k, line in enumerate(sequence.pieces) if len(line.unknowns)]
+def any_with_unknowns(sequence, data):
+    numbers = [k for k, piece in enumerate(sequence.pieces) if len(piece.unknowns)]
     assume(numbers)
-    wrong = data.draw(st.sampled_from(numbers))
-    bent = bent_at(sequence, wrong, [0.25, 0.0])
-    assert np.flatnonzero(violations(bent, lcp) > ACCURATE).tolist() == [wrong]
+    return data.draw(st.sampled_from(numbers))
 
 
-@FEW
-@given(seed=SEEDS, data=st.data())
-def test_wrong_step_over_thin_factors_is_found(seed, data):
-    """What is solved for must be what the steps leave unknown."""
-    sequence, lcp = thin_leg(seed)
-    assume(len(sequence.pieces) > 1)
-    late = data.draw(st.integers(1, len(sequence.pieces) - 1))
-    lines = (*sequence.pieces[:late], replace(sequence.pieces[late], changes=sequence.pieces[0].changes))
-    assert violations(replace(sequence, pieces=lines), lcp)[late] > ACCURATE
-
-
-def test_lines_over_pairs_and_rows_are_judged_as_over_the_matrix_they_stand_for():
-    problem = ordinal_dual(*objects(150, 7, 5), kernel="rbf")
-    lines, tracer = lines_of(problem, 1.0, 1e4)
-    sequence = ascending(lines)
-    paired, entries = tracer.scaled.lcp, replace(problem, P=problem.P.matrix(FLOAT))
-    assert paired.form.H.kind == PAIRED
-    assert len(sequence.pieces) > CHUNK
-    assert (violations(sequence, paired) <= ACCURATE).all()
-    for wrong in (3, CHUNK + 3):
-        bent = bent_at(sequence, wrong, [0.25, 0.0])
-        assert np.flatnonzero(violations(bent, paired) > ACCURATE).tolist() == [wrong]
-        np.testing.assert_allclose(
-            violations(bent, paired),
-            violations(bent, IntervalTracer(entries).scaled.lcp),
-            rtol=1e-6,
-            atol=1e-10,
-        )
-
-
-@FEW
-@given(seed=SEEDS, data=st.data())
-def test_renewed_lines_are_judged_as_all_lines_are(seed, data):
-    sequence, lcp = thin_leg(seed)
-    numbers = [k for k, line in enumerate(sequence.pieces) if len(line.unknowns)]
-    assume(numbers)
-    wrong = data.draw(st.sampled_from(numbers))
-    long = replace(
-        sequence,
-        pieces=sequence.pieces + 40 * (replace(sequence.pieces[-1], changes=sequence.pieces[0].changes),),
-    )
-    bent = bent_at(long, wrong, [0.25, 0.0])
-    again = violations_after(bent, lcp, violations(long, lcp), np.array([wrong]))
-    assert ((again > ACCURATE) == (violations(bent, lcp) > ACCURATE)).all()
-    assert again[wrong] > ACCURATE
+def wrong_pieces(sequence, lcp):
+    return np.flatnonzero(violations(sequence, lcp) > ACCURATE).tolist()
 
 
 @FEW
 @given(instance=instances())
-def test_lines_of_a_trace_pass(instance):
-    sequence, tracer = leg_of(*instance)
-    assert (violations(sequence, tracer.scaled.lcp) <= ACCURATE).all()
+def test_pieces_of_a_trace_pass(instance):
+    assert wrong_pieces(*any_trace(instance)) == []
+
+
+@FEW
+@given(seed=SEEDS)
+def test_pieces_over_thin_factors_pass(seed):
+    assert wrong_pieces(*thin_trace(seed)) == []
 
 
 @FEW
 @given(instance=instances(), data=st.data())
-def test_line_with_a_wrong_number_is_found_alone(instance, data):
-    sequence, tracer = leg_of(*instance)
-    numbers = [k for k, line in enumerate(sequence.pieces) if len(line.unknowns)]
-    assume(numbers)
-    wrong = data.draw(st.sampled_from(numbers))
-    line = sequence.pieces[wrong]
-    values = line.values.copy()
+def test_piece_with_a_wrong_number_is_found_alone(instance, data):
+    sequence, lcp = any_trace(instance)
+    wrong = any_with_unknowns(sequence, data)
+    piece = sequence.pieces[wrong]
+    values = piece.values.copy()
     values[data.draw(st.integers(0, len(values) - 1)), 0] += 0.25
-    bent = replace(
-        sequence,
-        pieces=(*sequence.pieces[:wrong], replace(line, values=values), *sequence.pieces[wrong + 1 :]),
-    )
-    found = violations(bent, tracer.scaled.lcp)
-    assert np.flatnonzero(found > ACCURATE).tolist() == [wrong]
+    assert wrong_pieces(with_piece(sequence, wrong, replace(piece, values=values)), lcp) == [wrong]
 
 
 @FEW
-@given(instance=instances(), data=st.data())
-def test_line_that_goes_too_far_is_found(instance, data):
-    """Beyond its end something leaves its range, unless the interval just ended there."""
-    sequence, tracer = leg_of(*instance)
+@given(seed=SEEDS, data=st.data(), by=st.sampled_from(([0.25, 0.0], [0.0, 0.25], [1e-7, 0.0])))
+def test_wrong_number_over_thin_factors_is_found_alone(seed, data, by):
+    sequence, lcp = thin_trace(seed)
+    wrong = any_with_unknowns(sequence, data)
+    assert wrong_pieces(bent_at(sequence, wrong, by), lcp) == [wrong]
+
+
+@FEW
+@given(instance=instances())
+def test_piece_that_goes_too_far_is_found(instance):
+    """Beyond its end something leaves its range."""
+    sequence, lcp = any_trace(instance)
     assume(len(sequence.pieces) > 1)
-    line = sequence.pieces[0]
-    too_far = replace(sequence, pieces=(replace(line, end=sequence.pieces[-1].end + 100.0),))
-    later = violations(sequence, tracer.scaled.lcp)
-    assert (later <= ACCURATE).all()
-    assert violations(too_far, tracer.scaled.lcp)[0] > ACCURATE
+    first = replace(sequence.pieces[0], end=sequence.pieces[0].end + 100.0)
+    assert wrong_pieces(replace(sequence, pieces=(first,)), lcp) == [0]
 
 
-@FEW
-@given(instance=instances(), data=st.data())
-def test_wrong_lines_are_repaired_exactly(instance, data):
-    sequence, tracer = leg_of(*instance)
-    numbers = [k for k, line in enumerate(sequence.pieces) if len(line.unknowns) and line.start < line.end]
-    assume(numbers)
-    wrong = data.draw(st.sampled_from(numbers))
-    line = sequence.pieces[wrong]
-    values = line.values + 0.25
-    bent = replace(
-        sequence,
-        pieces=(*sequence.pieces[:wrong], replace(line, values=values), *sequence.pieces[wrong + 1 :]),
-    )
-    repair = Repair(tracer.postsolve, tracer.scaled, ExactTracer(tracer.problem))
-    mended = repair.repaired(bent)
-    assert (violations(mended, tracer.scaled.lcp) <= ACCURATE).all()
-    assert (mended.pieces[0].start, mended.pieces[-1].end) == (
-        sequence.pieces[0].start,
-        sequence.pieces[-1].end,
-    )
-    assert repair.repaired(sequence) is sequence
+class TestByHand:
+    """min ½x² − mu x over 0 ≤ x ≤ 1: x = mu between 0 and 1."""
+
+    @pytest.fixture
+    def traced(self):
+        return trace_of(pqp.ParametricQP([[1]], [-pqp.mu], lower=0, upper=1), (0.25, 0.75))
+
+    @pytest.mark.parametrize("by", [1e-7, -1e-7])
+    def test_value_that_is_slightly_off_is_found(self, traced, by):
+        assert wrong_pieces(traced.sequence, traced.lcp) == []
+        assert wrong_pieces(bent_at(traced.sequence, 0, [by, 0.0]), traced.lcp) == [0]
+
+    @pytest.mark.parametrize(("start", "end"), [(0.25, 1.0 + 1e-7), (-1e-7, 0.75)])
+    def test_end_that_is_slightly_beyond_is_found(self, traced, start, end):
+        piece = traced.sequence.pieces[0]
+        for ends, wrong in (((0.0, 1.0), []), ((start, end), [0])):
+            longer = with_piece(traced.sequence, 0, replace(piece, start=ends[0], end=ends[1]))
+            assert wrong_pieces(longer, traced.lcp) == wrong
+
+    def test_wrong_state_is_found(self, traced):
+        """At its lower bound x would have the multiplier −mu."""
+        piece, none = traced.sequence.pieces[0], np.empty(0, dtype=np.int64)
+        held = replace(piece, unknowns=none, values=np.empty((0, 2)))
+        assert wrong_pieces(
+            replace(traced.sequence, first=np.array([LOWER]), pieces=(held,)), traced.lcp
+        ) == [0]
+
+    def test_nan_is_the_worst_miss(self, traced):
+        with np.errstate(invalid="ignore"):
+            assert violations(bent_at(traced.sequence, 0, [np.nan, 0.0]), traced.lcp)[0] == np.inf
+
+    def test_piece_without_end_is_looked_at_far_away(self, traced):
+        piece = replace(traced.sequence.pieces[0], end=np.inf)
+        assert (finite_start(piece), finite_end(piece)) == (0.25, 10.25)
+        assert wrong_pieces(with_piece(traced.sequence, 0, piece), traced.lcp) == [0]
+        assert traced.sequence.first.tolist() == [BETWEEN]
+
+    def test_miss_is_relative_to_the_largest_number_of_the_run(self, traced):
+        bent = bent_at(traced.sequence, 0, [1e-7, 0.0])
+        tops = largest_numbers(traced.sequence, traced.lcp)
+        assert (tops >= 0.75).all()
+        assert violations(bent, traced.lcp, 1e6 * tops)[0] < ACCURATE
+
+
+def test_blocks_of_points_do_not_change_the_verdict(monkeypatch):
+    sequence, lcp = thin_trace(1)
+    bent = bent_at(sequence, len(sequence.pieces) // 2, [0.25, 0.0])
+    whole = violations(bent, lcp)
+    monkeypatch.setattr(verify, "BLOCK_ENTRIES", 1)
+    np.testing.assert_allclose(violations(bent, lcp), whole, rtol=1e-9, atol=1e-15)
+
+
+def test_pieces_over_pairs_and_rows_are_judged_as_over_the_matrix_they_stand_for():
+    problem = ordinal_dual(*objects(60, 7, 5), kernel="rbf")
+    traced = trace_of(problem, (1.0, 1e3))
+    sequence, paired = traced.sequence, traced.lcp
+    entries = RevisedRunner(replace(problem, P=problem.P.matrix(FLOAT)), False).scaled.lcp
+    assert isinstance(paired.system.H, PairOperator)
+    assert wrong_pieces(sequence, paired) == []
+    bent = bent_at(sequence, 3, [0.25, 0.0])
+    assert wrong_pieces(bent, paired) == wrong_pieces(bent, entries) == [3]
+    np.testing.assert_allclose(violations(bent, paired), violations(bent, entries), rtol=1e-6, atol=1e-10)

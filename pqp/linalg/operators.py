@@ -1,0 +1,234 @@
+"""Symmetric positive semidefinite matrices by their structure: products, blocks and a diagonal, in float64.
+
+One class per structure, all behind the protocol `Operator`. None of them forms an n × n matrix that it was
+not given. docs/method.md says how to add one.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from pqp.linalg.field import Array
+from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, diagonal_block, is_sparse
+
+
+class Operator(Protocol):
+    """A symmetric positive semidefinite matrix H that is known by what can be done with it."""
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+
+    def times(self, vector: Array) -> Array:
+        """Return H times a vector, or times a block of them."""
+
+    def product(self, items: Array, values: Array) -> Array:
+        """Return H[:, items] times values: cheaper than `times` where few items are not zero."""
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        """Return H[rows, columns], dense."""
+
+    def diagonal(self) -> Array:
+        """Return the diagonal."""
+
+    def entries(self) -> Any:
+        """Return H as a sparse matrix; None if it is not sparse."""
+
+    def restricted(self, items: Array) -> "Operator":
+        """Return the block of some items, with the same structure."""
+
+    def scaled(self, units: Array) -> "Operator":
+        """Return diag(units) H diag(units), with the same structure."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseOperator:
+    """A matrix of which all entries are kept."""
+
+    values: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def times(self, vector: Array) -> Array:
+        return self.values @ vector
+
+    def product(self, items: Array, values: Array) -> Array:
+        # Copying the chosen rows costs about as much as multiplying all of them.
+        if 4 * len(items) < self.size:
+            return self.values[items].T @ values
+        full = np.zeros((self.size, *values.shape[1:]))
+        full[items] = values
+        return self.values @ full
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        return block_of(self.values, rows, columns)
+
+    def diagonal(self) -> Array:
+        return self.values.diagonal()
+
+    def entries(self) -> Any:
+        return None
+
+    def restricted(self, items: Array) -> "DenseOperator":
+        return DenseOperator(np.ascontiguousarray(self.values[items][:, items]))
+
+    def scaled(self, units: Array) -> "DenseOperator":
+        return DenseOperator(units[:, None] * self.values * units)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseOperator:
+    """A matrix of which the entries that are not zero are kept."""
+
+    values: csr_array
+
+    @property
+    def size(self) -> int:
+        return int(self.values.shape[0])
+
+    def times(self, vector: Array) -> Array:
+        return self.values @ vector
+
+    def product(self, items: Array, values: Array) -> Array:
+        full = np.zeros((self.size, *values.shape[1:]))
+        full[items] = values
+        return self.values @ full
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        return block_of(self.values, rows, columns)
+
+    def diagonal(self) -> Array:
+        return self.values.diagonal()
+
+    def entries(self) -> Any:
+        return self.values
+
+    def restricted(self, items: Array) -> "SparseOperator":
+        return SparseOperator(csr_array(self.values[items][:, items]))
+
+    def scaled(self, units: Array) -> "SparseOperator":
+        scaling = diags_array(units)
+        return SparseOperator(csr_array(scaling @ self.values @ scaling))
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankOperator:
+    """left rightᵀ + diag(added), the factors dense or sparse with few columns; `added` may be None."""
+
+    left: MatrixData
+    right: MatrixData
+    added: Array | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.left.shape[0])
+
+    @cached_property
+    def _right_transposed(self) -> MatrixData:
+        return self.right.T.tocsr() if is_sparse(self.right) else self.right.T
+
+    def times(self, vector: Array) -> Array:
+        # From the right: what is between the factors is short, and their product is never formed.
+        result = self.left @ (self._right_transposed @ vector)
+        return result if self.added is None else result + (self.added * vector.T).T
+
+    def product(self, items: Array, values: Array) -> Array:
+        result = np.asarray(self.left @ (self.right[items].T @ values))
+        if self.added is not None:
+            result[items] += (self.added[items] * values.T).T
+        return result
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        result = dense_matrix(self.left[rows] @ self.right[columns].T)
+        return result if self.added is None else result + diagonal_block(self.added, rows, columns)
+
+    def diagonal(self) -> Array:
+        if is_sparse(self.left):
+            squares = np.asarray(self.left.multiply(self.right).sum(axis=1)).ravel()
+        else:
+            squares = np.einsum("ij,ij->i", self.left, self.right)
+        return squares if self.added is None else squares + self.added
+
+    def entries(self) -> Any:
+        return None
+
+    def restricted(self, items: Array) -> "LowRankOperator":
+        added = None if self.added is None else self.added[items]
+        return LowRankOperator(self.left[items], self.right[items], added)
+
+    def scaled(self, units: Array) -> "LowRankOperator":
+        added = None if self.added is None else self.added * units**2
+        left = _rows_scaled(self.left, units)
+        right = left if self.right is self.left else _rows_scaled(self.right, units)
+        return LowRankOperator(left, right, added)
+
+
+@dataclass(frozen=True, eq=False)
+class PairOperator:
+    """Differences of a kernel K over pairs of its objects: units · D K Dᵀ · units, D never formed."""
+
+    kernel: Array
+    first: Array
+    second: Array
+    units: Array | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.first)
+
+    def _weights(self, items: Any, values: Array) -> Array:
+        """Return Dᵀ times values: one weight per object."""
+        moved = values if self.units is None else (self.units[items] * values.T).T
+        result = np.zeros((len(self.kernel), *values.shape[1:]))
+        np.add.at(result, self.first[items], moved)
+        np.subtract.at(result, self.second[items], moved)
+        return result
+
+    def product(self, items: Any, values: Array) -> Array:
+        scores = self.kernel @ self._weights(items, values)
+        result = scores[self.first] - scores[self.second]
+        return result if self.units is None else (self.units * result.T).T
+
+    def times(self, vector: Array) -> Array:
+        return self.product(slice(None), vector)
+
+    def block(self, rows: Array, columns: Array) -> Array:
+        above, below = (
+            block_of(self.kernel, self.first[rows], ends[columns])
+            - block_of(self.kernel, self.second[rows], ends[columns])
+            for ends in (self.first, self.second)
+        )
+        result = above - below
+        return result if self.units is None else self.units[rows, None] * result * self.units[columns]
+
+    def diagonal(self) -> Array:
+        own = self.kernel.diagonal()
+        result = own[self.first] - 2 * self.kernel[self.first, self.second] + own[self.second]
+        return result if self.units is None else result * self.units**2
+
+    def entries(self) -> Any:
+        return None
+
+    def restricted(self, items: Array) -> "PairOperator":
+        units = None if self.units is None else self.units[items]
+        return PairOperator(self.kernel, self.first[items], self.second[items], units)
+
+    def scaled(self, units: Array) -> "PairOperator":
+        both = units if self.units is None else self.units * units
+        return PairOperator(self.kernel, self.first, self.second, both)
+
+
+def operator_of(matrix: MatrixData) -> Operator:
+    """Return a matrix given by its entries as an operator."""
+    return SparseOperator(csr_array(matrix)) if is_sparse(matrix) else DenseOperator(matrix)
+
+
+def _rows_scaled(matrix: MatrixData, units: Array) -> MatrixData:
+    if is_sparse(matrix):
+        return csr_array(diags_array(units) @ matrix)
+    return units[:, None] * matrix
