@@ -32,30 +32,33 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
     states = sequence.first.astype(np.int64)
     lines = np.ascontiguousarray(lcp.table.of(sequence.first))
     result = np.empty(len(sequence.pieces))
-    everything = np.arange(size)
     for begin in range(0, len(sequence.pieces), per_block):
         block = sequence.pieces[begin : begin + per_block]
-        count = len(block)
-        points = np.empty((size, 2 * count))
-        fixed, low, high = (np.empty((size, 2 * count)) for _ in range(3))
-        inside = np.zeros((size, 2 * count), dtype=bool)
-        dual = np.empty((size, 2 * count), dtype=bool)
+        count = 2 * len(block)
         mus = np.array([mu for piece in block for mu in (finite_start(piece), finite_end(piece))])
+        # One row per point: a start or an end of a piece.
+        points, low, high = (np.empty((count, size)) for _ in range(3))
+        dual = np.empty((count, size), dtype=bool)
         for k, piece in enumerate(block):
             if begin + k and len(piece.items):
                 states[piece.items] = piece.after
                 lines[:, piece.items] = lcp.table.lines[piece.after.astype(np.int64), :, piece.items].T
-            here = slice(2 * k, 2 * k + 2)
-            mu = mus[here]
-            fixed[:, here] = lines[0][:, None] + lines[1][:, None] * mu
-            low[:, here] = lines[2][:, None] + lines[3][:, None] * mu
-            high[:, here] = lines[4][:, None] + lines[5][:, None] * mu
-            points[:, here] = fixed[:, here]
-            points[piece.unknowns, here] = piece.values[:, :1] + piece.values[:, 1:] * mu
-            inside[piece.unknowns, here] = True
-            dual[:, here] = VALUE_FIXED[states][everything, None]
-        g = lcp.system.times(points) + lcp.q[:, :1] + lcp.q[:, 1:] * mus
-        result[begin : begin + count] = _misses(points, g, fixed, low, high, inside, dual, heights, count)
+            for row in (2 * k, 2 * k + 1):
+                mu = mus[row]
+                np.add(lines[0], mu * lines[1], out=points[row])
+                np.add(lines[2], mu * lines[3], out=low[row])
+                np.add(lines[4], mu * lines[5], out=high[row])
+                dual[row] = VALUE_FIXED[states]
+        counts = [len(piece.unknowns) for piece in block for _ in range(2)]
+        rows = np.repeat(np.arange(count), counts)
+        unknowns = np.concatenate([piece.unknowns for piece in block for _ in range(2)])
+        solved = np.concatenate([piece.values for piece in block for _ in range(2)])
+        fixed = points[rows, unknowns]
+        points[rows, unknowns] = solved[:, 0] + mus[rows] * solved[:, 1]
+        g = lcp.system.times(points.T).T + (lcp.q[:, 0] + mus[:, None] * lcp.q[:, 1])
+        result[begin : begin + len(block)] = (
+            _misses(points, g, fixed, (rows, unknowns), low, high, dual, heights).reshape(-1, 2).max(axis=1)
+        )
     return result
 
 
@@ -63,26 +66,28 @@ def _misses(
     points: Array,
     g: Array,
     fixed: Array,
+    unknown: tuple[Array, Array],
     low: Array,
     high: Array,
-    inside: Array,
     dual: Array,
     heights: Array,
-    count: int,
 ) -> Array:
-    """Return the largest relative miss of every piece of a block."""
-    dependent = np.where(inside, points, g)
-    floor = np.where(dual, heights[1], heights[0])
-    # The range of the dependent quantity, and the equations of the unknowns: there g is the fixed one.
-    other = np.where(inside, np.where(dual, heights[0], heights[1]), 1.0)
+    """Return the largest relative miss of every point: of ranges, and of the equations of its unknowns."""
+    worst = np.zeros(len(points))
+    # The equations: there g is the fixed quantity, of the other kind than the unknown.
+    rest = np.abs(g[unknown] - fixed)
+    np.maximum.at(worst, unknown[0], rest / (np.abs(fixed) + np.where(dual[unknown], heights[0], heights[1])))
+    dependent = g
+    dependent[unknown] = points[unknown]
+    miss = np.maximum(low - dependent, dependent - high)
+    # Few miss their range at all, even by rounding; NaN is the worst miss.
+    row, item = np.nonzero(~(miss <= 0.0))
+    value, over = dependent[row, item], miss[row, item]
+    limit = np.where(dependent[row, item] > high[row, item], high[row, item], low[row, item])
+    scale = np.abs(value) + np.abs(limit) + np.where(dual[row, item], heights[1], heights[0])
     with np.errstate(invalid="ignore"):
-        below = (low - dependent) / (np.abs(dependent) + np.where(np.isinf(low), 0.0, np.abs(low)) + floor)
-        above = (dependent - high) / (np.abs(dependent) + np.where(np.isinf(high), 0.0, np.abs(high)) + floor)
-        equations = np.where(inside, np.abs(g - fixed) / (np.abs(fixed) + other), 0.0)
-    worst = np.maximum(np.maximum(below, above), equations).max(axis=0, initial=0.0)
-    # NaN is the worst miss of all.
-    worst = np.where(np.isnan(worst), np.inf, worst)
-    return worst.reshape(count, 2).max(axis=1)
+        np.maximum.at(worst, row, over / scale)
+    return np.where(np.isnan(worst), np.inf, worst)
 
 
 def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:
