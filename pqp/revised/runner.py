@@ -73,11 +73,6 @@ class Leg:
             pieces[-1] = replace(pieces[-1], start=end if is_point else pieces[-1].start, end=end)
         return ascending(pieces)
 
-    def reached(self, begin: float) -> float:
-        """Return the mu up to which this leg has come."""
-        last = self.behind[-1:] or self.pieces[-1:] or self.before[-1:]
-        return float(last[0].end) if last else begin
-
 
 @dataclass
 class Cover:
@@ -325,12 +320,10 @@ class _Run:
                 sequence = leg.sequence()
                 self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
                 misses = violations(sequence, self.scaled.lcp, self.tops)
-                good = misses <= (ACCURATE if rung != "accept" else KKT_RESIDUAL)
+                good = misses <= ACCURATE
                 self.info.count(rung, int(np.count_nonzero(good)))
                 if np.any(good):
                     self.cover.worst = max(self.cover.worst, float(misses[good].max()))
-                if not np.all(good):
-                    self.doubtful = (sequence, misses)
                 for part in sequence.runs(good):
                     self.cover.add(part)
 
