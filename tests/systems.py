@@ -1,6 +1,6 @@
 """Small systems of every structure, random bounds and bases, to test the parts of the revised engine on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from pqp.linalg.operators import (
     SparseOperator,
 )
 from pqp.linalg.system import System
-from pqp.revised.pieces import PieceSequence, ascending
+from pqp.revised.pieces import Piece, PieceRecord, PieceSequence
 from pqp.revised.presolve import presolve
 from pqp.revised.runner import RevisedRunner
 from pqp.revised.scaling import ScaledProblem, scale_problem
@@ -237,8 +237,21 @@ class Traced:
     @property
     def sequence(self) -> PieceSequence:
         """Its pieces, ascending; a trace without any is no example."""
-        example_if(bool(self.tracer.pieces))
-        return ascending(self.tracer.pieces)
+        example_if(len(self.tracer.pieces) > 0)
+        return self.tracer.pieces.sequence()
+
+
+def pieces_of(sequence: PieceSequence) -> list[Piece]:
+    """Every piece on its own."""
+    return [sequence.piece(number) for number in range(len(sequence))]
+
+
+def sequence_of(pieces: Iterable[Piece]) -> PieceSequence:
+    """Pieces in one direction, as a sequence."""
+    record = PieceRecord()
+    for piece in pieces:
+        record.append_whole(piece)
+    return record.sequence()
 
 
 def example_if(condition: bool) -> None:
@@ -252,7 +265,7 @@ def begin_at(problem: pqp.ParametricQP, mu: float) -> tuple[RevisedRunner, Any]:
     """A runner, and states at mu or why there are none; mu where bounds have crossed are no example."""
     runner = RevisedRunner(problem, False)
     example_if(runner.crossing_bounds.violated(RATIONAL.number(mu)) is None)
-    return runner, find_start(runner.scaled, runner.program, mu)
+    return runner, find_start(runner.scaled, lambda: runner.program, mu)
 
 
 def trace_of(problem: pqp.ParametricQP, interval: tuple[Any, Any], **settings: Any) -> Traced:

@@ -6,7 +6,7 @@ not given. docs/method.md says how to add one.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -43,19 +43,65 @@ class Operator(Protocol):
     def scaled(self, units: Array) -> "Operator":
         """Return diag(units) H diag(units), with the same structure."""
 
+    def short_columns(self) -> "ShortColumns | None":
+        """Return how columns are kept as short dense vectors; None if the structure has no such form."""
+
+
+class ShortColumns(Protocol):
+    """Columns of H as vectors that combine linearly: H[:, items] u = spread(u @ vectors(items)) + added · u.
+
+    A basis keeps the vectors of its items in one block, so that a product with their columns is one product
+    with that block, without copying columns together.
+    """
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+
+    @property
+    def added(self) -> Array | None:
+        """What is added on the diagonal of H to what the vectors stand for; None if nothing is."""
+
+    def vectors(self, items: Array | int) -> Array:
+        """Return one vector per item, or that of a single one."""
+
+    def spread(self, combined: Array) -> Array:
+        """Return what a combination of vectors stands for, over all items."""
+
+    def across(self, vectors: Array, items: Array, item: int) -> Array:
+        """Return H[items, item] for another item, where `vectors` are those of the items."""
+
 
 @dataclass(frozen=True, eq=False)
 class DenseOperator:
     """A matrix of which all entries are kept."""
 
     values: Array
+    added: ClassVar[None] = None
 
     @property
     def size(self) -> int:
         return len(self.values)
 
+    @property
+    def width(self) -> int:
+        return len(self.values)
+
+    def short_columns(self) -> "DenseOperator":
+        return self
+
+    def vectors(self, items: Array | int) -> Array:
+        return self.values[items]
+
+    def spread(self, combined: Array) -> Array:
+        return combined
+
+    def across(self, vectors: Array, items: Array, item: int) -> Array:
+        return self.values[item].take(items)
+
     def times(self, vector: Array) -> Array:
-        return self.values @ vector
+        some = np.flatnonzero(vector.any(axis=1) if vector.ndim > 1 else vector)
+        return self.product(some, vector[some])
 
     def product(self, items: Array, values: Array) -> Array:
         # Copying the chosen rows costs about as much as multiplying all of them.
@@ -90,6 +136,9 @@ class SparseOperator:
     @property
     def size(self) -> int:
         return int(self.values.shape[0])
+
+    def short_columns(self) -> None:
+        return None
 
     def times(self, vector: Array) -> Array:
         return self.values @ vector
@@ -131,6 +180,22 @@ class LowRankOperator:
     @cached_property
     def _right_transposed(self) -> MatrixData:
         return self.right.T.tocsr() if is_sparse(self.right) else self.right.T
+
+    @property
+    def width(self) -> int:
+        return int(self.left.shape[1])
+
+    def short_columns(self) -> "LowRankOperator | None":
+        return None if is_sparse(self.left) or is_sparse(self.right) else self
+
+    def vectors(self, items: Array | int) -> Array:
+        return self.right[items]
+
+    def spread(self, combined: Array) -> Array:
+        return self.left @ combined
+
+    def across(self, vectors: Array, items: Array, item: int) -> Array:
+        return vectors @ self.left[item]
 
     def times(self, vector: Array) -> Array:
         # From the right: what is between the factors is short, and their product is never formed.
@@ -181,21 +246,44 @@ class PairOperator:
     def size(self) -> int:
         return len(self.first)
 
-    def _weights(self, items: Any, values: Array) -> Array:
-        """Return Dᵀ times values: one weight per object."""
-        moved = values if self.units is None else (self.units[items] * values.T).T
-        result = np.zeros((len(self.kernel), *values.shape[1:]))
-        np.add.at(result, self.first[items], moved)
-        np.subtract.at(result, self.second[items], moved)
-        return result
+    added: ClassVar[None] = None
 
-    def product(self, items: Any, values: Array) -> Array:
-        scores = self.kernel @ self._weights(items, values)
-        result = scores[self.first] - scores[self.second]
-        return result if self.units is None else (self.units * result.T).T
+    @property
+    def width(self) -> int:
+        return len(self.kernel)
+
+    def short_columns(self) -> "PairOperator":
+        return self
+
+    @cached_property
+    def _differences(self) -> tuple[csr_array, csr_array]:
+        """units · D, one row per pair, and its transpose."""
+        count, ones = self.size, np.ones(self.size) if self.units is None else self.units
+        places = np.column_stack([self.first, self.second]).ravel()
+        entries = np.column_stack([ones, -ones]).ravel()
+        # Pairs of an object with itself have two entries in one place, which add up to zero.
+        D = csr_array((entries, places, 2 * np.arange(count + 1)), shape=(count, len(self.kernel)))
+        return D, csr_array(D.T)
+
+    def vectors(self, items: Array | int) -> Array:
+        result = self.kernel[self.first[items]] - self.kernel[self.second[items]]
+        return result if self.units is None else self.units[items, None] * result
+
+    def spread(self, combined: Array) -> Array:
+        result = combined.take(self.first) - combined.take(self.second)
+        return result if self.units is None else self.units * result
+
+    def across(self, vectors: Array, items: Array, item: int) -> Array:
+        result = vectors[:, self.first[item]] - vectors[:, self.second[item]]
+        return result if self.units is None else self.units[item] * result
 
     def times(self, vector: Array) -> Array:
-        return self.product(slice(None), vector)
+        D, transposed = self._differences
+        return D @ (self.kernel @ (transposed @ vector))
+
+    def product(self, items: Array, values: Array) -> Array:
+        D, _ = self._differences
+        return D @ (self.kernel @ (D[items].T @ values))
 
     def block(self, rows: Array, columns: Array) -> Array:
         above, below = (

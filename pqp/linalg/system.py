@@ -6,7 +6,7 @@ For variables x and multipliers y of rows, v = (x, y) and
 
 are the multipliers of the variables' bounds and the values of the rows. H and G are positive semidefinite,
 each with the structure it came with; G appears when free variables were eliminated. The signs
-J = (1, ..., 1, -1, ..., -1) make J M symmetric.
+J = (1, ..., 1, -1, ..., -1) make S = J M symmetric.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,14 @@ from scipy.sparse import block_array, coo_array, csc_array, csr_array, diags_arr
 
 from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
-from pqp.linalg.operators import Operator
+from pqp.linalg.operators import DenseOperator, LowRankOperator, Operator
+
+# Systems that are smaller, or have more entries per item, are solved faster as dense ones.
+SMALLEST_SPARSE, MOST_ENTRIES_PER_ITEM = 400, 60
+# A dense matrix is put together up to this many entries (256 MB).
+MOST_DENSE_ENTRIES = 2**25
+# A factor is kept where it is narrower than this share of the matrix it stands for.
+NARROW = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +75,65 @@ class System:
         """M itself if it is one operator."""
         return (self.G if self.H is None else self.H) if self.B is None else None
 
+    @cached_property
+    def is_sparse(self) -> bool:
+        """Whether a sparse factorisation is worth it."""
+        entries = self.entries
+        return (
+            entries is not None
+            and self.size >= SMALLEST_SPARSE
+            and entries.nnz <= MOST_ENTRIES_PER_ITEM * self.size
+        )
+
+    @cached_property
+    def symmetric(self) -> Operator | None:
+        """S = J M as one operator, in the form whose products cost least; None if its parts stay apart."""
+        if self.is_sparse:
+            return None
+        whole = self.single if self.B is None else self._narrow()
+        if isinstance(whole, DenseOperator) or self.size**2 > MOST_DENSE_ENTRIES:
+            return whole
+        for part in (whole, self.H, self.G):
+            if part is None or part.entries() is not None:
+                continue
+            # A narrow factor, a sparse one, or pairs cost less than the matrix they stand for.
+            columns = part.short_columns()
+            if columns is None or columns.width <= NARROW * self.size:
+                return whole
+        everything = np.arange(self.size)
+        entries = self._block(everything, everything)
+        return DenseOperator(entries if self.B is None else self.signs[:, None] * entries)
+
+    def _narrow(self) -> LowRankOperator | None:
+        """Return S as factors, where H is one and there is no G: every row adds two columns to them."""
+        H, B = self.H, self.B
+        if not isinstance(H, LowRankOperator) or H.short_columns() is None or B is None or self.G is not None:
+            return None
+        up = -dense_matrix(self._columns)
+        (n, m), one = up.shape, np.eye(up.shape[1])
+        left = np.block([[H.left, up, np.zeros((n, m))], [np.zeros((m, H.width + m)), one]])
+        right = np.block([[H.right, np.zeros((n, m)), up], [np.zeros((m, H.width)), one, np.zeros((m, m))]])
+        return LowRankOperator(left, right, None if H.added is None else np.append(H.added, np.zeros(m)))
+
     def times(self, vector: Array) -> Array:
         """Return M times a vector, or times a block of them."""
-        if self.single is not None:
-            return self.single.times(vector)
+        if self.symmetric is not None:
+            return self._signed(self.symmetric.times(vector))
         assert self.H is not None
         x, y = vector[: self.variables], vector[self.variables :]
         below = self._rows @ x if self.G is None else self._rows @ x + self.G.times(y)
         return np.concatenate([self.H.times(x) - self._columns @ y, below])
 
+    def _signed(self, vector: Array) -> Array:
+        """Return J times a vector or a block."""
+        if self.B is not None:
+            np.negative(vector[self.variables :], out=vector[self.variables :])
+        return vector
+
     def product(self, items: Array, values: Array) -> Array:
         """Return M[:, items] times values."""
-        if self.single is not None:
-            return self.single.product(items, values)
+        if self.symmetric is not None:
+            return self._signed(self.symmetric.product(items, values))
         full = np.zeros((self.size, *values.shape[1:]))
         full[items] = values
         return self.times(full)
@@ -91,6 +144,13 @@ class System:
 
     def block(self, rows: Array, columns: Array) -> Array:
         """Return M[rows, columns], dense."""
+        if self.symmetric is not None:
+            result = self.symmetric.block(rows, columns)
+            return result if self.B is None else self.signs[rows, None] * result
+        return self._block(rows, columns)
+
+    def _block(self, rows: Array, columns: Array) -> Array:
+        """Return M[rows, columns] from the parts."""
         if self.single is not None:
             return self.single.block(rows, columns)
         n, H = self.variables, self.H

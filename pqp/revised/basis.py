@@ -13,8 +13,7 @@ W = S_RR⁻¹ S_RE and Z = S_RR⁻¹ the block
 may be regular where all 1 × 1 pivots are zero, as in every exchange of a linear program.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse.csgraph import structural_rank
@@ -24,14 +23,14 @@ from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.field import Array
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import BLOCK_GROWTH, SINGULAR_BASIS
-from pqp.revised.kernel_choice import KERNELS
+from pqp.revised.event_kernel_choice import KERNELS
 
 # A dense basis is given room for this many items more than it has.
 SPARE = 32
 # Changes that a sparse basis carries in its Schur complement: 25 to 50 were fastest on all problems measured.
 MOST_BORDERS = 40
-# Systems that are smaller, or have more entries per item, are solved faster by a dense inverse.
-SMALLEST_SPARSE, MOST_ENTRIES_PER_ITEM = 400, 60
+# The vectors of the unknowns are kept in one block up to this many entries (256 MB).
+MOST_KEPT_ENTRIES = 2**25
 
 
 class SingularBasisError(NumericalTroubleError):
@@ -41,12 +40,12 @@ class SingularBasisError(NumericalTroubleError):
         super().__init__("a basis matrix is singular in float64", **EXACT_REMEDY)
 
 
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """How the unknowns respond to one item, in the order of `Basis.items`.
+class Direction(NamedTuple):
+    """How v of the unknowns responds to one item, in the order of `Basis.items`.
 
-    For an item outside R: to its v; `pivot` is the response of its own J g. For one inside: to its J g;
-    `pivot` is the response of its own v. `size` is the size of the terms of the pivot.
+    For an item outside R: to its own v, whose response, 1, comes last; `pivot` is the response of its J g.
+    For one inside: to its J g; `pivot` is the response of its own v. `size` is the size of the terms of the
+    pivot.
     """
 
     steps: Array
@@ -63,6 +62,9 @@ class BasisFactor(Protocol):
     def items(self) -> Array:
         """R, in the order of all vectors that are solved for."""
 
+    def items_and(self, item: int) -> Array:
+        """Return R and an item that is about to enter, behind the others."""
+
     def place(self, item: int) -> int:
         """Return the position of an item in `items`, -1 if it is outside."""
 
@@ -71,6 +73,9 @@ class BasisFactor(Protocol):
 
     def direction(self, item: int) -> Direction:
         """Return how the unknowns respond to one item."""
+
+    def product(self, steps: Array, entering: int = -1) -> Array:
+        """Return M[:, R] times steps; with an item that is about to enter, its own step comes last."""
 
     def change(self, entering: list[int], leaving: list[int], direction: Direction | None = None) -> None:
         """Let items enter and leave; `direction` is that of the item if it is a single one."""
@@ -81,14 +86,7 @@ class BasisFactor(Protocol):
 
 def basis_of(system: System, items: Array) -> BasisFactor:
     """Return the kind of basis that fits a system."""
-    entries = system.entries
-    if (
-        entries is not None
-        and system.size >= SMALLEST_SPARSE
-        and entries.nnz <= MOST_ENTRIES_PER_ITEM * system.size
-    ):
-        return SparseBasis(system, items)
-    return DenseBasis(system, items)
+    return SparseBasis(system, items) if system.is_sparse else DenseBasis(system, items)
 
 
 def _size_of_terms(corner: float, column: Array, solved: Array) -> float:
@@ -97,26 +95,37 @@ def _size_of_terms(corner: float, column: Array, solved: Array) -> float:
     Of the largest factors, not of the products: where those that matter are zero, the others leave rounding
     errors of this size.
     """
-    if not len(column):
-        return abs(corner)
-    return abs(corner) + float(np.abs(column).max() * np.abs(solved).max())
+    largest = KERNELS.current.largest
+    return abs(corner) + float(largest(column) * largest(solved))
 
 
 class DenseBasis:
-    """The inverse of S_RR, updated by pivots of rank one or of small rank."""
+    """The inverse of S_RR, updated by pivots of rank one or of small rank.
+
+    The short columns of the unknowns are kept in one block, in the same order, where the structure has some.
+    """
 
     def __init__(self, system: System, items: Array) -> None:
         self.system = system
         self.changes = 0
+        self._columns = None if system.symmetric is None else system.symmetric.short_columns()
+        self._diagonal = system.signs * system.diagonal()
         self._place = np.full(system.size, -1)
         self._items = np.empty(0, dtype=np.int64)
         self._count = 0
         self._inverse = np.zeros((0, 0))
+        self._vectors = np.zeros((0, 0 if self._columns is None else self._columns.width))
         self.factorise(items)
 
     @property
     def items(self) -> Array:
         return self._items[: self._count]
+
+    def items_and(self, item: int) -> Array:
+        k = self._count
+        self._make_room(k + 1)
+        self._items[k] = item
+        return self._items[: k + 1]
 
     def place(self, item: int) -> int:
         return int(self._place[item])
@@ -126,20 +135,40 @@ class DenseBasis:
         return self._inverse[:k, :k] @ right
 
     def direction(self, item: int) -> Direction:
-        k, place = self._count, self.place(item)
+        k, place = self._count, self._place[item]
         if place >= 0:
             steps = self._inverse[place, :k].copy()
-            return Direction(steps, float(steps[place]), float(np.abs(steps).max()))
-        column, corner = self._column(item)
-        solved = self._inverse[:k, :k] @ column
+            return Direction(steps, float(steps[place]), KERNELS.current.largest(steps))
+        column, corner = self._column(item), float(self._diagonal[item])
+        steps = np.empty(k + 1)
+        solved = np.matmul(self._inverse[:k, :k], column, out=steps[:k])
         pivot = corner - float(column @ solved)
-        return Direction(-solved, pivot, _size_of_terms(corner, column, solved))
+        size = _size_of_terms(corner, column, solved)
+        np.negative(solved, out=solved)
+        steps[k] = 1.0
+        return Direction(steps, pivot, size)
 
-    def _column(self, item: int) -> tuple[Array, float]:
-        """Return the column of S of an item on R, and its diagonal entry."""
-        signs, alone = self.system.signs, np.array([item])
-        column = self.system.block(np.append(self.items, item), alone)[:, 0]
-        return signs[self.items] * column[:-1], float(signs[item] * column[-1])
+    def _column(self, item: int) -> Array:
+        """Return the column of S of an item on R."""
+        if self._columns is None:
+            column = self.system.block(self.items, np.array([item]))[:, 0]
+            return self.system.signs[self.items] * column
+        return self._columns.across(self._vectors[: self._count], self.items, item)
+
+    def product(self, steps: Array, entering: int = -1) -> Array:
+        columns, k = self._columns, self._count
+        R = self.items if entering < 0 else self.items_and(entering)
+        if columns is None:
+            return self.system.product(R, steps)
+        combined = steps[:k] @ self._vectors[:k]
+        if entering >= 0:
+            combined += steps[k] * columns.vectors(entering)
+        change = columns.spread(combined)
+        if columns.added is not None:
+            change[R] += columns.added[R] * steps
+        if self.system.B is not None:
+            change *= self.system.signs
+        return change
 
     def change(self, entering: list[int], leaving: list[int], direction: Direction | None = None) -> None:
         self.changes += len(entering) + len(leaving)
@@ -158,10 +187,11 @@ class DenseBasis:
     def _enter(self, item: int, direction: Direction) -> None:
         k = self._count
         self._make_room(k + 1)
-        step = np.append(direction.steps, 1.0)
         self._inverse[k, : k + 1] = 0.0
         self._inverse[: k + 1, k] = 0.0
-        KERNELS.current.rank_one(self._inverse, k + 1, step, 1.0 / direction.pivot)
+        KERNELS.current.rank_one(self._inverse, k + 1, direction.steps, 1.0 / direction.pivot)
+        if self._columns is not None:
+            self._vectors[k] = self._columns.vectors(item)
         self._items[k], self._place[item], self._count = item, k, k + 1
 
     def _leave(self, item: int, direction: Direction) -> None:
@@ -177,6 +207,8 @@ class DenseBasis:
             Z[place, :last] = Z[last, :last]
             Z[:last, place] = Z[:last, last]
             Z[place, place] = Z[last, last]
+            if self._columns is not None:
+                self._vectors[place] = self._vectors[last]
             moved = self._items[last]
             self._items[place], self._place[moved] = moved, place
         self._count = last
@@ -228,6 +260,8 @@ class DenseBasis:
         self._count = 0
         self._make_room(k)
         self._inverse[:k, :k] = inverse
+        if self._columns is not None:
+            self._vectors[:k] = self._columns.vectors(items)
         self._items[:k], self._place[items], self._count = items, np.arange(k), k
 
     def _make_room(self, needed: int) -> None:
@@ -237,6 +271,14 @@ class DenseBasis:
         inverse, items = np.zeros((room, room)), np.empty(room, dtype=np.int64)
         inverse[:k, :k], items[:k] = self._inverse[:k, :k], self._items[:k]
         self._inverse, self._items = inverse, items
+        if self._columns is None:
+            return
+        if room * self._columns.width > MOST_KEPT_ENTRIES:
+            self._columns = None
+            return
+        vectors = np.zeros((room, self._columns.width))
+        vectors[:k] = self._vectors[:k]
+        self._vectors = vectors
 
 
 class SparseBasis:
@@ -257,6 +299,9 @@ class SparseBasis:
     @property
     def items(self) -> Array:
         return self._alive
+
+    def items_and(self, item: int) -> Array:
+        return np.append(self._alive, item)
 
     def place(self, item: int) -> int:
         place = int(self._position[item])
@@ -290,6 +335,9 @@ class SparseBasis:
         growth = np.abs(self._lu.solve(probe)).max()
         if not growth * self._norm <= SINGULAR_BASIS:
             raise SingularBasisError
+
+    def product(self, steps: Array, entering: int = -1) -> Array:
+        return self.system.product(self._alive if entering < 0 else self.items_and(entering), steps)
 
     def _update_items(self) -> None:
         """List the unknowns: earlier ones that were not removed, then new ones."""
@@ -353,7 +401,7 @@ class SparseBasis:
         column, corner = full[self._alive], float(full[item])
         solved = self.solve(column)
         pivot = corner - float(column @ solved)
-        return Direction(-solved, pivot, _size_of_terms(corner, column, solved))
+        return Direction(np.append(-solved, 1.0), pivot, _size_of_terms(corner, column, solved))
 
     def change(self, entering: list[int], leaving: list[int], direction: Direction | None = None) -> None:
         done = self.changes + len(entering) + len(leaving)

@@ -28,11 +28,11 @@ from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.states import Basis, States
 from pqp.records.unsolvable import UnsolvablePiece
-from pqp.revised.kernels import HI_SLOPE, LO_SLOPE, SLOPE, VALUE
+from pqp.revised.event_kernels import HI_SLOPE, LO_SLOPE, SLOPE, VALUE
+from pqp.revised.pieces import Piece
 from pqp.revised.postsolve import Postsolve
 from pqp.revised.scaling import ScaledProblem
-from pqp.revised.trace import BasisPiece, Tracer
-from pqp.revised.verify import finite_end, finite_start
+from pqp.revised.trace import Tracer
 from pqp.tableau.compile import CompiledQP, basis_of, compile_problem, read_segment
 from pqp.tableau.trace import OptimalPiece
 from pqp.tableau.trace import Tracer as TableauTracer
@@ -211,7 +211,7 @@ class Repair:
 
     def pieces(
         self, item_states: Array | None, begin: Number, stop: Number
-    ) -> Iterator[BasisPiece | UnsolvablePiece]:
+    ) -> Iterator[Piece | UnsolvablePiece]:
         """Yield exact pieces from one mu to another, each with all its states.
 
         If the problem is too large for that, the states at the first mu must be known.
@@ -225,7 +225,7 @@ class Repair:
         for exact_piece in self.exact_tracer.pieces(states, begin, stop):
             yield exact_piece if isinstance(exact_piece, UnsolvablePiece) else self._piece(exact_piece)
 
-    def _pieces_of_subproblems(self, item_states: Array, begin: Number, stop: Number) -> Iterator[BasisPiece]:
+    def _pieces_of_subproblems(self, item_states: Array, begin: Number, stop: Number) -> Iterator[Piece]:
         """Yield exact pieces while no item outside the subproblem moves; one that does joins."""
         moving = self._near_an_end(item_states, float(begin))
         for _ in range(MOST_ENLARGEMENTS):
@@ -238,7 +238,6 @@ class Repair:
                 if np.any(late):
                     break
                 yield piece
-                assert piece.states is not None
                 begin, item_states = exact_piece.end, piece.states
             if not np.any(late):
                 return
@@ -251,13 +250,13 @@ class Repair:
         gaps = tracer.gaps().min(axis=0)
         return np.asarray(self.scaled.lcp.is_unknown(item_states) | (gaps <= NEAR_LIMIT * _size(tracer)))
 
-    def _violated_outside(self, piece: BasisPiece, moving: Array) -> Array:
+    def _violated_outside(self, piece: Piece, moving: Array) -> Array:
         """Return which items outside a subproblem are beyond an end somewhere on a piece."""
-        assert piece.states is not None
-        tracer = Tracer(self.scaled.lcp, piece.states, finite_start(piece))
+        (start,), (end,) = piece.sequence().finite_ends()
+        tracer = Tracer(self.scaled.lcp, piece.states, float(start))
         # Gaps are affine: both ends of the piece decide about all of it.
         gaps, lines = tracer.gaps(), tracer.lines
-        distance = finite_end(piece) - tracer.mu
+        distance = float(end) - tracer.mu
         rates = np.stack([lines[SLOPE] - lines[LO_SLOPE], lines[HI_SLOPE] - lines[SLOPE]])
         smallest = np.minimum(gaps, gaps + distance * rates).min(axis=0)
         return np.asarray(~moving & (smallest < -ACCURATE * _size(tracer)))
@@ -279,15 +278,13 @@ class Repair:
         except InternalError:  # rounded data need not be exactly convex
             raise _not_attempted("the active subproblem is not exactly convex") from None
 
-    def _piece(self, exact_piece: ExactPiece) -> BasisPiece:
+    def _piece(self, exact_piece: ExactPiece) -> Piece:
         item_states = self.postsolve.item_states(exact_piece.states)
         unknowns = np.flatnonzero(self.scaled.lcp.is_unknown(item_states))
         values = np.concatenate([exact_piece.x, exact_piece.y])[self.postsolve.items[unknowns]]
         # Back to scaled units, in which all pieces of a sequence are kept.
         values = values / self.scaled.d[unknowns, None]
-        none = np.empty(0, dtype=np.int64)
-        ends = float(exact_piece.start), float(exact_piece.end)
-        return BasisPiece(*ends, item_states, none, none, none, unknowns, values)
+        return Piece(float(exact_piece.start), float(exact_piece.end), item_states, unknowns, values)
 
 
 def _size(tracer: Tracer) -> float:

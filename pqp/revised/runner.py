@@ -27,14 +27,14 @@ from pqp.records.unsolvable import Obstruction, UnsolvablePiece
 from pqp.revised.crossing_bounds import CrossingBounds, find_crossing_bounds
 from pqp.revised.exact_repair import ExactTracer, Repair
 from pqp.revised.interior_point import ConeProgram, cone_program
-from pqp.revised.pieces import PieceSequence, ascending, join_all, segments_of
+from pqp.revised.pieces import PieceRecord, PieceSequence, join_all, segments_of
 from pqp.revised.postsolve import Postsolve
 from pqp.revised.presolve import presolve
 from pqp.revised.rays import Move, is_proof, obstruction_of
 from pqp.revised.scaling import ScaledProblem, scale_problem
 from pqp.revised.start import NoStart, find_start, trivial_states
 from pqp.revised.states import ABOVE, BELOW, VALUE_FIXED
-from pqp.revised.trace import BasisPiece, LargeTieError, Tracer, TraceSettings, UnblockedRay
+from pqp.revised.trace import LargeTieError, Tracer, TraceSettings, UnblockedRay
 from pqp.revised.verify import largest_numbers, violations
 from pqp.stopping import StopLimits, StoppedError, Watch
 from pqp.tableau.unsolvable import unsolvable_segments
@@ -58,20 +58,21 @@ class Leg:
     """A trace in one direction: unsolvable pieces before, optimal pieces, unsolvable pieces behind."""
 
     before: list[UnsolvablePiece] = field(default_factory=list)
-    pieces: list[BasisPiece] = field(default_factory=list)
+    pieces: PieceRecord = field(default_factory=PieceRecord)
     behind: list[UnsolvablePiece] = field(default_factory=list)
 
     def sequence(self) -> PieceSequence:
         """Return the optimal pieces, ending where the proofs of their unsolvable neighbours do."""
-        pieces = self.pieces.copy()
+        pieces = self.pieces
+        first, last = pieces.starts[0], pieces.ends[-1]
+        is_point = first == last
         if self.before:
-            pieces[0] = replace(pieces[0], start=float(self.before[-1].end))
+            first = float(self.before[-1].end)
         if self.behind:
-            end = float(self.behind[0].start)
+            last = float(self.behind[0].start)
             # A single point stays one, at the exact end.
-            is_point = len(pieces) == 1 and pieces[0].start == pieces[0].end
-            pieces[-1] = replace(pieces[-1], start=end if is_point else pieces[-1].start, end=end)
-        return ascending(pieces)
+            first = last if is_point else first
+        return pieces.sequence().clipped(*((first, last) if pieces.is_ascending else (last, first)))
 
 
 @dataclass
@@ -178,7 +179,7 @@ class RevisedRunner:
         """Raise unless a basis is optimal at mu."""
         states = self.postsolve.item_states(start.codes())
         point = Tracer(self.scaled.lcp, states, float(mu)).point()
-        if not violations(PieceSequence(states, (point,)), self.scaled.lcp)[0] <= KKT_RESIDUAL:
+        if not violations(point.sequence(), self.scaled.lcp)[0] <= KKT_RESIDUAL:
             raise ProblemError(
                 "{argument} is not optimal at mu = {found}",
                 argument="start",
@@ -375,7 +376,7 @@ class _Run:
         begin = self.begin if begin is None else begin
         if origin != begin:
             leg = self._one_way(origin, begin, states)
-            states = leg.pieces[0].states if leg.pieces and not leg.before else None
+            states = leg.pieces.first if leg.pieces and not leg.before else None
         if origin != self.stop or origin == begin:
             self._one_way(origin, self.stop, states)
 
@@ -394,7 +395,7 @@ class _Run:
                 found: Array | NoStart
                 if states is None:
                     with self._timed("start"):
-                        found = find_start(self.scaled, runner.program, float(at), self.watch)
+                        found = find_start(self.scaled, lambda: runner.program, float(at), self.watch)
                 else:
                     found, states = states, None
                 if not isinstance(found, NoStart):
@@ -420,7 +421,7 @@ class _Run:
         tracer.pieces = leg.pieces
         ray: UnblockedRay | None = None
         if float(at) == float(edge):
-            leg.pieces.append(tracer.point())
+            leg.pieces.append_whole(tracer.point())
             self.watch.piece(float(at), 0)
         else:
             try:
@@ -430,7 +431,7 @@ class _Run:
                 self.result.pivots += tracer.log
             # The problem may be solvable at this mu alone, which is then a piece of its own.
             if ray is not None and not leg.pieces:
-                leg.pieces.append(tracer.point())
+                leg.pieces.append_whole(tracer.point())
                 self.watch.piece(float(at), 0)
         if ray is not None:
             if ray.mu != float(stop):
@@ -547,7 +548,8 @@ class _Run:
             if states is None or np.isinf(other):
                 continue
             tracer = Tracer(self.scaled.lcp, states, other)
-            leg = Leg(pieces=[replace(tracer.point(), start=a, end=b)])
+            leg = Leg()
+            leg.pieces.append_whole(replace(tracer.point(), start=a, end=b))
             if violations(leg.sequence(), self.scaled.lcp, self.tops)[0] <= ACCURATE:
                 self.legs.append(leg)
                 return
@@ -570,7 +572,7 @@ class _Run:
             middle = a + share * (b - a)
             try:
                 leg = self._one_way(middle, a, None)
-                states = leg.pieces[0].states if leg.pieces and not leg.before else None
+                states = leg.pieces.first if leg.pieces and not leg.before else None
                 self._one_way(middle, b, states)
                 return
             except NumericalTroubleError:
@@ -585,15 +587,8 @@ class _Run:
             self.watch.check()
             if isinstance(piece, UnsolvablePiece):
                 (leg.behind if leg.pieces else leg.before).append(piece)
-            elif leg.pieces:
-                assert piece.states is not None
-                before = ascending(leg.pieces).last_states()
-                moved = np.flatnonzero(before != piece.states)
-                leg.pieces.append(
-                    replace(piece, states=None, items=moved, before=before[moved], after=piece.states[moved])
-                )
             else:
-                leg.pieces.append(piece)
+                leg.pieces.append_whole(piece)
 
 
 def _with_soft_rows(segment: Segment, hard: Array, count: int) -> Segment:
@@ -622,12 +617,12 @@ class _Timer:
 
 def _outside(sequence: PieceSequence, lo: float, hi: float) -> PieceSequence:
     """Return a sequence that ends where a proof begins: the exact end of the proof, not a rounded one."""
-    pieces = list(sequence.pieces)
-    if pieces[-1].start <= lo < pieces[-1].end <= hi:
-        pieces[-1] = replace(pieces[-1], end=lo)
-    if lo <= pieces[0].start < hi <= pieces[0].end:
-        pieces[0] = replace(pieces[0], start=hi)
-    return PieceSequence(sequence.first, tuple(pieces))
+    first, last = sequence.lo, sequence.hi
+    if sequence.starts[-1] <= lo < last <= hi:
+        last = lo
+    if lo <= first < hi <= sequence.ends[0]:
+        first = hi
+    return sequence.clipped(first, last)
 
 
 def _contiguous(sequences: Sequence[PieceSequence]) -> Iterator[list[PieceSequence]]:

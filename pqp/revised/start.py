@@ -8,6 +8,7 @@ The shift is taken back along θ from 0 to 1 by the same tracer that follows mu.
 being right: a good one means few events.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +27,8 @@ from pqp.linalg.tolerances import (
     TIE,
 )
 from pqp.revised.basis import SingularBasisError, basis_of
+from pqp.revised.event_kernels import DUAL, VALUE
 from pqp.revised.interior_point import ConeProgram, InteriorPoint
-from pqp.revised.kernels import DUAL, VALUE
 from pqp.revised.scaling import ScaledProblem
 from pqp.revised.states import (
     ABOVE,
@@ -44,9 +45,11 @@ from pqp.revised.states import (
     build_state_table,
     constants_at,
 )
-from pqp.revised.trace import Tracer, TraceSettings, UnblockedRay
+from pqp.revised.trace import TooManyEventsError, Tracer, TraceSettings, UnblockedRay
 from pqp.stopping import Watch
 
+# A guess is far from right if the way from it has more events than this.
+MOST_EVENTS_FROM_REST = 200
 # Homotopies after the first one, which take back what it leaves of large shifts.
 MOST_ROUNDS = 4
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -63,13 +66,26 @@ class NoStart:
 
 
 def find_start(
-    scaled: ScaledProblem, program: ConeProgram, mu: float, watch: Watch | None = None
+    scaled: ScaledProblem, program: Callable[[], ConeProgram], mu: float, watch: Watch | None = None
 ) -> Array | NoStart:
-    """Return states that are optimal at mu, or the end of a homotopy that does not lead there."""
+    """Return states that are optimal at mu, or the end of a homotopy that does not lead there.
+
+    The first guess costs nothing: everything at rest. If it is not close, a library is asked for a better
+    one.
+    """
     trivial = trivial_states(scaled, mu)
     if trivial is not None:
         return trivial
-    answer = program.solve(mu, np.inf if watch is None else watch.seconds_left())
+    # Events of a sparse basis cost more than an interior point.
+    if not scaled.system.is_sparse:
+        guess = Guess(scaled, mu)
+        guess.rest()
+        try:
+            guess.repair()
+            return guess.follow(watch, MOST_EVENTS_FROM_REST)
+        except (NumericalTroubleError, TooManyEventsError):
+            pass  # a guess that was not close enough; what follows does not depend on it
+    answer = program().solve(mu, np.inf if watch is None else watch.seconds_left())
     trouble: NumericalTroubleError | None = None
     # Ties as close as rounding errors allow are rare on the way, but where there are some, more must count.
     for tie in HOMOTOPY_TIES:
@@ -84,31 +100,44 @@ def find_start(
     raise trouble
 
 
+def resting_states(bounds: Bounds, is_row: Array, g: Array) -> Array:
+    """Return states in which variables are at the limits that their gradient pushes them to, rows inactive.
+
+    Variables without limits are left to be solved for.
+    """
+    lower, upper = bounds.lower[:, 0], bounds.upper[:, 0]
+    pushed_up = np.isfinite(upper) & ((g < 0) | np.isinf(lower))
+    states = np.where(bounds.is_equal, EQUAL, np.where(pushed_up, UPPER, LOWER))
+    states[is_row | (bounds.is_free & ~is_row)] = BETWEEN
+    return np.asarray(states.astype(np.int8))
+
+
 def trivial_states(scaled: ScaledProblem, mu: float) -> Array | None:
     """Return states that are optimal at mu with nothing to solve for, if there are any."""
     bounds, is_row = scaled.bounds.at(mu), scaled.system.is_row
-    lower, upper, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
-    hard_equality = is_row & bounds.is_equal & np.isinf(cap)
-    if np.any(hard_equality) or np.any(bounds.is_free & ~is_row):
+    if np.any(bounds.is_free & ~is_row):
         return None
-    states = np.where(bounds.is_equal, EQUAL, np.where(np.isfinite(lower), LOWER, UPPER))
-    states[is_row] = BETWEEN
-    q = constants_at(scaled.q, mu)
+    lower, upper, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
+    q = constants_at(scaled.q, mu)[:, 0]
     table = build_state_table(bounds)
-    for _ in range(2):
-        fixed = table.of(states)[0]
-        g = scaled.system.times(fixed) + q[:, 0]
+    # As far below as there are limits, then to where the gradients push.
+    states = resting_states(bounds, is_row, np.zeros(len(q)))
+    for _ in range(3):
+        g = scaled.system.times(table.of(states)[0]) + q
+        pushed = resting_states(bounds, is_row, g)
         below, above = is_row & (g < lower), is_row & (g > upper)
-        if not np.any(below | above) or not np.all(np.isfinite(cap[below | above])):
-            break
-        states[below], states[above] = BELOW, ABOVE
+        soft = np.isfinite(cap)
+        pushed[below & soft], pushed[above & soft] = BELOW, ABOVE
         # A soft equality has no inactive state.
-        states[is_row & bounds.is_equal & (states == BETWEEN)] = BELOW
+        pushed[is_row & soft & bounds.is_equal & (pushed == BETWEEN)] = BELOW
+        if np.array_equal(pushed, states):
+            break
+        states = pushed
     lines = table.of(states)
-    g = scaled.system.times(lines[0]) + q[:, 0]
+    g = scaled.system.times(lines[0]) + q
     room = TIE * (np.abs(g) + np.abs(lines[0]).max(initial=0.0))
     if np.all(g >= lines[2] - room) and np.all(g <= lines[4] + room):
-        return states.astype(np.int8)
+        return states
     return None
 
 
@@ -142,6 +171,16 @@ class Guess:
         if not np.all(np.isfinite(v)):
             v = np.zeros(len(d))
         self.set_states(v)
+
+    def rest(self) -> None:
+        """Put every item where it needs no unknown, as far as that is possible."""
+        at_zero = resting_states(self.bounds, self.is_row, np.zeros(len(self.bounds)))
+        table = build_state_table(self.bounds)
+        gradient = self.system.times(table.of(at_zero)[0]) + self.q[:, 0]
+        self.states = resting_states(self.bounds, self.is_row, gradient)
+        v = table.of(self.states)[0]
+        g = self.system.times(v) + self.q[:, 0]
+        self.value, self.multiplier = np.where(self.is_row, g, v), np.where(self.is_row, v, g)
 
     def set_states(self, v: Array) -> None:
         """Choose for every item the state that its value and its multiplier are closest to."""
@@ -297,29 +336,31 @@ class Guess:
 
     # ---- the homotopy ----
 
-    def follow(self, watch: Watch | None) -> Array | NoStart:
+    def follow(self, watch: Watch | None, most_events: float = np.inf) -> Array | NoStart:
         """Take the shifts back; return the states at θ = 1, or where the way ends before.
 
         All shifts vanish together at θ = 1, so that close to it everything ties. A homotopy stops before, and
         what it leaves of large shifts is taken back by another one.
         """
         for _ in range(MOST_ROUNDS):
-            found = self._homotopy(watch)
+            found = self._homotopy(watch, most_events)
             if isinstance(found, NoStart):
                 return found
-            self.states = found.astype(np.int8)
+            # On the way the bounds of an equality differ by their shifts; at its end they are one.
+            at_bound = self.bounds.is_equal & np.isin(found, (LOWER, UPPER))
+            self.states = np.where(at_bound, EQUAL, found).astype(np.int8)
             self._forget_shifts()
             tracer = Tracer(MixedLCP(self.system, self.q, build_state_table(self.bounds)), self.states, 0.0)
             if np.all(tracer.gaps().min(axis=0) >= -START_MARGIN * GOAL_REACHED * self._scale(tracer)):
                 break
         return self.states
 
-    def _homotopy(self, watch: Watch | None) -> Array | NoStart:
+    def _homotopy(self, watch: Watch | None, most_events: float) -> Array | NoStart:
         """Follow one homotopy to its end."""
         problem = MixedLCP(self.system, self.q, build_state_table(self._bounds_at_zero()))
         self._shift_ends(Tracer(problem, self.states, 0.0))
         homotopy = MixedLCP(self.system, self.q, build_state_table(self._moving_bounds()))
-        tracer = Tracer(homotopy, self.states, 0.0, TraceSettings(tie=self.tie))
+        tracer = Tracer(homotopy, self.states, 0.0, TraceSettings(tie=self.tie, most_events=most_events))
         while True:
             ray = tracer.run(1.0 - GOAL_REACHED, watch, keep_pieces=False)
             if ray is None:

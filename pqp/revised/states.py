@@ -116,8 +116,9 @@ def build_state_table(bounds: Bounds) -> StateTable:
     pinned_hi = np.where(bounds.is_equal[:, None], top, -far)
     lo = np.stack([low, zero, bottom, np.where(free, zero, pinned_lo), -far, high])
     hi = np.stack([high, top, zero, np.where(free, zero, pinned_hi), low, far])
-    at_lo = _following(bounds, [None, BETWEEN, ABOVE, ABOVE, EQUAL, None])
-    at_hi = _following(bounds, [None, BELOW, BETWEEN, BELOW, None, EQUAL])
+    # BELOW and ABOVE have an end only on one side: what begins at the other one must not look the same.
+    at_lo = _following(bounds, [None, BETWEEN, ABOVE, ABOVE, BELOW, None])
+    at_hi = _following(bounds, [None, BELOW, BETWEEN, BELOW, None, ABOVE])
     lines = np.ascontiguousarray(np.concatenate([fixed, lo, hi], axis=2).transpose(0, 2, 1))
     return StateTable(lines, np.stack([at_lo, at_hi]))
 

@@ -11,6 +11,7 @@ costs one solve with the basis for the response of the unknowns to one item, and
 others; everything is recomputed from the data after `REBUILD_EVERY` changes.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,8 +37,8 @@ from pqp.linalg.tolerances import (
 )
 from pqp.revised.basis import BasisFactor, Direction, SingularBasisError, basis_of
 from pqp.revised.degeneracy import Tie, solve_tie
-from pqp.revised.kernel_choice import KERNELS, Clock
-from pqp.revised.kernels import (
+from pqp.revised.event_kernel_choice import KERNELS, Clock
+from pqp.revised.event_kernels import (
     AT_HI,
     AT_LO,
     DUAL,
@@ -49,6 +50,7 @@ from pqp.revised.kernels import (
     SLOPE,
     VALUE,
 )
+from pqp.revised.pieces import Piece, PieceRecord
 from pqp.revised.states import FIXED, HI, LO, RANGE, STATE_NAMES, VALUE_FIXED, MixedLCP
 from pqp.stopping import Watch
 
@@ -66,28 +68,14 @@ LOOK_AT_CLOCK_EVERY = 100
 
 @dataclass(frozen=True)
 class TraceSettings:
-    """How carefully a trace goes: what counts as a tie, and how often everything is recomputed."""
+    """How carefully a trace goes: what counts as a tie, and how often everything is recomputed.
+
+    A trace with more than `most_events` raises `TooManyEventsError`.
+    """
 
     tie: float = TIE
     rebuild_every: int = REBUILD_EVERY
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class BasisPiece:
-    """One basis is optimal from `start` to `end`, in the direction of the trace.
-
-    `states` are those of all items, on the first piece of a trace; on others, `items` had the states `before`
-    on the piece before and have `after` now. `values` are v of the unknowns as affine functions.
-    """
-
-    start: float
-    end: float
-    states: Array | None
-    items: Array
-    before: Array
-    after: Array
-    unknowns: Array
-    values: Array
+    most_events: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -97,6 +85,10 @@ class UnblockedRay:
     mu: float
     item: int
     sense: int
+
+
+class TooManyEventsError(Exception):
+    """A trace has more events than its settings allow."""
 
 
 class LargeTieError(Exception):
@@ -118,8 +110,7 @@ class TraceCounts:
 class Tracer:
     """A basis with its lines, which moves along mu.
 
-    With names, every event is settled as a tie and logged. Finished pieces are appended to `pieces`, if that
-    is wanted.
+    With names, every event is settled as a tie and logged. Finished pieces are appended to `pieces`.
     """
 
     def __init__(
@@ -136,13 +127,15 @@ class Tracer:
         self.settings = settings or TraceSettings()
         self.names = names
         self.log: list[Entry] = []
-        self.pieces: list[BasisPiece] = []
+        self.pieces = PieceRecord()
         self.counts = TraceCounts()
         self.pivots = 0
         size = len(states)
         self.lines = np.empty((8, size))
         self.flags = np.zeros((4, size), dtype=bool)
         self._found = np.empty(2 * size, dtype=np.int64)
+        self._room = np.zeros(7)
+        self._flat = (0.0, 0.0)
         self._changed: dict[int, int] = {}
         self._attempts = 0
         self._pinned: set[int] = set()
@@ -160,7 +153,7 @@ class Tracer:
         With `first_tie`, a large tie at the beginning raises `LargeTieError`: it should begin elsewhere.
         """
         self._direction = direction = 1 if stop >= self.mu else -1
-        mu_scale = abs(self.mu) + abs(stop) if np.isfinite(stop) else 0.0
+        mu_scale = abs(self.mu) + abs(stop) if math.isfinite(stop) else 0.0
         clock = Clock()
         self._attempts = 0
         if first_tie:
@@ -169,22 +162,25 @@ class Tracer:
         while ray is None and self.mu != stop:
             if watch is not None:
                 watch.check()
-            mu = self.mu
-            distance, blocking = self._first_end(stop)
-            if not distance < abs(stop - mu) - TIE * mu_scale:
+            if self.counts.events > self.settings.most_events:
+                raise TooManyEventsError
+            distance, blocking = self._ratio_test(stop)
+            if not distance < abs(stop - self.mu) - TIE * mu_scale:
                 self._record(stop, watch, keep_pieces)
                 self._move(stop)
                 break
+            end = self.mu
             if distance > 0.0:
-                end = mu + direction * distance
-                self._record(end, watch, keep_pieces)
-                if end != mu:
+                end += direction * distance
+                if end != self.mu:
+                    self._record(end, watch, keep_pieces)
                     self._attempts = 0
-            else:
-                end = mu
             self._count_attempt()
             tied = self._move(end)
-            ray = self._settle(tied, blocking, watch)
+            if tied == [blocking] and self.names is None:
+                ray = self._cross_alone(blocking, watch)
+            else:
+                ray = self._settle(tied, blocking, watch)
             self.counts.events += 1
             if self.basis.changes >= max(self.settings.rebuild_every, len(self.basis.items)):
                 self.rebuild()
@@ -193,21 +189,32 @@ class Tracer:
         clock.tick()
         return ray
 
-    def _first_end(self, stop: float) -> tuple[float, int]:
+    def _ratio_test(self, stop: float) -> tuple[float, int]:
         """Return the distance to the first end on the way, and its number, -1 if there is none."""
-        first_end, flat = KERNELS.current.first_end, self._flat
-        distance, end = first_end(self.lines, self.flags, self.mu, self._direction, *flat)
-        if np.isinf(stop) and distance > FAR_OUT * (1.0 + abs(self.mu)):
+        ratio_test, flat = KERNELS.current.ratio_test, self._flat
+        distance, end = ratio_test(self.lines, self.flags, self.mu, self._direction, *flat)
+        if distance > FAR_OUT * (1.0 + abs(self.mu)) and math.isinf(stop):
             # Without a stop, rounding errors of slopes would reach an end somewhere.
             still = (STILL / FLAT * flat[0], STILL / FLAT * flat[1])
-            distance, end = first_end(self.lines, self.flags, self.mu, self._direction, *still)
+            distance, end = ratio_test(self.lines, self.flags, self.mu, self._direction, *still)
         return distance, end
 
     def _move(self, mu: float) -> list[int]:
-        """Move to mu; return the ends that are reached there."""
-        self._set_room(mu)
+        """Move to mu; return the ends that are reached there, the least first."""
+        room, size = self._room, abs(mu)
+        (x, x_slope), (y, y_slope) = self._fixed_tops
+        (rows, rows_slope), (costs, costs_slope) = self._offset_tops
+        # What counts as tied is a share of the largest v of its kind, or the rounding error of a product
+        # with costs, or offsets of rows, among its terms.
+        room[2:6] = (
+            x + size * x_slope,
+            y + size * y_slope,
+            rows + size * rows_slope,
+            costs + size * costs_slope,
+        )
+        room[6] = min(ROUNDING, self.settings.tie)
         count = KERNELS.current.move(
-            self.lines, self.flags, mu - self.mu, mu, self.settings.tie, *self._room, self._found
+            self.lines, self.flags, self.basis.items, mu - self.mu, mu, self.settings.tie, room, self._found
         )
         self.mu = mu
         # In one order, whichever kernel listed them: ties are settled by the least index.
@@ -215,36 +222,29 @@ class Tracer:
 
     def _record(self, end: float, watch: Watch | None, keep: bool) -> None:
         """Append the piece from the present mu to `end`."""
-        if not keep or end == self.mu:
+        if not keep:
             return
-        pivots = self.pivots
-        items = self.basis.items.copy()
-        slopes = self.lines[SLOPE, items]
-        if np.isinf(end):
+        pivots, items = self.pivots, self.basis.items
+        unknowns, values = self.pieces.room(len(items))
+        KERNELS.current.record(self.lines, items, self.mu, unknowns, values)
+        if math.isinf(end):
             # Nothing but rounding error moves this slowly, and it would have no end.
             slow = STILL / FLAT * np.array(self._flat)
-            slopes[np.abs(slopes) <= slow[self.flags[DUAL, items].astype(int)]] = 0.0
-        values = np.column_stack([self.lines[VALUE, items] - self.mu * slopes, slopes])
-        self.pieces.append(self._piece(end, items, values))
+            is_still = np.abs(values[:, 1]) <= slow[self.flags[DUAL, items].astype(int)]
+            values[is_still] = np.column_stack([self.lines[VALUE, items], np.zeros(len(items))])[is_still]
+        self.pieces.append(self.mu, end, self._changed, self.states, len(items))
+        self._changed.clear()
+        self.pivots = 0
         # Counted when it is kept: a callback may interrupt, and the piece should not be lost.
         if watch is not None:
             watch.piece(end, pivots)
 
-    def _piece(self, end: float, unknowns: Array, values: Array) -> BasisPiece:
-        states = None if self.pieces else self.states.copy()
-        moved = np.array([i for i, before in self._changed.items() if self.states[i] != before], np.int64)
-        before = np.array([self._changed[i] for i in moved.tolist()], dtype=np.int8)
-        self._changed.clear()
-        self.pivots = 0
-        return BasisPiece(self.mu, end, states, moved, before, self.states[moved], unknowns, values)
-
-    def point(self) -> BasisPiece:
-        """Return the solution at the present mu as a piece of length 0, with all its states."""
+    def point(self) -> Piece:
+        """Return the solution at the present mu as a piece of length 0."""
         items = self.basis.items.copy()
         slopes = self.lines[SLOPE, items]
         values = np.column_stack([self.lines[VALUE, items] - self.mu * slopes, slopes])
-        none = np.empty(0, dtype=np.int64)
-        return BasisPiece(self.mu, self.mu, self.states.copy(), none, none, none, items, values)
+        return Piece(self.mu, self.mu, self.states.copy(), items, values)
 
     # ---- everything from the data ----
 
@@ -300,10 +300,10 @@ class Tracer:
         """Set what counts as flat, and how large fixed values of v are, from the sizes of the numbers."""
         is_row, R, outside = self.system.is_row, self.basis.items, ~self.flags[INSIDE]
         kinds = ~is_row & outside, is_row & outside
-        self._fixed_tops = np.array([np.abs(fixed[kind]).max(axis=0, initial=0.0) for kind in kinds])
-        self._offset_tops = np.array(
-            [np.abs(self.lcp.q[kind]).max(axis=0, initial=0.0) for kind in (is_row, ~is_row)]
-        )
+        self._fixed_tops = [np.abs(fixed[kind]).max(axis=0, initial=0.0).tolist() for kind in kinds]
+        self._offset_tops = [
+            np.abs(self.lcp.q[kind]).max(axis=0, initial=0.0).tolist() for kind in (is_row, ~is_row)
+        ]
         # Only data that are in use: a limit far away may move in units of its own.
         moving, is_value, q = np.abs(fixed[:, 1]), self.flags[DUAL], np.abs(self.lcp.q[:, 1])
         self._data_tops = (
@@ -312,20 +312,6 @@ class Tracer:
         )
         slopes, dual = np.abs(self.lines[SLOPE, R]), is_row[R]
         self._set_flat(float(slopes[~dual].max(initial=0.0)), float(slopes[dual].max(initial=0.0)))
-
-    def _set_room(self, mu: float) -> None:
-        """Set what counts as tied at mu: a share of the largest value of its kind on the way there."""
-        R, moved = self.basis.items, mu - self.mu
-        values = np.abs(self.lines[VALUE, R]) + abs(moved) * np.abs(self.lines[SLOPE, R])
-        dual = self.system.is_row[R]
-        tops = self._fixed_tops @ (1.0, abs(mu))
-        x = max(float(values[~dual].max(initial=0.0)), float(tops[0]))
-        y = max(float(values[dual].max(initial=0.0)), float(tops[1]))
-        tie = self.settings.tie
-        # What follows by one product is a sum with costs, or offsets of rows, among its terms.
-        offsets = self._offset_tops @ (1.0, abs(mu))
-        noise = min(ROUNDING, tie) * np.maximum(offsets, max(x, y))
-        self._room = (max(tie * x, float(noise[0])), max(tie * y, float(noise[1])))
 
     def _set_flat(self, primal_top: float, dual_top: float) -> None:
         """Set which slopes are rounding error: of values and of multipliers, which have different units."""
@@ -340,17 +326,26 @@ class Tracer:
         return np.stack([self.lines[VALUE] - low, high - self.lines[VALUE]])
 
     def falls(self, end: int) -> float:
-        """Return how fast the gap at an end, given by its number, closes."""
+        """Return how fast the gap at an end, given by its number, closes; -inf if there is no end."""
         at_hi, i = divmod(end, len(self.states))
-        lines = self.lines
-        rate = lines[SLOPE, i] - lines[HI_SLOPE, i] if at_hi else lines[LO_SLOPE, i] - lines[SLOPE, i]
-        return float(rate * self._direction)
+        _, slope, lo, lo_slope, hi, hi_slope = self.lines[: HI_SLOPE + 1, i].tolist()
+        if math.isinf(hi if at_hi else lo):
+            return -math.inf
+        return (slope - hi_slope if at_hi else lo_slope - slope) * self._direction
 
     def is_falling(self, end: int) -> bool:
         """Return whether the gap at an end closes, beyond rounding error."""
         return self.falls(end) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
 
     # ---- changes of the basis ----
+
+    def _cross_alone(self, end: int, watch: Watch | None) -> UnblockedRay | None:
+        """Let the only item at an end change its state."""
+        begins = self._cross(end)
+        if begins is None:
+            return self._change_basis(watch)
+        other = self._also_at_other_end(begins)
+        return self._settle([begins, *other], begins, watch) if other or self.is_falling(begins) else None
 
     def _settle(self, tied: list[int], blocking: int, watch: Watch | None) -> UnblockedRay | None:
         """Let what reached its end change its state: one by one while that is clear, else as a whole."""
@@ -382,9 +377,10 @@ class Tracer:
         """Return the other end of the range of an item if that has no width at the present mu."""
         size = len(self.states)
         at_hi, i = divmod(end, size)
-        low, high = (self.lines[row, i] + self.mu * self.lines[row + 1, i] for row in (2, 4))
+        lo, lo_slope, hi, hi_slope = self.lines[RANGE, i].tolist()
+        low, high = lo + self.mu * lo_slope, hi + self.mu * hi_slope
         room = self._room[int(self.flags[DUAL, i])] + self.settings.tie * (abs(low) + abs(high))
-        if not (np.isfinite(high - low) and high - low <= room):
+        if not (math.isfinite(high - low) and high - low <= room):
             return []
         self.flags[AT_LO : AT_HI + 1, i] = True
         return [(1 - at_hi) * size + i]
@@ -394,31 +390,33 @@ class Tracer:
 
         Return None, with nothing changed, if its pivot is too small to be trusted.
         """
-        size, lines, flags = len(self.states), self.lines, self.flags
-        at_hi, i = divmod(end, size)
+        lines, flags, table = self.lines, self.flags, self.lcp.table
+        at_hi, i = divmod(end, len(self.states))
         old = int(self.states[i])
-        new = int(self.lcp.table.following[at_hi, old, i])
+        new = int(table.following[at_hi, old, i])
         sign, is_inside = float(self.system.signs[i]), bool(flags[INSIDE, i])
         direction = self.basis.direction(i)
         if not direction.pivot * sign > TRUSTED_PIVOT * direction.size:
             return None
-        slope = float(self.lcp.table.lines[new, 1, i])
-        items = self.basis.items
+        slope = float(table.lines[new, 1, i])
+        t = (slope - float(lines[SLOPE, i])) / direction.pivot
         if is_inside:
-            t = (slope - lines[SLOPE, i]) / direction.pivot
-            steps = t * direction.steps
+            items, steps = self.basis.items, t * direction.steps
+            change = self.basis.product(steps)
             lines[FIXED_SLOPE, i] += sign * t
         else:
-            t = sign * (slope - lines[SLOPE, i]) / direction.pivot
-            items, steps = np.append(items, i), t * np.append(direction.steps, 1.0)
-            lines[SLOPE, i], lines[FIXED_SLOPE, i] = self.lcp.table.lines[old, 1, i], slope
+            t *= sign
+            items, steps = self.basis.items_and(i), t * direction.steps
+            change = self.basis.product(steps, i)
+            lines[SLOPE, i], lines[FIXED_SLOPE, i] = table.lines[old, 1, i], slope
             flags[INSIDE, i], flags[DUAL, i] = True, VALUE_FIXED[new]
-        change = self.system.product(items, steps)
         rest, *tops = KERNELS.current.apply(lines, flags, items, steps, change)
-        self.basis.change(*(([], [i]) if is_inside else ([i], [])), direction)
         if is_inside:
+            self.basis.change([], [i], direction)
             flags[INSIDE, i], flags[DUAL, i] = False, VALUE_FIXED[new]
             lines[SLOPE, i] = lines[G_SLOPE, i]
+        else:
+            self.basis.change([i], [], direction)
         begins = self._enter_state(i, old, new, slope)
         self._set_flat(*tops)
         if rest > ROUNDING * max(*tops, *self._data_tops):
@@ -445,7 +443,7 @@ class Tracer:
         R, lines = self.basis.items, self.lines
         rest = lines[FIXED_SLOPE, R] - lines[G_SLOPE, R]
         steps = self.basis.solve(self.system.signs[R] * rest)
-        change = self.system.product(R, steps)
+        change = self.basis.product(steps)
         _, *tops = KERNELS.current.apply(lines, self.flags, R, steps, change)
         self._set_flat(*tops)
 
@@ -542,10 +540,10 @@ class Tracer:
         direction, R = self.basis.direction(item), self.basis.items
         if self.flags[INSIDE, item]:
             steps = direction.steps * self.system.signs[item]
-            change = self.system.product(R, steps)
+            change = self.basis.product(steps)
         else:
-            steps = direction.steps
-            change = self.system.product(np.append(R, item), np.append(steps, 1.0))
+            change = self.basis.product(direction.steps, item)
+            steps = direction.steps[:-1]
         change[R] = steps
         return change, direction
 

@@ -14,7 +14,6 @@ from pqp.lcp.crisscross import RULES, Cycled
 from pqp.revised import exact_repair
 from pqp.revised import runner as revised_runner
 from pqp.revised import trace as revised_trace
-from pqp.revised.kernel_choice import KERNELS
 from pqp.tableau import runner as tableau_runs
 from pqp.tableau import trace as tableau
 from tests.engines import EVERY_ENGINE, EXACT, FLOAT_ENGINES, REVISED, TABLEAU, Engine
@@ -189,8 +188,8 @@ REVISED_MOMENTS = [
     (revised_runner, "find_start", 1),
     (revised_trace, "basis_of", 1),
     (revised_trace.Tracer, "_tie", 1),
-    (revised_trace.Tracer, "_settle", 2),
-    (KERNELS.current, "first_end", 1),
+    (revised_trace.Tracer, "_cross", 2),
+    (revised_trace.Tracer, "_ratio_test", 1),
     (revised_runner, "violations", 1),
     (revised_runner, "unsolvable_segments", 1),
     (revised_runner, "segments_of", 1),

@@ -1,7 +1,5 @@
 """exact_repair: the few items that move, traced exactly, give the pieces of the whole problem."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -12,17 +10,11 @@ from pqp.linalg.tolerances import ACCURATE
 from pqp.records.unsolvable import UnsolvablePiece
 from pqp.revised import exact_repair
 from pqp.revised.exact_repair import ExactTracer, Repair, take_subproblem
-from pqp.revised.pieces import PieceSequence, join_all
 from pqp.revised.states import BETWEEN, UPPER
 from pqp.revised.verify import violations
 from tests.refusals import may_refuse, refused_at_most
 from tests.strategies import instances
-from tests.systems import FEW, trace_of
-
-
-def sequence_of(pieces):
-    """Pieces that say all their states, as one sequence."""
-    return join_all([PieceSequence(piece.states, (replace(piece, states=None),)) for piece in pieces])
+from tests.systems import FEW, sequence_of, trace_of
 
 
 class TooLarge(ExactTracer):
@@ -42,7 +34,7 @@ def repair_of(runner, exact_tracer=ExactTracer):
 def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
     traced = trace_of(*instance)
     sequence, runner = traced.sequence, traced.runner
-    line, item_states = sequence.pieces[0], sequence.first
+    line, item_states = sequence.piece(0), sequence.first
     assume(line.start < line.end < np.inf)
     subproblem = take_subproblem(runner.postsolve, item_states, runner.scaled.lcp.is_unknown(item_states))
     middle = (line.start + line.end) / 2
@@ -59,7 +51,7 @@ def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
 def test_pieces_of_subproblems_are_those_of_the_whole_problem(instance):
     traced = trace_of(*instance)
     sequence, runner = traced.sequence, traced.runner
-    begin, stop = sequence.pieces[0].start, sequence.pieces[-1].end
+    begin, stop = sequence.lo, sequence.hi
     assume(begin < stop < np.inf)
     whole = list(repair_of(runner).pieces(sequence.first, begin, stop))
     with may_refuse():  # a subproblem cannot prove unsolvability
@@ -95,7 +87,7 @@ class TestLargeProblem:
 
     def test_exact_pieces_begin_in_the_middle_of_a_path_too(self):
         repair, sequence = self.traced()
-        late = next(iter(sequence.runs(np.arange(len(sequence.pieces)) == 4)))
+        late = next(iter(sequence.runs(np.arange(len(sequence)) == 4)))
         (piece,) = repair.pieces(late.first, 0.6, 0.7)
         assert piece.unknowns.tolist() == [0]
         np.testing.assert_allclose(piece.values, [[0, 1]], atol=1e-15)

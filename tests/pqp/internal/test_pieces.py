@@ -1,4 +1,4 @@
-"""pieces: traced in any direction, split and joined, pieces keep their states."""
+"""pieces: recorded in any direction, split and joined, pieces keep their states and their unknowns."""
 
 from itertools import pairwise
 
@@ -7,48 +7,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqp.revised.pieces import PieceSequence, ascending, join, join_all
-from pqp.revised.trace import BasisPiece
-from tests.systems import FEW
+from pqp.revised.pieces import Piece, PieceRecord, join_all
+from tests.systems import FEW, pieces_of, sequence_of
 
 SIZE = 5
-NOTHING = np.empty((0, 2))
-NONE = np.empty(0, dtype=np.int64)
 
 
-def trace_through(rows, ends):
-    """Pieces on each row of states in turn, from one end to the next."""
-    pieces = []
-    for number, states in enumerate(rows):
-        before = rows[number - 1] if number else states
-        items = np.flatnonzero(before != states)
-        first = states if number == 0 else None
-        pieces.append(
-            BasisPiece(
-                ends[number],
-                ends[number + 1],
-                first,
-                items,
-                before[items],
-                states[items],
-                np.array([number]),
-                NOTHING,
-            )
-        )
-    return pieces
+def recorded(rows, ends):
+    """Pieces on each row of states in turn, from one end to the next; unknowns tell pieces apart."""
+    counts = [int(states[0]) % 3 for states in rows]
+    return sequence_of(
+        Piece(ends[k], ends[k + 1], rows[k], np.arange(count), np.full((count, 2), float(rows[k][1])))
+        for k, count in enumerate(counts)
+    )
 
 
 def course(sequence):
     """Start, end and states of every piece; what a piece says it changes is what was there."""
-    states, found = sequence.first.copy(), []
-    for number, piece in enumerate(sequence.pieces):
+    found = []
+    for number, piece in enumerate(pieces_of(sequence)):
+        changes = slice(*sequence.change_ends[number : number + 2])
+        items = sequence.items[changes]
         if number:
-            assert states[piece.items].tolist() == piece.before.tolist()
+            assert np.array(found[-1][2])[items].tolist() == sequence.before[changes].tolist()
         else:
-            assert not len(piece.items)
-        states[piece.items] = piece.after
-        found.append((piece.start, piece.end, states.tolist()))
-    assert states.tolist() == sequence.last_states().tolist()
+            assert not len(items)
+        assert piece.states[items].tolist() == sequence.after[changes].tolist()
+        assert piece.unknowns.tolist() == list(range(piece.states[0] % 3))
+        assert (piece.values == piece.states[1]).all()
+        found.append((piece.start, piece.end, piece.states.tolist()))
+    assert sequence.last_states().tolist() == found[-1][2]
     return found
 
 
@@ -80,7 +68,7 @@ def known(rows, begin=0):
 @given(states=EITHER)
 def test_ascending_pieces_stay_as_they_are_but_those_that_change_nothing(states):
     rows, ends = rows_of(states), list(range(len(states) + 1))
-    sequence = ascending(trace_through(rows, ends))
+    sequence = recorded(rows, ends)
     assert course(sequence) == known(rows)
     assert (sequence.lo, sequence.hi) == (0, len(rows))
 
@@ -89,8 +77,7 @@ def test_ascending_pieces_stay_as_they_are_but_those_that_change_nothing(states)
 @given(states=EITHER)
 def test_descending_pieces_are_turned_round(states):
     rows, ends = rows_of(states), list(range(len(states) + 1))
-    leftwards = ascending(trace_through(rows[::-1], ends[::-1]))
-    assert course(leftwards) == known(rows)
+    assert course(recorded(rows[::-1], ends[::-1])) == known(rows)
 
 
 @FEW
@@ -102,26 +89,19 @@ def test_parts_joined_at_any_seams_are_the_whole(states, data):
         if (len(rows) > 1)
         else set()
     )
-    marks = [0, *sorted(cuts), len(rows)]
     parts = []
-    for a, b in pairwise(marks):
+    for a, b in pairwise([0, *sorted(cuts), len(rows)]):
         backwards = data.draw(st.booleans())
         chosen, ends = rows[a:b], list(range(a, b + 1))
-        parts.append(
-            ascending(trace_through(chosen[::-1], ends[::-1]) if backwards else trace_through(chosen, ends))
-        )
+        parts.append(recorded(chosen[::-1], ends[::-1]) if backwards else recorded(chosen, ends))
     assert course(join_all(parts)) == known(rows)
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = join(whole, part)
-    assert course(whole) == known(rows)
 
 
 @FEW
 @given(states=EITHER, data=st.data())
 def test_runs_are_the_good_pieces_with_their_states(states, data):
     rows = rows_of(states)
-    sequence = ascending(trace_through(rows, list(range(len(rows) + 1))))
+    sequence = recorded(rows, list(range(len(rows) + 1)))
     whole = course(sequence)
     good = np.array(data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole))))
     runs = [course(run) for run in sequence.runs(good)]
@@ -136,31 +116,36 @@ def test_runs_are_the_good_pieces_with_their_states(states, data):
 @given(states=EITHER, data=st.data())
 def test_runs_and_what_is_between_them_join_to_the_whole(states, data):
     rows = rows_of(states)
-    sequence = ascending(trace_through(rows, list(range(len(rows) + 1))))
-    count = len(sequence.pieces)
+    sequence = recorded(rows, list(range(len(rows) + 1)))
+    count = len(sequence)
     good = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
     parts = sorted([*sequence.runs(good), *sequence.runs(~good)], key=lambda part: part.lo)
     assert course(join_all(parts)) == course(sequence)
 
 
-def alone(start, end, states):
-    return PieceSequence(states, (BasisPiece(start, end, None, NONE, NONE, NONE, np.array([0]), NOTHING),))
-
-
-@pytest.mark.parametrize("joined", [join, lambda *parts: join_all(parts)], ids=["join", "join_all"])
 class TestSeam:
-    def test_piece_through_the_seam_is_one_piece(self, joined):
+    def test_piece_through_the_seam_is_one_piece(self):
         states = np.zeros(SIZE, dtype=np.int8)
-        assert course(joined(alone(0, 1, states), alone(1, 2, states))) == [(0, 2, states.tolist())]
+        parts = recorded([states], [0, 1]), recorded([states], [1, 2])
+        assert course(join_all(parts)) == [(0, 2, states.tolist())]
 
-    def test_pieces_that_differ_at_the_seam_stay_two(self, joined):
+    def test_pieces_that_differ_at_the_seam_stay_two(self):
         one, other = np.zeros(SIZE, dtype=np.int8), np.ones(SIZE, dtype=np.int8)
-        assert course(joined(alone(0, 1, one), alone(1, 2, other))) == [
-            (0, 1, one.tolist()),
-            (1, 2, other.tolist()),
-        ]
+        parts = recorded([one], [0, 1]), recorded([other], [1, 2])
+        assert course(join_all(parts)) == [(0, 1, one.tolist()), (1, 2, other.tolist())]
 
 
-def test_first_piece_must_say_its_states():
-    with pytest.raises(AssertionError):
-        ascending([BasisPiece(0, 1, None, NONE, NONE, NONE, np.array([0]), NOTHING)])
+@pytest.mark.parametrize("written", ["starts", "items", "unknown_ends"])
+def test_piece_that_was_interrupted_half_way_does_not_count(written):
+    """Whatever of it was written is overwritten by the next piece."""
+    record, states = PieceRecord(), np.zeros(SIZE, dtype=np.int8)
+    record.append_whole(Piece(0.0, 1.0, states, np.array([1]), np.ones((1, 2))))
+    getattr(record, written).append(7)
+    assert len(record) == len(record.sequence()) == 1
+    later = np.ones(SIZE, dtype=np.int8)
+    record.append_whole(Piece(1.0, 2.0, later, np.array([2]), np.zeros((1, 2))))
+    sequence = record.sequence()
+    assert (sequence.starts.tolist(), sequence.ends.tolist()) == ([0.0, 1.0], [1.0, 2.0])
+    assert sequence.piece(0).unknowns.tolist() == [1]
+    assert sequence.piece(1).unknowns.tolist() == [2]
+    assert sequence.piece(1).states.tolist() == later.tolist()

@@ -31,7 +31,7 @@ def proof_at(problem, at):
     blocked = runner.crossing_bounds.violated(at)
     if blocked is not None:
         return blocked
-    found = find_start(runner.scaled, runner.program, float(at))
+    found = find_start(runner.scaled, lambda: runner.program, float(at))
     return runner.proof(found.states, found.ray) if isinstance(found, NoStart) else None
 
 

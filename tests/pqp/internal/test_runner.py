@@ -281,14 +281,14 @@ class TestStops:
         """A clock that moves on by a second whenever it is looked at."""
         ticks = iter(range(10_000))
         monkeypatch.setattr("pqp.stopping.time.monotonic", lambda: float(next(ticks)))
-        path = REVISED.trace(bends(40), (0, 50), time_limit=15)
+        path = REVISED.trace(bends(40), (0, 50), time_limit=15, direction="right-to-left")
         assert "time_limit" in path.stopped
         assert 0 < len(path.segments) < 15
         assert path.info.events < 15
 
     @pytest.mark.parametrize("event", [1, 7])
     def test_interrupt_keeps_what_was_finished(self, monkeypatch, event):
-        original, calls = Tracer._settle, []
+        original, calls = Tracer._cross, []
 
         def interrupted(tracer, *others):
             calls.append(tracer.mu)
@@ -296,12 +296,12 @@ class TestStops:
                 raise KeyboardInterrupt
             return original(tracer, *others)
 
-        monkeypatch.setattr(Tracer, "_settle", interrupted)
-        path = REVISED.trace(bends(40), (0, 50))
+        monkeypatch.setattr(Tracer, "_cross", interrupted)
+        path = REVISED.trace(bends(40), (0, 50), direction="right-to-left")
         assert "interrupted" in path.stopped
-        assert [s.hi for s in path.segments] == list(range(1, event + 1))
+        assert [s.lo for s in path.segments] == list(range(41 - event, 41))
         monkeypatch.undo()
-        assert summary(path.extend(50)) == summary(REVISED.trace(bends(40), (0, 50)))
+        assert summary(path.extend(0)) == summary(REVISED.trace(bends(40), (0, 50)))
 
 
 @for_all(instance=instances())

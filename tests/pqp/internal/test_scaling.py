@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 import pqp
 from pqp import mu
 from pqp.errors import NumericalTroubleError
-from pqp.revised.kernels import VALUE
+from pqp.revised.event_kernels import VALUE
 from pqp.revised.presolve import presolve
 from pqp.revised.scaling import scale_problem
 from pqp.revised.start import NoStart

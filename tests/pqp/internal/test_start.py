@@ -11,8 +11,8 @@ from pqp import mu
 from pqp.errors import ProblemError
 from pqp.linalg.field import RATIONAL
 from pqp.revised import start as starting
+from pqp.revised.event_kernels import VALUE
 from pqp.revised.interior_point import InteriorPoint
-from pqp.revised.kernels import VALUE
 from pqp.revised.rays import is_proof
 from pqp.revised.start import NoStart, find_start, pivot_rows, trivial_states
 from pqp.revised.trace import Tracer
@@ -92,6 +92,7 @@ def test_start_is_right_whatever_the_library_says(problem, at, seed):
 
     with pytest.MonkeyPatch.context() as patch, may_refuse():
         patch.setattr(starting.ConeProgram, "solve", anything)
+        patch.setattr(starting, "MOST_EVENTS_FROM_REST", -1)
         runner, found = begin_at(problem, at)
     assert not isinstance(found, NoStart)
     assert_optimal(runner, found, at)
@@ -291,8 +292,9 @@ def test_start_with_a_time_limit_hands_what_is_left_to_the_library(monkeypatch):
         return InteriorPoint(np.zeros(2), np.zeros(1), "MaxTime")
 
     monkeypatch.setattr(starting.ConeProgram, "solve", noted)
+    monkeypatch.setattr(starting, "MOST_EVENTS_FROM_REST", -1)
     runner, _ = begin_at(STARTS["an equality"], 0.0)
     watch = Watch(StopLimits(time_limit=100), 0.0)
-    assert_optimal(runner, find_start(runner.scaled, runner.program, 0.0, watch), 0.0)
+    assert_optimal(runner, find_start(runner.scaled, lambda: runner.program, 0.0, watch), 0.0)
     assert seen[0] == np.inf
     assert 0 < seen[1] <= 100

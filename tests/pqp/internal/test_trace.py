@@ -1,7 +1,6 @@
 """trace: pieces are solutions by the data, without a gap, and a basis that moves keeps its lines right."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 import pqp
 from pqp import mu
-from pqp.revised.kernels import AT_HI, AT_LO, DUAL, FIXED_SLOPE, G_SLOPE, INSIDE, SLOPE, VALUE
+from pqp.revised.event_kernels import AT_HI, AT_LO, DUAL, FIXED_SLOPE, G_SLOPE, INSIDE, SLOPE, VALUE
 from pqp.revised.runner import RevisedRunner
 from pqp.revised.states import BELOW, BETWEEN, LOWER, UPPER, VALUE_FIXED
 from pqp.revised.trace import LargeTieError, Tracer
@@ -26,6 +25,7 @@ from tests.systems import (
     bounds_of,
     dense,
     off_optimality,
+    pieces_of,
     setting_of,
     trace_of,
     tracer_at,
@@ -39,9 +39,9 @@ OPTIMAL = 1e-7
 
 def points_of(traced):
     """Both ends and the middle of every piece, with v there by its states and its unknowns."""
-    lcp, states = traced.lcp, traced.sequence.first.copy()
-    for piece in traced.sequence.pieces:
-        states[piece.items] = piece.after
+    lcp = traced.lcp
+    for piece in pieces_of(traced.sequence):
+        states = piece.states
         assert np.flatnonzero(lcp.is_unknown(states)).tolist() == sorted(piece.unknowns)
         ends = [end for end in (piece.start, piece.end) if np.isfinite(end)]
         for at in (*ends, sum(ends) / len(ends) if len(ends) == 2 else ends[0] + np.sign(piece.end) * 3):
@@ -69,9 +69,8 @@ def test_pieces_cover_the_way_to_the_goal_or_to_the_ray(instance, backwards):
     if not pieces:
         assert end == traced.begin
         return
-    assert (pieces[0].start, pieces[-1].end) == (traced.begin, end)
-    assert all(before.end == after.start for before, after in pairwise(pieces))
-    assert [piece.states is not None for piece in pieces] == [True] + [False] * (len(pieces) - 1)
+    assert (pieces.starts[0], pieces.ends[-1]) == (traced.begin, end)
+    assert pieces.ends[:-1] == pieces.starts[1:]
 
 
 @for_all(instance=instances())
@@ -87,9 +86,8 @@ def test_ray_is_where_the_exact_path_ends(instance):
 @for_all(instance=instances())
 def test_pieces_do_not_depend_on_how_often_all_is_recomputed(instance):
     one, other = (trace_of(*instance, rebuild_every=often) for often in (50, 1))
-    assume(one.tracer.pieces)
-    ends = [[piece.end for piece in traced.sequence.pieces] for traced in (one, other)]
-    assert np.allclose(*ends)
+    assume(len(one.tracer.pieces))
+    assert np.allclose(one.sequence.ends, other.sequence.ends)
     assert one.sequence.last_states().tolist() == other.sequence.last_states().tolist()
 
 
@@ -97,12 +95,12 @@ def test_pieces_do_not_depend_on_how_often_all_is_recomputed(instance):
 @given(instance=instances())
 def test_logged_trace_is_the_same_path_and_names_what_crosses(instance):
     plain = trace_of(*instance)
-    assume(plain.tracer.pieces)
+    assume(len(plain.tracer.pieces))
     names = [f"item {i}" for i in range(len(plain.tracer.states))]
-    tracer = Tracer(plain.lcp, plain.tracer.pieces[0].states, plain.begin, names=names)
+    tracer = Tracer(plain.lcp, plain.tracer.pieces.first, plain.begin, names=names)
     with np.errstate(over="ignore", invalid="ignore"):
         tracer.run(plain.end)
-    assert np.allclose([p.end for p in tracer.pieces], [p.end for p in plain.tracer.pieces])
+    assert np.allclose(tracer.pieces.ends, plain.tracer.pieces.ends)
     crossed = {name for entry in tracer.log for name in getattr(entry, "items", ())}
     assert crossed <= set(names)
 
@@ -202,14 +200,14 @@ class TestFirstTie:
         tracer = Tracer(rising(100).scaled.lcp, np.full(100, LOWER), 0.0)
         with pytest.raises(LargeTieError):
             tracer.run(2.0, first_tie=True)
-        assert not tracer.pieces
+        assert len(tracer.pieces) == 0
 
     @pytest.mark.parametrize(("size", "first_tie"), [(100, False), (30, True)])
     def test_small_ties_and_patient_traces_are_settled(self, size, first_tie):
         tracer = Tracer(rising(size).scaled.lcp, np.full(size, LOWER), 0.0)
         assert tracer.run(2.0, first_tie=first_tie) is None
-        assert [piece.end for piece in tracer.pieces] == [1.0, 2.0]
-        assert tracer.pieces[0].states.tolist() == [BETWEEN] * size
+        assert tracer.pieces.ends == [1.0, 2.0]
+        assert tracer.pieces.first.tolist() == [BETWEEN] * size
 
 
 def staircase(size):
@@ -224,26 +222,26 @@ class TestStops:
         tracer, watch = staircase(20), Watch(StopLimits(max_pieces=3), 0.0)
         with pytest.raises(StoppedError):
             tracer.run(30.0, watch)
-        assert [piece.end for piece in tracer.pieces] == [1, 2, 3]
+        assert tracer.pieces.ends == [1, 2, 3]
         assert tracer.counts.events == 3
 
     def test_trace_stops_when_its_time_is_over(self):
         tracer, watch = staircase(20), Watch(StopLimits(time_limit=1e-9), 0.0)
         with pytest.raises(StoppedError):
             tracer.run(30.0, watch)
-        assert not tracer.pieces
+        assert len(tracer.pieces) == 0
 
     def test_stopped_trace_goes_on_from_where_it_was(self):
         tracer = staircase(20)
         with pytest.raises(StoppedError):
             tracer.run(30.0, Watch(StopLimits(max_pieces=3), 0.0))
         assert tracer.run(30.0) is None
-        assert [piece.end for piece in tracer.pieces] == [*range(1, 21), 30]
+        assert tracer.pieces.ends == [*range(1, 21), 30]
 
     def test_pieces_that_are_not_wanted_are_not_kept(self):
         tracer = staircase(5)
         tracer.run(10.0, keep_pieces=False)
-        assert (tracer.mu, tracer.pieces) == (10.0, [])
+        assert (tracer.mu, len(tracer.pieces)) == (10.0, 0)
 
 
 def test_ends_that_were_decided_are_marked():
@@ -258,7 +256,7 @@ def test_jump_along_the_optimal_set_is_one_event_with_a_ray():
     runner = RevisedRunner(pqp.ParametricQP([[0]], [mu - 1], lower=0, upper=1), False)
     tracer = Tracer(runner.scaled.lcp, np.array([UPPER]), 0.0)
     assert tracer.run(3.0) is None
-    assert [(piece.start, piece.end) for piece in tracer.pieces] == [(0, 1), (1, 3)]
+    assert (tracer.pieces.starts, tracer.pieces.ends) == ([0, 1], [1, 3])
     assert tracer.counts.rays == 1
     assert tracer.states.tolist() == [LOWER]
 
@@ -269,7 +267,7 @@ def test_unblocked_ray_names_what_moves_without_end():
     tracer = Tracer(runner.scaled.lcp, np.array([LOWER]), 0.0)
     ray = tracer.run(3.0)
     assert (ray.mu, ray.item, ray.sense) == (1.0, 0, 1)
-    assert [piece.end for piece in tracer.pieces] == [1.0]
+    assert tracer.pieces.ends == [1.0]
 
 
 def test_soft_row_is_left_when_its_penalty_is_reached():
@@ -278,7 +276,7 @@ def test_soft_row_is_left_when_its_penalty_is_reached():
     scaled = runner.scaled
     tracer = Tracer(scaled.lcp, np.full(len(scaled.bounds), BELOW), 0.0)
     assert tracer.run(3.0) is None
-    assert [piece.end for piece in tracer.pieces] == [1.0, 3.0]
+    assert tracer.pieces.ends == [1.0, 3.0]
 
 
 def test_random_bounds_have_every_kind():

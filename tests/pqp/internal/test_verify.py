@@ -14,9 +14,9 @@ from pqp.linalg.tolerances import ACCURATE
 from pqp.revised import verify
 from pqp.revised.runner import RevisedRunner
 from pqp.revised.states import BETWEEN, LOWER
-from pqp.revised.verify import finite_end, finite_start, largest_numbers, violations
+from pqp.revised.verify import largest_numbers, violations
 from tests.strategies import instances
-from tests.systems import FEW, SEEDS, trace_of
+from tests.systems import FEW, SEEDS, pieces_of, sequence_of, trace_of
 from tests.thresholds import objects, ordinal_dual
 
 
@@ -41,17 +41,19 @@ def any_trace(instance):
 
 
 def with_piece(sequence, number, piece):
-    return replace(sequence, pieces=(*sequence.pieces[:number], piece, *sequence.pieces[number + 1 :]))
+    pieces = pieces_of(sequence)
+    pieces[number] = piece
+    return sequence_of(pieces)
 
 
 def bent_at(sequence, number, by):
     """The sequence with one piece moved."""
-    piece = sequence.pieces[number]
+    piece = sequence.piece(number)
     return with_piece(sequence, number, replace(piece, values=piece.values + by))
 
 
 def any_with_unknowns(sequence, data):
-    numbers = [k for k, piece in enumerate(sequence.pieces) if len(piece.unknowns)]
+    numbers = np.flatnonzero(np.diff(sequence.unknown_ends)).tolist()
     assume(numbers)
     return data.draw(st.sampled_from(numbers))
 
@@ -77,7 +79,7 @@ def test_pieces_over_thin_factors_pass(seed):
 def test_piece_with_a_wrong_number_is_found_alone(instance, data):
     sequence, lcp = any_trace(instance)
     wrong = any_with_unknowns(sequence, data)
-    piece = sequence.pieces[wrong]
+    piece = sequence.piece(wrong)
     values = piece.values.copy()
     values[data.draw(st.integers(0, len(values) - 1)), 0] += 0.25
     assert wrong_pieces(with_piece(sequence, wrong, replace(piece, values=values)), lcp) == [wrong]
@@ -96,9 +98,9 @@ def test_wrong_number_over_thin_factors_is_found_alone(seed, data, by):
 def test_piece_that_goes_too_far_is_found(instance):
     """Beyond its end something leaves its range."""
     sequence, lcp = any_trace(instance)
-    assume(len(sequence.pieces) > 1)
-    first = replace(sequence.pieces[0], end=sequence.pieces[0].end + 100.0)
-    assert wrong_pieces(replace(sequence, pieces=(first,)), lcp) == [0]
+    assume(len(sequence) > 1)
+    first = sequence.piece(0)
+    assert wrong_pieces(replace(first, end=first.end + 100.0).sequence(), lcp) == [0]
 
 
 class TestByHand:
@@ -115,26 +117,24 @@ class TestByHand:
 
     @pytest.mark.parametrize(("start", "end"), [(0.25, 1.0 + 1e-7), (-1e-7, 0.75)])
     def test_end_that_is_slightly_beyond_is_found(self, traced, start, end):
-        piece = traced.sequence.pieces[0]
+        piece = traced.sequence.piece(0)
         for ends, wrong in (((0.0, 1.0), []), ((start, end), [0])):
             longer = with_piece(traced.sequence, 0, replace(piece, start=ends[0], end=ends[1]))
             assert wrong_pieces(longer, traced.lcp) == wrong
 
     def test_wrong_state_is_found(self, traced):
         """At its lower bound x would have the multiplier −mu."""
-        piece, none = traced.sequence.pieces[0], np.empty(0, dtype=np.int64)
-        held = replace(piece, unknowns=none, values=np.empty((0, 2)))
-        assert wrong_pieces(
-            replace(traced.sequence, first=np.array([LOWER]), pieces=(held,)), traced.lcp
-        ) == [0]
+        piece, none = traced.sequence.piece(0), np.empty(0, dtype=np.int64)
+        held = replace(piece, states=np.array([LOWER]), unknowns=none, values=np.empty((0, 2)))
+        assert wrong_pieces(held.sequence(), traced.lcp) == [0]
 
     def test_nan_is_the_worst_miss(self, traced):
         with np.errstate(invalid="ignore"):
             assert violations(bent_at(traced.sequence, 0, [np.nan, 0.0]), traced.lcp)[0] == np.inf
 
     def test_piece_without_end_is_looked_at_far_away(self, traced):
-        piece = replace(traced.sequence.pieces[0], end=np.inf)
-        assert (finite_start(piece), finite_end(piece)) == (0.25, 10.25)
+        piece = replace(traced.sequence.piece(0), end=np.inf)
+        assert np.concatenate(piece.sequence().finite_ends()).tolist() == [0.25, 10.25]
         assert wrong_pieces(with_piece(traced.sequence, 0, piece), traced.lcp) == [0]
         assert traced.sequence.first.tolist() == [BETWEEN]
 
@@ -147,7 +147,7 @@ class TestByHand:
 
 def test_blocks_of_points_do_not_change_the_verdict(monkeypatch):
     sequence, lcp = thin_trace(1)
-    bent = bent_at(sequence, len(sequence.pieces) // 2, [0.25, 0.0])
+    bent = bent_at(sequence, len(sequence) // 2, [0.25, 0.0])
     whole = violations(bent, lcp)
     monkeypatch.setattr(verify, "BLOCK_ENTRIES", 1)
     np.testing.assert_allclose(violations(bent, lcp), whole, rtol=1e-9, atol=1e-15)

@@ -1,4 +1,4 @@
-"""kernels: numpy and compiled versions do what plain loops over the items do."""
+"""event_kernels: numpy and compiled versions do what plain loops over the items do."""
 
 import sys
 
@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqp
-from pqp.revised import basis, kernel_choice, kernels, trace
-from pqp.revised.kernel_choice import WORTH_COMPILING, KernelChoice
-from pqp.revised.kernels import (
+from pqp.revised import basis, event_kernel_choice, event_kernels, trace, verify
+from pqp.revised.event_kernel_choice import WORTH_COMPILING, KernelChoice
+from pqp.revised.event_kernels import (
     AT_HI,
     AT_LO,
     DUAL,
@@ -36,9 +36,9 @@ def kernel(request):
     if request.param == "numpy":
         return KernelChoice().current
     pytest.importorskip("numba")
-    from pqp.revised import compiled_kernels
+    from pqp.revised import compiled_event_kernels
 
-    return compiled_kernels.COMPILED
+    return compiled_event_kernels.COMPILED
 
 
 def lines_of(random, size, whole=True):
@@ -76,10 +76,10 @@ def distances(lines, flags, mu, direction, flats):
 @pytest.mark.parametrize("direction", [1, -1])
 @FEW
 @given(seed=SEEDS, size=SIZES, whole=st.booleans(), flats=st.sampled_from(((0.0, 0.0), (1.5, 0.5))))
-def test_first_end_is_the_nearest_one_that_is_open(kernel, direction, seed, size, whole, flats):
+def test_ratio_test_is_the_nearest_one_that_is_open(kernel, direction, seed, size, whole, flats):
     lines, flags = lines_of(np.random.default_rng(seed), size, whole)
     wanted = distances(lines, flags, 0.0, direction, flats)
-    distance, which = kernel.first_end(lines, flags, 0.0, float(direction), *flats)
+    distance, which = kernel.ratio_test(lines, flags, 0.0, float(direction), *flats)
     if wanted:
         assert distance == pytest.approx(min(wanted.values()), abs=CLOSE)
         assert wanted[which] == pytest.approx(distance, abs=CLOSE)
@@ -89,13 +89,13 @@ def test_first_end_is_the_nearest_one_that_is_open(kernel, direction, seed, size
 
 @FEW
 @given(seed=SEEDS, size=SIZES, mu=st.sampled_from((0.0, 1.0, -2.5)))
-def test_first_end_is_where_the_line_meets_its_end(kernel, seed, size, mu):
+def test_ratio_test_is_where_the_line_meets_its_end(kernel, seed, size, mu):
     """Wherever mu is: the ends are lines in mu itself."""
     lines, flags = lines_of(np.random.default_rng(seed), size, whole=False)
     # So that ends at mu are where they were at 0.
     for end, slope in ((LO, LO_SLOPE), (HI, HI_SLOPE)):
         lines[end] -= mu * lines[slope]
-    distance, which = kernel.first_end(lines, flags, mu, 1.0, 0.0, 0.0)
+    distance, which = kernel.ratio_test(lines, flags, mu, 1.0, 0.0, 0.0)
     wanted = distances(lines, flags, mu, 1, (0.0, 0.0))
     assert distance == pytest.approx(min(wanted.values(), default=np.inf), abs=1e-9)
     if which >= 0:
@@ -105,14 +105,21 @@ def test_first_end_is_where_the_line_meets_its_end(kernel, seed, size, mu):
         assert moved == pytest.approx(lines[end, i] + (mu + distance) * lines[slope, i], abs=1e-9)
 
 
-@pytest.mark.parametrize("rooms", [(0.0, 0.0), (0.6, 1.1), (1.1, 0.6)], ids=str)
+@pytest.mark.parametrize("noise", [0.0, 0.3])
 @FEW
 @given(seed=SEEDS, size=SIZES, whole=st.booleans(), tie=st.sampled_from((0.0, 1e-11, 0.1)))
-def test_move_finds_the_ends_that_are_reached(kernel, rooms, seed, size, whole, tie):
-    lines, flags = lines_of(np.random.default_rng(seed), size, whole)
+def test_move_finds_the_ends_that_are_reached(kernel, noise, seed, size, whole, tie):
+    random = np.random.default_rng(seed)
+    lines, flags = lines_of(random, size, whole)
     before, marks, found = lines.copy(), flags.copy(), np.empty(2 * size, dtype=np.int64)
-    count = kernel.move(lines, flags, 0.5, 2.0, tie, *rooms, found)
+    items, fixed, offsets = np.flatnonzero(flags[INSIDE]), random.random(2), random.random(2)
+    room = np.array([0.0, 0.0, *fixed, *offsets, noise])
+    count = kernel.move(lines, flags, items, 0.5, 2.0, tie, room, found)
     value = before[VALUE] + 0.5 * before[SLOPE]
+    sizes = np.abs(before[VALUE, items]) + 0.5 * np.abs(before[SLOPE, items])
+    tops = [sizes[marks[DUAL, items] == kind].max(initial=fixed[kind]) for kind in (0, 1)]
+    rooms = [max(tie * top, noise * max(*tops, offset)) for top, offset in zip(tops, offsets, strict=True)]
+    assert room[:2].tolist() == rooms
     wanted = set()
     for number, i, constant, slope, _ in ends_of(before):
         room = rooms[int(marks[DUAL, i])] + tie * (abs(value[i]) + abs(2.0 * slope))
@@ -157,28 +164,47 @@ def test_rank_one_adds_to_the_leading_block_alone(kernel, seed, size, spare):
     assert np.allclose(inverse, wanted, atol=CLOSE)
 
 
+@FEW
+@given(seed=SEEDS, size=st.integers(0, 300))
+def test_largest_is_the_largest_absolute_value(kernel, seed, size):
+    vector = np.random.default_rng(seed).normal(size=size)
+    assert kernel.largest(vector) == max(map(abs, vector.tolist()), default=0.0)
+
+
+@FEW
+@given(seed=SEEDS, size=SIZES, at=st.sampled_from((0.0, 1.0, -2.5)))
+def test_record_keeps_the_lines_of_the_unknowns(kernel, seed, size, at):
+    lines, flags = lines_of(np.random.default_rng(seed), size, whole=False)
+    items = np.flatnonzero(flags[INSIDE])
+    unknowns, values = np.empty(len(items), dtype=np.int32), np.empty((len(items), 2))
+    kernel.record(lines, items, at, unknowns, values)
+    assert unknowns.tolist() == items.tolist()
+    assert np.allclose(values @ (1.0, at), lines[VALUE, items], atol=CLOSE)
+    assert np.array_equal(values[:, 1], lines[SLOPE, items])
+
+
 class TestExchange:
     """Compiled kernels take over in mid-path once that pays."""
 
     def test_short_traces_stay_with_numpy(self):
         choice = KernelChoice()
         choice.count(WORTH_COMPILING / 2)
-        assert choice.current.first_end is kernels.first_end
+        assert choice.current.ratio_test is event_kernels.ratio_test
 
     def test_long_ones_are_compiled(self):
         pytest.importorskip("numba")
-        from pqp.revised import compiled_kernels
+        from pqp.revised import compiled_event_kernels
 
         choice = KernelChoice()
         choice.count(2 * WORTH_COMPILING)
-        assert choice.current is compiled_kernels.COMPILED
+        assert choice.current is compiled_event_kernels.COMPILED
 
     def test_without_numba_numpy_goes_on(self, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pqp.revised.compiled_kernels", None)
-        monkeypatch.delattr("pqp.revised.compiled_kernels", raising=False)
+        monkeypatch.setitem(sys.modules, "pqp.revised.compiled_event_kernels", None)
+        monkeypatch.delattr("pqp.revised.compiled_event_kernels", raising=False)
         choice = KernelChoice()
         choice.count(2 * WORTH_COMPILING)
-        assert choice.current.first_end is kernels.first_end
+        assert choice.current.ratio_test is event_kernels.ratio_test
 
 
 def test_compiled_kernels_trace_the_same_path_to_the_last_bit(monkeypatch):
@@ -190,7 +216,7 @@ def test_compiled_kernels_trace_the_same_path_to_the_last_bit(monkeypatch):
     for seconds in (0.0, 2 * WORTH_COMPILING):
         choice = KernelChoice()
         choice.count(seconds)
-        for module in (basis, trace, kernel_choice):
+        for module in (basis, trace, verify, event_kernel_choice):
             monkeypatch.setattr(module, "KERNELS", choice)
         path = pqp.solve_path(problem, (0, 50))
         found.append([path.breakpoints, [segment.x0.tolist() for segment in path.segments]])

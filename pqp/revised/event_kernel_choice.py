@@ -7,19 +7,20 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from pqp.revised import kernels
+from pqp.revised import event_kernels
 
 # Seconds of tracing after which loading compiled kernels pays: it takes 0.5 s if they are cached, 2 s else.
 WORTH_COMPILING = 1.5
+
+
+NAMES = ("ratio_test", "move", "apply", "rank_one", "largest", "record", "fill_points", "find_misses")
 
 
 class KernelChoice:
     """The kernels of this process, and the seconds that its traces took so far with those of numpy."""
 
     def __init__(self) -> None:
-        self.current: Any = SimpleNamespace(
-            first_end=kernels.first_end, move=kernels.move, apply=kernels.apply, rank_one=kernels.rank_one
-        )
+        self.current: Any = SimpleNamespace(**{name: getattr(event_kernels, name) for name in NAMES})
         self._spent = 0.0
         self._is_decided = False
 
@@ -30,10 +31,10 @@ class KernelChoice:
             return
         self._is_decided = True
         try:
-            from pqp.revised import compiled_kernels
+            from pqp.revised import compiled_event_kernels
         except ImportError:  # the engine is complete without a compiler
             return
-        self.current = compiled_kernels.COMPILED
+        self.current = compiled_event_kernels.COMPILED
 
 
 KERNELS = KernelChoice()
