@@ -190,10 +190,10 @@ def fill_points(
     owners: Array,
 ) -> int:
     """See `event_kernels.fill_points`."""
-    n, count = lines.shape[1], 0
+    n, count, before = lines.shape[1], 0, last
     for k in range(mus.shape[1]):
         start = mus[0, k]
-        jumps = bool(np.isnan(last[0]))
+        jumps = bool(np.isnan(before[0]))
         for c in range(change_ends[k], change_ends[k + 1]):
             i = items[c]
             states[i] = after[c]
@@ -207,10 +207,10 @@ def fill_points(
             point[unknowns[u]] = values[u, 0] + start * values[u, 1]
         for c in range(change_ends[k], change_ends[k + 1]):
             i = items[c]
-            jumps |= not abs(point[i] - last[i]) <= JUMP * (abs(last[i]) + height)
+            jumps |= not abs(point[i] - before[i]) <= JUMP * (abs(before[i]) + height)
         for u in range(unknown_ends[k], unknown_ends[k + 1]):
             i = unknowns[u]
-            jumps |= not abs(point[i] - last[i]) <= JUMP * (abs(last[i]) + height)
+            jumps |= not abs(point[i] - before[i]) <= JUMP * (abs(before[i]) + height)
         for side in range(2):
             if side == 0 and not jumps:
                 continue
@@ -221,8 +221,8 @@ def fill_points(
                 point[unknowns[u]] = values[u, 0] + mu * values[u, 1]
             owners[count] = 2 * k + side
             count += 1
-        for i in range(n):
-            last[i] = points[count - 1, i]
+        before = points[count - 1]
+    last[:] = before
     return count
 
 
@@ -248,7 +248,7 @@ def find_misses(
     worst: Array,
 ) -> None:
     """See `event_kernels.find_misses`."""
-    n, row = lines.shape[1], 0
+    n, row, v, own_g = lines.shape[1], 0, last[0], last[1]
     suspects = np.empty(2 * n, np.int64)
     for k in range(mus.shape[1]):
         for c in range(change_ends[k], change_ends[k + 1]):
@@ -263,7 +263,7 @@ def find_misses(
                 for u in range(unknown_ends[k], unknown_ends[k + 1]):
                     suspects[count] = unknowns[u]
                     count += 1
-                outside, own_g = 0, g[row]
+                outside, v, own_g = 0, points[row], g[row]
                 for i in range(n):
                     is_good = (own_g[i] >= lines[2, i] + mu * lines[3, i]) & (
                         own_g[i] <= lines[4, i] + mu * lines[5, i]
@@ -277,8 +277,6 @@ def find_misses(
                         if not (is_good | inside[i]):
                             suspects[count] = i
                             count += 1
-                for i in range(n):
-                    last[0, i], last[1, i] = points[row, i], own_g[i]
                 row += 1
             else:
                 for c in range(change_ends[k], change_ends[k + 1]):
@@ -289,10 +287,10 @@ def find_misses(
                 is_dual = value_fixed[states[i]]
                 fixed = lines[0, i] + mu * lines[1, i]
                 low, high = lines[2, i] + mu * lines[3, i], lines[4, i] + mu * lines[5, i]
-                dependent, miss = last[1, i], 0.0
+                dependent, miss = own_g[i], 0.0
                 if inside[i]:
-                    dependent = last[0, i]
-                    miss = abs(last[1, i] - fixed) / (abs(fixed) + (heights[0] if is_dual else heights[1]))
+                    dependent = v[i]
+                    miss = abs(own_g[i] - fixed) / (abs(fixed) + (heights[0] if is_dual else heights[1]))
                 over = max(low - dependent, dependent - high)
                 if not over <= 0.0:
                     limit = high if dependent > high else low
@@ -302,6 +300,7 @@ def find_misses(
                 if np.isnan(miss) or np.isnan(over):
                     worst[k] = np.inf
                 worst[k] = max(worst[k], max(miss, over))
+    last[0], last[1] = v, own_g
 
 
 COMPILED = SimpleNamespace(

@@ -142,7 +142,7 @@ def fill_points(
     there, by more than rounding relative to v and `height`. `owners` receives the piece of every point: 2k
     for the start of piece k, 2k + 1 for its end.
     """
-    count = 0
+    count, before = 0, last.copy()
     for k in range(mus.shape[1]):
         start, end = mus[0, k], mus[1, k]
         moved = items[change_ends[k] : change_ends[k + 1]]
@@ -154,9 +154,8 @@ def fill_points(
         np.add(lines[0], start * lines[1], out=point)
         point[inside] = constants + start * slopes
         touched = np.concatenate([moved, inside])
-        before = last[touched]
-        is_same = np.abs(point[touched] - before) <= JUMP * (np.abs(before) + height)
-        if np.isnan(last[0]) or not np.all(is_same):
+        is_same = np.abs(point[touched] - before[touched]) <= JUMP * (np.abs(before[touched]) + height)
+        if np.isnan(before[0]) or not np.all(is_same):
             owners[count] = 2 * k
             count += 1
         point = points[count]
@@ -164,7 +163,8 @@ def fill_points(
         point[inside] = constants + end * slopes
         owners[count] = 2 * k + 1
         count += 1
-        last[:] = point
+        before = point
+    last[:] = before
     return count
 
 
@@ -195,7 +195,7 @@ def find_misses(
     does not jump at the start of a piece, all conditions there are those of the end before but for the items
     that change their states.
     """
-    row = 0
+    row, all_v, all_g = 0, last[0].copy(), last[1].copy()
     for k in range(mus.shape[1]):
         moved = items[change_ends[k] : change_ends[k + 1]]
         states[moved] = after[change_ends[k] : change_ends[k + 1]]
@@ -204,15 +204,14 @@ def find_misses(
         for side in range(2):
             mu = mus[side, k]
             if owners[row] == 2 * k + side:
-                v, own_g, row = points[row], g[row], row + 1
-                is_good = (own_g >= lines[2] + mu * lines[3]) & (own_g <= lines[4] + mu * lines[5])
+                all_v, all_g, row = points[row], g[row], row + 1
+                is_good = (all_g >= lines[2] + mu * lines[3]) & (all_g <= lines[4] + mu * lines[5])
                 suspects = np.concatenate(
                     [unknowns[unknown_ends[k] : unknown_ends[k + 1]], np.flatnonzero(~(is_good | inside))]
                 )
-                last[0], last[1] = v, own_g
             else:
                 suspects = moved
-            v, own_g = last[0, suspects], last[1, suspects]
+            v, own_g = all_v[suspects], all_g[suspects]
             fixed, low, high = (lines[line, suspects] + mu * lines[line + 1, suspects] for line in (0, 2, 4))
             is_unknown, is_dual = inside[suspects], value_fixed[states[suspects]]
             # The equations of the unknowns: there g is the fixed quantity, of the other kind than v.
@@ -226,3 +225,4 @@ def find_misses(
             # NaN is the worst miss.
             largest_miss = found.max(initial=0.0)
             worst[k] = max(worst[k], np.inf if np.isnan(largest_miss) else largest_miss)
+    last[0], last[1] = all_v, all_g

@@ -279,8 +279,9 @@ class Tracer:
             if attempt == 3:
                 self._require_solved(left, size)
                 break
-            v[R] += self.basis.solve(signs[R, None] * rest)
-            g = system.times(v) + q
+            steps = self.basis.solve(signs[R, None] * rest)
+            v[R] += steps
+            g += np.column_stack([self.basis.product(step) for step in steps.T])
         value = np.where(self.flags[INSIDE][:, None], v, g)
         self.lines[VALUE], self.lines[SLOPE] = value.T
         self.lines[2:6] = table[RANGE]

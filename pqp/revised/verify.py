@@ -43,6 +43,10 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
         changes = sequence.change_ends[ends], sequence.items, sequence.after
         unknowns = sequence.unknown_ends[ends], sequence.unknowns
         owners[:] = -1
+        changed = sequence.items[slice(*sequence.change_ends[[pieces.start, pieces.stop]])]
+        solved = sequence.unknowns[slice(*sequence.unknown_ends[[pieces.start, pieces.stop]])]
+        touched = np.unique(np.concatenate([changed, solved]))
+        base = filling[1][:2].copy()
         count = KERNELS.current.fill_points(
             table,
             *filling,
@@ -57,12 +61,26 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
         )
         at = mus.T.ravel()[owners[:count]]
         v = points[:count]
-        g = lcp.system.times(v.T).T + (lcp.q[:, 0] + at[:, None] * lcp.q[:, 1])
+        g = _g_at(lcp, v, at, base, touched)
         KERNELS.current.find_misses(
             table, VALUE_FIXED, is_row, checking[0], inside, checking[1], last[1:], heights, mus,
-            *changes, *unknowns, v, np.ascontiguousarray(g), owners, worst[pieces],
+            *changes, *unknowns, v, g, owners, worst[pieces],
         )  # fmt: skip
     return worst
+
+
+def _g_at(lcp: MixedLCP, v: Array, at: Array, base: Array, touched: Array) -> Array:
+    """Return g = M v + q at every point, where v is `base`, a line in mu, but for the touched items."""
+    if 2 * len(touched) > len(lcp.table):
+        constants, slopes = lcp.q.T
+        g = np.ascontiguousarray(lcp.system.times(v.T).T)
+    else:
+        base[:, touched] = 0.0
+        constants, slopes = (lcp.system.times(base.T) + lcp.q).T
+        g = np.ascontiguousarray(lcp.system.product(touched, v[:, touched].T).T)
+    g += constants
+    g += np.multiply.outer(at, slopes)
+    return g
 
 
 def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:
