@@ -203,7 +203,8 @@ class LowRankOperator:
         return result if self.added is None else result + (self.added * vector.T).T
 
     def product(self, items: Array, values: Array) -> Array:
-        result = np.asarray(self.left @ (self.right[items].T @ values))
+        # The long product comes last and by rows, which is how blocks of points are read.
+        result = np.asarray(((self.right[items].T @ values).T @ self.left.T).T)
         if self.added is not None:
             result[items] += (self.added[items] * values.T).T
         return result

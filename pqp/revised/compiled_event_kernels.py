@@ -244,6 +244,7 @@ def find_misses(
     unknowns: Array,
     points: Array,
     g: Array,
+    offsets: Array,
     owners: Array,
     worst: Array,
 ) -> None:
@@ -265,6 +266,7 @@ def find_misses(
                     count += 1
                 outside, v, own_g = 0, points[row], g[row]
                 for i in range(n):
+                    own_g[i] += offsets[0, i] + mu * offsets[1, i]
                     is_good = (own_g[i] >= lines[2, i] + mu * lines[3, i]) & (
                         own_g[i] <= lines[4, i] + mu * lines[5, i]
                     )

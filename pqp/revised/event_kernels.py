@@ -185,13 +185,14 @@ def find_misses(
     unknowns: Array,
     points: Array,
     g: Array,
+    offsets: Array,
     owners: Array,
     worst: Array,
 ) -> None:
     """Write the largest relative miss of the conditions of every piece.
 
     `states`, `inside` (which items are in R) and `lines` are as in `fill_points`; `last` is v, then g, at the
-    end of the piece before. Where v
+    end of the piece before. `g` comes without its `offsets`, a constant and a slope in mu. Where v
     does not jump at the start of a piece, all conditions there are those of the end before but for the items
     that change their states.
     """
@@ -204,6 +205,7 @@ def find_misses(
         for side in range(2):
             mu = mus[side, k]
             if owners[row] == 2 * k + side:
+                g[row] += offsets[0] + mu * offsets[1]
                 all_v, all_g, row = points[row], g[row], row + 1
                 is_good = (all_g >= lines[2] + mu * lines[3]) & (all_g <= lines[4] + mu * lines[5])
                 suspects = np.concatenate(

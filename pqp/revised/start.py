@@ -48,8 +48,8 @@ from pqp.revised.states import (
 from pqp.revised.trace import TooManyEventsError, Tracer, TraceSettings, UnblockedRay
 from pqp.stopping import Watch
 
-# A guess is far from right if the way from it has more events than this.
-MOST_EVENTS_FROM_REST = 200
+# Rest is far from right if the way from it has more events than this, and more than a share of the items.
+MOST_EVENTS_FROM_REST, EVENTS_PER_ITEM = 64, 0.125
 # Homotopies after the first one, which take back what it leaves of large shifts.
 MOST_ROUNDS = 4
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -82,7 +82,8 @@ def find_start(
         guess.rest()
         try:
             guess.repair()
-            return guess.follow(watch, MOST_EVENTS_FROM_REST)
+            most_events = MOST_EVENTS_FROM_REST + EVENTS_PER_ITEM * scaled.system.size
+            return guess.follow(watch, most_events)
         except (NumericalTroubleError, TooManyEventsError):
             pass  # a guess that was not close enough; what follows does not depend on it
     answer = program().solve(mu, np.inf if watch is None else watch.seconds_left())
@@ -277,7 +278,8 @@ class Guess:
     def _drop_row(self, item: int, is_hard_equality: bool) -> None:
         """Leave an active row out; its multiplier stays where it is and is moved to its nearest end."""
         value, cap = self.multiplier[item], self.bounds.cap[item, 0]
-        if np.isfinite(cap) and 2 * abs(value) > cap:
+        limit = (self.bounds.lower if value > 0 else self.bounds.upper)[item, 0]
+        if np.isfinite(cap) and np.isfinite(limit) and 2 * abs(value) > cap:
             self.states[item] = BELOW if value > 0 else ABOVE
             if value > 0:
                 self.top[item] = value

@@ -58,8 +58,9 @@ from pqp.stopping import Watch
 TIES_PER_ITEM = 4
 # More events and ties at one mu than this many per item, and a few, mean cycling.
 ATTEMPTS_PER_ITEM, FEW_ATTEMPTS = 1, 50
-# A tie at the beginning of an interval is large with more items than this, of which more than a few close.
-LARGE_FIRST_TIE, FEW_CLOSING = 64, 4
+# A tie is large with more items than this. At the beginning of an interval it counts if more than a few of
+# them close; at the end, if it is as close to the stop as this part of the way.
+LARGE_TIE, FEW_CLOSING, CLOSE_TO_STOP = 64, 4, 1e-8
 # An end this many times farther away than mu itself is far out.
 FAR_OUT = 1e6
 # Kernels are exchanged for compiled ones, if that pays, every so many events.
@@ -156,9 +157,8 @@ class Tracer:
         mu_scale = abs(self.mu) + abs(stop) if math.isfinite(stop) else 0.0
         clock = Clock()
         self._attempts = 0
-        if first_tie:
-            self._require_small_tie()
-        ray = self._change_basis(watch)
+        begin = self.mu
+        ray = self._change_basis(watch, refuse_large=first_tie)
         while ray is None and self.mu != stop:
             if watch is not None:
                 watch.check()
@@ -177,6 +177,9 @@ class Tracer:
                     self._attempts = 0
             self._count_attempt()
             tied = self._move(end)
+            if len(tied) > LARGE_TIE and abs(stop - end) <= CLOSE_TO_STOP * abs(stop - begin):
+                # Where all limits meet, as at C = 0, the order of what ties just before is rounding error.
+                raise no_progress("many items tie close to the end of the interval, at mu = {found}", end)
             if tied == [blocking] and self.names is None:
                 ray = self._cross_alone(blocking, watch)
             else:
@@ -448,8 +451,11 @@ class Tracer:
         _, *tops = KERNELS.current.apply(lines, self.flags, R, steps, change)
         self._set_flat(*tops)
 
-    def _change_basis(self, watch: Watch | None) -> UnblockedRay | None:
-        """Settle all that ties at the present mu by a local problem, with rays, until no gap closes."""
+    def _change_basis(self, watch: Watch | None, refuse_large: bool = False) -> UnblockedRay | None:
+        """Settle all that ties at the present mu by a local problem, with rays, until no gap closes.
+
+        With `refuse_large`, a large tie raises `LargeTieError`.
+        """
         if self.basis.changes:
             self.recompute()
         self._pinned.clear()
@@ -460,6 +466,9 @@ class Tracer:
             tie = self._tie()
             if not tie.is_falling:
                 return None
+            closing = sum(slope < 0 for slope in tie.slopes)
+            if refuse_large and len(tie.items) > LARGE_TIE and closing > FEW_CLOSING:
+                raise LargeTieError
             solution = solve_tie(self, tie, self.names)
             place = PerturbedMu(self.mu, self._direction)
             self.log += [replace(pivot, place=place) for pivot in solution.pivots]
@@ -482,11 +491,6 @@ class Tracer:
         self._attempts += 1
         if self._attempts > ATTEMPTS_PER_ITEM * len(self.states) + FEW_ATTEMPTS:
             raise no_progress("cycling detected at mu = {found} (float64 rounding)", self.mu)
-
-    def _require_small_tie(self) -> None:
-        tie = self._tie()
-        if len(tie.items) > LARGE_FIRST_TIE and sum(slope < 0 for slope in tie.slopes) > FEW_CLOSING:
-            raise LargeTieError
 
     def _tie(self) -> Tie:
         """Return the ends reached at the present mu, and how fast their gaps close."""

@@ -59,28 +59,26 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
             points,
             owners,
         )
-        at = mus.T.ravel()[owners[:count]]
         v = points[:count]
-        g = _g_at(lcp, v, at, base, touched)
+        g, offsets = _products(lcp, v, base, touched)
         KERNELS.current.find_misses(
             table, VALUE_FIXED, is_row, checking[0], inside, checking[1], last[1:], heights, mus,
-            *changes, *unknowns, v, g, owners, worst[pieces],
+            *changes, *unknowns, v, g, offsets, owners, worst[pieces],
         )  # fmt: skip
     return worst
 
 
-def _g_at(lcp: MixedLCP, v: Array, at: Array, base: Array, touched: Array) -> Array:
-    """Return g = M v + q at every point, where v is `base`, a line in mu, but for the touched items."""
+def _products(lcp: MixedLCP, v: Array, base: Array, touched: Array) -> tuple[Array, Array]:
+    """Return M v of every point but for a part that is affine in mu, and that part, q included.
+
+    v is `base`, a line in mu, but for the touched items.
+    """
     if 2 * len(touched) > len(lcp.table):
-        constants, slopes = lcp.q.T
-        g = np.ascontiguousarray(lcp.system.times(v.T).T)
-    else:
-        base[:, touched] = 0.0
-        constants, slopes = (lcp.system.times(base.T) + lcp.q).T
-        g = np.ascontiguousarray(lcp.system.product(touched, v[:, touched].T).T)
-    g += constants
-    g += np.multiply.outer(at, slopes)
-    return g
+        return np.ascontiguousarray(lcp.system.times(v.T).T), np.ascontiguousarray(lcp.q.T)
+    base[:, touched] = 0.0
+    offsets = lcp.system.times(base.T) + lcp.q
+    products = lcp.system.product(touched, v[:, touched].T)
+    return np.ascontiguousarray(products.T), np.ascontiguousarray(offsets.T)
 
 
 def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:

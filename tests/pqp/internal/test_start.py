@@ -92,7 +92,7 @@ def test_start_is_right_whatever_the_library_says(problem, at, seed):
 
     with pytest.MonkeyPatch.context() as patch, may_refuse():
         patch.setattr(starting.ConeProgram, "solve", anything)
-        patch.setattr(starting, "MOST_EVENTS_FROM_REST", -1)
+        patch.setattr(starting, "MOST_EVENTS_FROM_REST", -np.inf)
         runner, found = begin_at(problem, at)
     assert not isinstance(found, NoStart)
     assert_optimal(runner, found, at)
@@ -292,7 +292,7 @@ def test_start_with_a_time_limit_hands_what_is_left_to_the_library(monkeypatch):
         return InteriorPoint(np.zeros(2), np.zeros(1), "MaxTime")
 
     monkeypatch.setattr(starting.ConeProgram, "solve", noted)
-    monkeypatch.setattr(starting, "MOST_EVENTS_FROM_REST", -1)
+    monkeypatch.setattr(starting, "MOST_EVENTS_FROM_REST", -np.inf)
     runner, _ = begin_at(STARTS["an equality"], 0.0)
     watch = Watch(StopLimits(time_limit=100), 0.0)
     assert_optimal(runner, find_start(runner.scaled, lambda: runner.program, 0.0, watch), 0.0)
