@@ -17,7 +17,6 @@ from pqp.cli.program import (
     Screen,
     Words,
     leave_if_stopped,
-    number_option,
     require_output,
 )
 from pqp.cli.tables import path_table, shown_number, worth_table
@@ -63,18 +62,12 @@ def pqp(context: typer.Context, show_version: program.Version = False) -> None:
 def demo(
     respondent: Annotated[
         int,
-        number_option(
-            "--respondent",
-            int,
-            "The respondent, by number: 1 to 12 care about the price, 13 to 23 about the brand, 24 "
-            "always takes the first pack.",
-        ),
+        "The respondent, by number: 1 to 12 care about the price, 13 to 23 about the brand, 24 "
+        "always takes the first pack.",
     ] = RESPONDENT,
-    tasks: Annotated[int, number_option("--tasks", int, "Use the first so many of their 8 choices.")] = TASKS,
-    log: Annotated[
-        bool, typer.Option("--log", help="Print every pivot first, with its reason; mu stands for C.")
-    ] = False,
-    out: Annotated[FilePath, typer.Option(help="File of the picture: .png, .pdf or .svg.")] = PICTURE,
+    tasks: Annotated[int, "Use the first so many of their 8 choices."] = TASKS,
+    log: Annotated[bool, "Print every pivot first, with its reason; mu stands for C."] = False,
+    out: Annotated[FilePath, "File of the picture: .png, .pdf or .svg."] = PICTURE,
 ) -> None:
     """Trace a small conjoint study: which part-worths explain the choices of one respondent?
 
@@ -120,28 +113,14 @@ def solve(
             metavar="LO HI", help="The interval of mu, two numbers such as -2, 7/3, 0.5, inf, -inf."
         ),
     ],
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compute in exact rational numbers instead of floats.")
-    ] = False,
-    rule: Annotated[
-        str, typer.Option(help="How pivots are chosen: least-index, lifo or most-often-selected.")
-    ] = "least-index",
-    log: Annotated[bool, typer.Option("--log", help="Print every pivot first, with its reason.")] = False,
-    save: Annotated[
-        FilePath | None, typer.Option(help="Save the path to this file: .json, or .npz without --exact.")
-    ] = None,
-    plot: Annotated[
-        FilePath | None, typer.Option(help="Draw the path into this file: .png, .pdf or .svg.")
-    ] = None,
-    max_pieces: Annotated[
-        int | None, number_option("--max-pieces", int, "Stop after this many pieces of the path.")
-    ] = None,
-    max_pivots: Annotated[
-        int | None, number_option("--max-pivots", int, "Stop after this many pivots.")
-    ] = None,
-    time_limit: Annotated[
-        float | None, number_option("--time-limit", float, "Stop after this many seconds.")
-    ] = None,
+    exact: Annotated[bool, "Compute in exact rational numbers instead of floats."] = False,
+    rule: Annotated[str, "How pivots are chosen: least-index, lifo or most-often-selected."] = "least-index",
+    log: Annotated[bool, "Print every pivot first, with its reason."] = False,
+    save: Annotated[FilePath | None, "Save the path to this file: .json, or .npz without --exact."] = None,
+    plot: Annotated[FilePath | None, "Draw the path into this file: .png, .pdf or .svg."] = None,
+    max_pieces: Annotated[int | None, "Stop after this many pieces of the path."] = None,
+    max_pivots: Annotated[int | None, "Stop after this many pivots."] = None,
+    time_limit: Annotated[float | None, "Stop after this many seconds."] = None,
 ) -> None:
     """Solve a problem for every mu from LO to HI and print the path, piece by piece.
 

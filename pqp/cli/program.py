@@ -4,6 +4,7 @@ A program is a typer application whose commands are of the class `Command`. What
 line on stderr and an exit code; `CODES` lists them.
 """
 
+import difflib
 import inspect
 import io
 import os
@@ -16,7 +17,18 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -169,7 +181,8 @@ def command(
 ) -> Callable[[Function], Function]:
     """Return a decorator that adds a function to a program as one of its commands.
 
-    A parameter that is a dataclass stands for options, one per field: commands share these by sharing it.
+    A parameter that is a dataclass stands for options, one per field: commands share these by sharing it. See
+    `declared` for how options are written.
     """
     add = app.command(cls=cls, context_settings={"obj": words or Words()})
 
@@ -188,13 +201,13 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters: dict[str, inspect.Parameter] = {}
     for param in given:
         if param.name not in records:
-            parameters[param.name] = param.replace(annotation=hints[param.name])
-            continue
-        kinds = get_type_hints(records[param.name], include_extras=True)
-        for part in fields(records[param.name]):
-            parameters[part.name] = inspect.Parameter(
-                part.name, param.kind, default=part.default, annotation=kinds[part.name]
-            )
+            parts = [(param.name, hints[param.name], param.default)]
+        else:
+            kinds = get_type_hints(records[param.name], include_extras=True)
+            parts = [(part.name, kinds[part.name], part.default) for part in fields(records[param.name])]
+        for name, hint, default in parts:
+            kind = declared(name, hint, default)
+            parameters[name] = inspect.Parameter(name, param.kind, default=default, annotation=kind)
 
     @wraps(function)
     def run(**options: Any) -> Any:
@@ -210,13 +223,47 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def number_option(option: str, kind: type[int] | type[float], sentence: str, least: int | None = None) -> Any:
-    """Return an option whose value is a number, with the words of this program for a wrong one.
+class AtLeast(NamedTuple):
+    """The least value of an option that is a number."""
 
-    >>> number_option("--folds", int, "How many.", least=2).parser("1")
+    least: int
+
+
+class OneOf(NamedTuple):
+    """The names that an option may have as its value."""
+
+    names: Sequence[str]
+
+
+def declared(name: str, hint: Any, default: Any = None) -> Any:
+    """Return the type of a parameter as typer reads it.
+
+    An option is written `Annotated[type, "what --help says"]`, perhaps with `AtLeast` or `OneOf`. Its type
+    says how its word is read, and a wrong word is answered in the words of this program.
+
+    >>> declared("folds", Annotated[int, "How many.", AtLeast(2)]).__metadata__[0].parser("1")
     Traceback (most recent call last):
     pqp.cli.program.CommandError: --folds must be a whole number of at least 2, got '1'
     """
+    kind, *notes = (hint.__origin__, *hint.__metadata__) if get_origin(hint) is Annotated else (hint,)
+    if not notes or not isinstance(notes[0], str):
+        return hint
+    option, sentence, *limits = f"--{name.replace('_', '-')}", *notes
+    base = get_args(kind)[0] if NoneType in get_args(kind) else kind
+    limit = OneOf(get_args(base)) if get_origin(base) is Literal else next(iter(limits), None)
+    if isinstance(limit, OneOf):
+        metavar = f"<{'|'.join(limit.names)}>"
+        found = typer.Option(option, parser=_name_reader(option, limit.names), metavar=metavar, help=sentence)
+    elif base in (int, float):
+        read = _number_reader(option, base, None if limit is None else limit.least)
+        found = typer.Option(option, parser=read, metavar="<number>", help=sentence)
+    else:
+        # a flag that is off by default can only be switched on
+        found = typer.Option(*([option] if base is bool and not default else []), help=sentence)
+    return Annotated[kind, found]
+
+
+def _number_reader(option: str, kind: type[int] | type[float], least: int | None) -> Callable[[Any], float]:
     wanted = "a whole number" if kind is int else "a number"
     if least is not None:
         wanted = f"{wanted} of at least {least}"
@@ -230,7 +277,20 @@ def number_option(option: str, kind: type[int] | type[float], sentence: str, lea
             raise CommandError(f"{option} must be {wanted}, got {word!r}")
         return value
 
-    return typer.Option(option, parser=read, metavar="<number>", help=sentence)
+    return read
+
+
+def _name_reader(option: str, known: Sequence[str]) -> Callable[[str], str]:
+    """Return a function that reads one of some names, and answers a wrong one with the nearest."""
+
+    def read(word: str) -> str:
+        if word in known:
+            return word
+        near = difflib.get_close_matches(word, known, n=1)
+        guess = f"; did you mean {near[0]!r}?" if near else ""
+        raise CommandError(f"{option} must be one of {', '.join(known)}, got {word!r}{guess}")
+
+    return read
 
 
 def make_app() -> typer.Typer:
