@@ -27,9 +27,8 @@ from ranking.errors import (
 from ranking.hastie.path import hastie_path
 from ranking.io.letor import read_letor, write_letor
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV
-from ranking.ranksvm.cv import RankSVMPathCV
 from ranking.ranksvm.model import RankSVM
-from ranking.ranksvm.path import RankSVMPath
+from ranking.ranksvm.path import RankSVMPath, RankSVMPathCV
 from ranking.selection.curve import SelectionCurve
 
 __all__ = [

@@ -32,10 +32,16 @@ from ranking.metrics.tables import metric_table
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm.path import RankSVMPath
-from ranking.report.ordinal import confusion_text, level_report_html, level_summary, predictions_csv
-from ranking.report.ranksvm import scores_csv, summary, write_report
-from ranking.studies.ordinal import conduct_levels
-from ranking.studies.ranksvm import Plan, Study, conduct
+from ranking.report.paths import (
+    confusion_text,
+    level_report_html,
+    level_summary,
+    predictions_csv,
+    scores_csv,
+    summary,
+    write_report,
+)
+from ranking.studies.paths import Plan, Study, conduct, conduct_levels
 
 # The mixtures of `ranking demo`, of Hastie et al. (2004): ten centres per class around these points, and the
 # variance around each centre.

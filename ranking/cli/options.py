@@ -21,7 +21,7 @@ from ranking.core.kernels import PARAMETERS
 from ranking.metrics.levels import LEVEL_METRICS
 from ranking.ordinal.base import Scope as ScopeName
 from ranking.selection.curve import NAMES
-from ranking.studies.ranksvm import Choice as ChoiceName
+from ranking.studies.paths import Choice as ChoiceName
 
 # A Gram matrix does not fit into a file of items.
 KERNELS = [name for name in PARAMETERS if name != "precomputed"]

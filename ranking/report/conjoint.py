@@ -19,7 +19,7 @@ from ranking.plots.conjoint import (
     plot_stability,
 )
 from ranking.report.page import Picture, Table, picture, render, shown, spaced, table
-from ranking.report.sections import selection_part
+from ranking.report.paths import selection_part
 from ranking.studies.conjoint import Market, Survey
 from ranking.studies.conjoint_tables import TITLES, settings, survey_tables
 

@@ -47,7 +47,7 @@ from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import concluded
 from ranking.errors import DataError
 from ranking.selection.curve import SelectionCurve
-from ranking.studies.ranksvm import Plan, Watch
+from ranking.studies.paths import Plan, Watch
 
 
 @dataclass(frozen=True, eq=False)

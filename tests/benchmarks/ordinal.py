@@ -17,7 +17,7 @@ import pandas as pd
 
 import pqp
 from ranking import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV, kernel_matrix
-from ranking.ordinal.cv import split_levels
+from ranking.ordinal.path import split_levels
 from tests.ranking_data import ORDINAL, Ranked, ordinal
 
 GRID = np.logspace(-3, 3, 10)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ranking import RankSVM, RankSVMPath
-from ranking.ranksvm.cv import fold_curve, split_rows
+from ranking.ranksvm.path import fold_curve, split_rows
 from ranking.selection.curve import average_curves
 from tests.benchmarks.table import Row, report, require_target
 from tests.benchmarks.timing import race, require_one_thread

@@ -9,7 +9,7 @@ import pqp
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study
 from ranking.conjoint.data.choice_table import Choices
-from ranking.conjoint.estimation.hit_rate import HitCounter, hit_rate_curve
+from ranking.conjoint.estimation.path import HitCounter, hit_rate_curve
 from ranking.conjoint.estimation.programs import Program
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses

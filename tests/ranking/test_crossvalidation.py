@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 from ranking import RankSVMPath, RankSVMPathCV, kernel_matrix
 from ranking.errors import DataError
 from ranking.metrics import kendall_tau, pairwise_accuracy
-from ranking.ranksvm.cv import split_rows
+from ranking.ranksvm.path import split_rows
 from tests.ranking.rankings import gaussian
 from tests.refusals import refuses
 

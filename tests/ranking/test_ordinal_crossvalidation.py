@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from ranking import OrdinalSVMPath, OrdinalSVMPathCV, kernel_matrix
 from ranking.errors import DataError
 from ranking.metrics import accuracy, mean_absolute_error
-from ranking.ordinal.cv import split_levels
+from ranking.ordinal.path import split_levels
 from tests.ranking.rankings import gaussian
 from tests.refusals import refuses
 

@@ -20,9 +20,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.conjoint.data.splits import By
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.estimation.hit_rate import hit_rate_curve
 from ranking.conjoint.estimation.model import ConjointSVM, require_study
-from ranking.conjoint.estimation.path import ConjointPath
+from ranking.conjoint.estimation.path import ConjointPath, hit_rate_curve
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
 from ranking.core.validation import Array, Integers, require_choice, whole_number
 from ranking.errors import DataError, must_be

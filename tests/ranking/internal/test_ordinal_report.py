@@ -10,7 +10,8 @@ from ranking import DataError
 from ranking.io.items import Items
 from ranking.metrics.levels import LEVEL_METRICS, level_metric_table
 from ranking.ordinal.path import OrdinalSVMPath
-from ranking.report.ordinal import (
+from ranking.report.page import shown
+from ranking.report.paths import (
     MOST_SCORES,
     confusion_text,
     level_report_html,
@@ -18,9 +19,7 @@ from ranking.report.ordinal import (
     predictions_csv,
     write_level_report,
 )
-from ranking.report.page import shown
-from ranking.studies.ordinal import conduct_levels
-from ranking.studies.ranksvm import Plan
+from ranking.studies.paths import Plan, conduct_levels
 from tests.ranking.pages import Page
 from tests.ranking.studies import grades, items
 from tests.refusals import refuses

@@ -12,8 +12,8 @@ from ranking.core.graph import preference_pairs
 from ranking.io.items import Items, write_whole
 from ranking.metrics.tables import metric_table
 from ranking.report.page import render, shown, table
-from ranking.report.ranksvm import report_html, scores_csv, summary, write_report
-from ranking.studies.ranksvm import Plan, Study, conduct
+from ranking.report.paths import report_html, scores_csv, summary, write_report
+from ranking.studies.paths import Plan, Study, conduct
 from tests.ranking.pages import Page
 from tests.ranking.studies import NAMES, items, plane
 from tests.refusals import refuses
