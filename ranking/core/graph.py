@@ -244,21 +244,18 @@ def _choose(
 ) -> Integers:
     """Return the representative of each level."""
     if callable(representative):
-        ends = pairwise(levels.start)
-        return np.array(
-            [_ask(representative, levels.items[start:end]) for start, end in ends], dtype=np.int64
-        )
+        chosen = []
+        for start, end in pairwise(levels.start):
+            level = levels.items[start:end]
+            # a copy, because a user's function may change its argument
+            answer = representative(level.copy())
+            if answer not in level.tolist():
+                raise must_be("representative", f"one of the items {values_shown(level)}", found=repr(answer))
+            chosen.append(answer)
+        return np.array(chosen, dtype=np.int64)
     size = np.diff(levels.start)
     place = np.random.default_rng(random_state).integers(size) if representative == "random" else 0
     return levels.items[levels.start[:-1] + place]
-
-
-def _ask(representative: Callable[[Integers], int], level: Integers) -> int:
-    # a copy, because a user's function may change its argument
-    answer = representative(level.copy())
-    if answer not in level.tolist():
-        raise must_be("representative", f"one of the items {values_shown(level)}", found=repr(answer))
-    return int(answer)
 
 
 def _in_order(upper: Integers, lower: Integers, query: Integers) -> Integers:

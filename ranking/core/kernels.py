@@ -63,16 +63,25 @@ def kernel_matrix(
            [0.25, 1.  ]])
     """
     name = kernel_name(kernel, kernel_params)
-    if name == "precomputed":
-        return _precomputed(X, Y)
+    if name == "precomputed" and Y is None:
+        return as_symmetric(as_dense(X), "X")
     left = as_table(X, "X")
+    if name == "precomputed":
+        old: Any = Y  # the types of numpy do not know the shapes of tables
+        values, count = as_dense(left), np.shape(old)[0]
+        if values.shape[1] != count:
+            raise must_have("X", f"one column per row of Y, {count}", found=f"shape {values.shape}")
+        return values
     right = left if Y is None else as_table(Y, "Y")
     if left.shape[1] != right.shape[1]:
         raise must_have("Y", f"{left.shape[1]} columns like X", found=right.shape[1])
     if name in ("tanimoto", "minmax"):
         K = _of_counts(left, right, name)
     else:
-        given = {"gamma": _fixed_gamma(gamma, left, Y), "degree": degree, "coef0": coef0}
+        if gamma == "scale" and Y is not None:
+            message, remedy = "{argument}={found} depends on the training data", "gamma_of(X_train, 'scale')"
+            raise DataError(message, argument="gamma", found="'scale'", remedy=f"with Y pass {remedy}")
+        given = {"gamma": gamma_of(left, gamma), "degree": degree, "coef0": coef0}
         options = kernel_params or {} if callable(kernel) else {key: given[key] for key in PARAMETERS[name]}
         K = pairwise_kernels(left, None if Y is None else right, metric=kernel, **options)
     # products of blocks may differ in the last bit; halves first, since a sum might overflow
@@ -108,30 +117,9 @@ def kernel_name(kernel: Kernel, kernel_params: Mapping[str, object] | None = Non
     if callable(kernel):
         return "function"
     if kernel_params:
-        message = "kernel_params"
-        raise must_be(
-            message, "None with a named kernel", found=repr(kernel_params), remedy="use gamma, degree, coef0"
-        )
+        wanted, remedy = "None with a named kernel", "use gamma, degree, coef0"
+        raise must_be("kernel_params", wanted, found=repr(kernel_params), remedy=remedy)
     return kernel
-
-
-def _fixed_gamma(gamma: Gamma, X: Any, Y: Any) -> float:
-    if gamma == "scale" and Y is not None:
-        message = "{argument}={found} depends on the training data"
-        raise DataError(
-            message, argument="gamma", found="'scale'", remedy="with Y pass gamma_of(X_train, 'scale')"
-        )
-    return gamma_of(X, gamma)
-
-
-def _precomputed(K: Any, Y: Any) -> Array:
-    """Return a matrix of kernel values as handed in."""
-    if Y is None:
-        return as_symmetric(as_dense(K), "X")
-    values, count = as_dense(as_table(K, "X")), np.shape(Y)[0]
-    if values.shape[1] != count:
-        raise must_have("X", f"one column per row of Y, {count}", found=f"shape {values.shape}")
-    return values
 
 
 def _of_counts(X: Any, Y: Any, name: str) -> Array:
@@ -146,35 +134,31 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
                 argument=argument,
                 found=f"{counts.min():g}",
             )
-    K, formula = np.empty((X.shape[0], Y.shape[0])), _minmax if name == "minmax" else _tanimoto
+    K = np.empty((X.shape[0], Y.shape[0]))
     for rows in _blocks(*X.shape):
         for columns in _blocks(*Y.shape):
             # the lower half is a copy, which saves half the work and makes K symmetric bit by bit
             if Y is X and columns.start < rows.start:
                 K[rows, columns] = K[columns, rows].T
             else:
-                K[rows, columns] = formula(as_dense(X[rows]), as_dense(Y[columns]))
+                K[rows, columns] = _similarity(as_dense(X[rows]), as_dense(Y[columns]), name)
     return K
 
 
-def _minmax(X: Array, Y: Array) -> Array:
-    r"""Return the MinMax kernel: twice the minimum is a + b − |a − b|, twice the maximum a + b + |a − b|."""
-    total = X.sum(axis=1)[:, None] + Y.sum(axis=1)
-    # minima by broadcasting would need an array with one entry per row of X, row of Y and column
-    distance = cdist(X, Y, "cityblock")
-    return _ratio(total - distance, total + distance)
-
-
-def _tanimoto(X: Array, Y: Array) -> Array:
-    products = X @ Y.T
-    squares = (X**2).sum(axis=1)[:, None] + (Y**2).sum(axis=1)
-    return _ratio(products, squares - products)
-
-
-def _ratio(numerator: Array, denominator: Array) -> Array:
-    """Return the ratio, 1 where both are 0."""
+def _similarity(X: Array, Y: Array, name: str) -> Array:
+    """Return the MinMax or the Tanimoto kernel of a block, 1 where both rows are 0."""
+    power = 1 if name == "minmax" else 2
+    total = (X**power).sum(axis=1)[:, None] + (Y**power).sum(axis=1)
+    if name == "minmax":
+        # twice the minimum is a + b − |a − b|, twice the maximum a + b + |a − b|; minima by broadcasting
+        # would need an array with one entry per row of X, row of Y and column
+        distance = cdist(X, Y, "cityblock")
+        common, union = total - distance, total + distance
+    else:
+        common = X @ Y.T
+        union = total - common
     # counts have a denominator of 0 only where both rows are 0, and then the numerator is 0 as well
-    return np.divide(numerator, denominator, out=np.ones_like(numerator), where=denominator > 0)
+    return np.divide(common, union, out=np.ones_like(common), where=union > 0)
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:

@@ -158,7 +158,11 @@ def preferences_from_pairs(
     if reduction not in ("full", "transitive"):
         raise must_be("reduction", "'full' or 'transitive' with pairs", found=repr(reduction))
     if isinstance(pairs, Preferences):
-        _require_nothing_else(pairs, n, pair_weight, margin)
+        if pairs.n_items != n:
+            raise must_be("pairs", f"preferences among {n} items", found=f"{pairs.n_items} items")
+        if pair_weight is not None or margin is not None:
+            message = "{argument} carry their weights and margins"
+            raise DataError(message, argument="pairs", remedy="leave out pair_weight and margin")
         if qid is None and reduction == "full":
             return pairs
         pair_weight, margin, pairs = pairs.weight, pairs.margin, pairs.pairs
@@ -263,14 +267,6 @@ def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: st
         message = "edges carry {found} and {argument} is given too"
         raise DataError(message, argument=argument, found=repr(name), remedy="keep one")
     return carried.get(name, given)
-
-
-def _require_nothing_else(pairs: Preferences, n: int, pair_weight: Any, margin: Any) -> None:
-    if pairs.n_items != n:
-        raise must_be("pairs", f"preferences among {n} items", found=f"{pairs.n_items} items")
-    if pair_weight is not None or margin is not None:
-        message = "{argument} carry their weights and margins"
-        raise DataError(message, argument="pairs", remedy="leave out pair_weight and margin")
 
 
 def _require_one_query(pairs: Integers, query: Integers, qid: Queries | None) -> None:

@@ -120,20 +120,6 @@ class Representation:
         return kernel_matrix(X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
 
 
-def represent(
-    X: Any,
-    kernel: Kernel,
-    gamma: Gamma = None,
-    degree: float = 3,
-    coef0: float = 1.0,
-    kernel_params: Mapping[str, object] | None = None,
-) -> Representation:
-    """Return the representation of training rows, gamma fixed by them."""
-    # a Gram matrix has no features that gamma could be taken from, and no use for it
-    number = 1.0 if kernel_name(kernel, kernel_params) == "precomputed" else gamma_of(X, gamma)
-    return Representation(X, kernel, number, degree, coef0, kernel_params)
-
-
 class SolvedDual(NamedTuple):
     """The dual variables at one C, and what found them: "point", `pqp.solve`, or "path", the path from 0."""
 
@@ -183,8 +169,11 @@ class KernelEstimator(BaseEstimator):
     kernel_params: Mapping[str, object] | None = None
 
     def _represent(self, X: Any) -> Representation:
-        """Return the representation of checked training rows."""
-        return represent(X, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+        """Return the representation of checked training rows, gamma fixed by them."""
+        # a Gram matrix has no features that gamma could be taken from, and no use for it
+        has_features = kernel_name(self.kernel, self.kernel_params) != "precomputed"
+        gamma = gamma_of(X, self.gamma) if has_features else 1.0
+        return Representation(X, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

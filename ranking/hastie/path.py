@@ -195,7 +195,11 @@ def _changed(gram: PairGram, state: _State, pair: int) -> tuple[_State, HastieEv
         new = VIOLATED if alpha[pair] > 0.5 else INACTIVE
         alpha[pair], factor = float(new == VIOLATED), state.factor.left(pair)
     else:
-        new, factor = MARGIN, _entered(gram, state, pair)
+        new = MARGIN
+        try:
+            factor = state.factor.entered(gram, pair)
+        except LinAlgError:
+            raise _singular(state, pair, "enters, but depends on the pairs on the margin") from None
     codes[pair] = new
     if factor.age >= CADENCE:
         factor = _fresh(gram, factor, state)
@@ -266,13 +270,6 @@ def _require_new(state: _State, seen: set[bytes], pair: int) -> None:
     if (mark := state.codes.tobytes()) in seen:
         raise _singular(state, pair, "goes in and out of the active set without end")
     seen.add(mark)
-
-
-def _entered(gram: PairGram, state: _State, pair: int) -> ActiveFactor:
-    try:
-        return state.factor.entered(gram, pair)
-    except LinAlgError:
-        raise _singular(state, pair, "enters, but depends on the pairs on the margin") from None
 
 
 def _fresh(gram: PairGram, factor: ActiveFactor, before: _State) -> ActiveFactor:

@@ -81,7 +81,8 @@ class HastiePath:
 
     def alpha_at(self, lambda_: float) -> Floats:
         """Return α at any λ of the path, by linear interpolation between its breakpoints."""
-        self._require_traced(lambda_)
+        if not lambda_ >= self.lambdas[-1]:
+            raise must_be("lambda_", f"at least {self.lambdas[-1]:g}, where the path ends", found=lambda_)
         if lambda_ > self.lambdas[0]:
             return np.ones(len(self.pairs))
         t = int(np.searchsorted(-self.lambdas, -lambda_))
@@ -116,10 +117,6 @@ class HastiePath:
         alpha = (self.codes_below(t) == VIOLATED).astype(float)
         alpha[self.active[t]] = self.active_alphas[t]
         return alpha
-
-    def _require_traced(self, lambda_: float) -> None:
-        if not lambda_ >= self.lambdas[-1]:
-            raise must_be("lambda_", f"at least {self.lambdas[-1]:g}, where the path ends", found=lambda_)
 
 
 @dataclass

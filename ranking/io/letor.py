@@ -54,7 +54,13 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
     """
     name = str(file if isinstance(file, str | PathLike) else getattr(file, "name", "the file"))
     rows = []
-    for number, text in enumerate(_content(file, name).split(b"\n"), start=1):
+    content = Path(file).read_bytes() if isinstance(file, str | PathLike) else file.read()
+    content = content.encode() if isinstance(content, str) else content
+    try:
+        content = gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise must_be(name, "a complete gzip file", found=str(error)) from None
+    for number, text in enumerate(content.split(b"\n"), start=1):
         item, _, comment = text.partition(b"#")
         if item.strip():
             rows.append(_Row(number, item, comment))
@@ -98,22 +104,16 @@ def write_letor(
     for name, column in columns.items():
         if np.shape(column)[:1] != (n,):
             raise must_have(name, f"one entry for each of the {n} rows of X", found=np.shape(column))
-    lines = [
-        _line(label, query, row.tolist(), is_first=i == 0) + _after_hash(remark, i)
-        for i, (label, query, row, remark) in enumerate(
-            zip(labels.tolist(), queries.tolist(), features, remarks, strict=True)
-        )
-    ]
+    lines = []
+    for i, (query, remark) in enumerate(zip(queries.tolist(), remarks, strict=True)):
+        if any(character in remark for character in "\n\r\0"):
+            raise must_be(f"comments[{i}]", "one line", found=repr(remark))
+        last = 0 if i else features.shape[1]
+        cells = enumerate(features[i].tolist(), start=1)
+        shown = [f"{j}:{_shortest(value)}" for j, value in cells if value or j == last]
+        line = " ".join([_shortest(labels[i].item()), f"qid:{query}", *shown])
+        lines.append(f"{line} # {remark}\n" if remark else f"{line}\n")
     _write(file, "".join(lines))
-
-
-def _content(file: File, name: str) -> bytes:
-    content = Path(file).read_bytes() if isinstance(file, str | PathLike) else file.read()
-    content = content.encode() if isinstance(content, str) else content
-    try:
-        return gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
-    except (OSError, EOFError, zlib.error) as error:
-        raise must_be(name, "a complete gzip file", found=str(error)) from None
 
 
 def _query(row: _Row, name: str) -> int:
@@ -149,7 +149,12 @@ def _parse(rows: Sequence[_Row], n_features: int | None, name: str) -> tuple[Any
     except (ValueError, OverflowError):
         # the reader does not say which line is at fault, so each is read alone
         for row in rows:
-            _require_sense(row, n_features, name)
+            try:
+                _load([row], n_features)
+            except (ValueError, OverflowError) as error:
+                place = {"argument": f"{name}, line {row.line}", "row": row.line}
+                message = "{argument}: {found}; expected {expected}"
+                raise DataError(message, found=str(error), expected=LINE, **place) from None
         raise
 
 
@@ -157,16 +162,6 @@ def _load(rows: Sequence[_Row], n_features: int | None) -> tuple[Any, Any]:
     text = io.BytesIO(b"\n".join(row.item for row in rows))
     X, y = load_svmlight_file(text, n_features=n_features, zero_based=False)
     return X.toarray(), y.copy()
-
-
-def _require_sense(row: _Row, n_features: int | None, name: str) -> None:
-    try:
-        _load([row], n_features)
-    except (ValueError, OverflowError) as error:
-        message = "{argument}: {found}; expected {expected}"
-        raise DataError(
-            message, argument=f"{name}, line {row.line}", found=str(error), expected=LINE, row=row.line
-        ) from None
 
 
 def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64]:
@@ -184,21 +179,9 @@ def _finite(values: ArrayLike, name: str, dimensions: int) -> NDArray[np.float64
     return array
 
 
-def _line(label: float, query: int, row: Sequence[float], is_first: bool) -> str:
-    last = len(row) if is_first else 0
-    features = [f"{j}:{_shortest(value)}" for j, value in enumerate(row, start=1) if value or j == last]
-    return " ".join([_shortest(label), f"qid:{query}", *features])
-
-
 def _shortest(value: float) -> str:
     """Return the shortest text that reads back as the same float64."""
     return repr(value).removesuffix(".0")
-
-
-def _after_hash(comment: str, place: int) -> str:
-    if any(character in comment for character in "\n\r\0"):
-        raise must_be(f"comments[{place}]", "one line", found=repr(comment))
-    return f" # {comment}\n" if comment else "\n"
 
 
 def _write(file: Any, text: str) -> None:

@@ -6,6 +6,7 @@ and scores and sorts them into queries; `ranking.metrics.tables` takes the means
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -141,16 +142,10 @@ def _mean_ndcg_of(
     return float(curve.mean()) if _counts(y, queries) else np.nan
 
 
-def _kendall_of(y: Array, scores: Array) -> float:
+def _correlation_of(of: Callable[[Array, Array], Any], y: Array, scores: Array) -> float:
     if not _differ(y):
         return np.nan
-    return float(stats.kendalltau(y, scores).statistic) if _differ(scores) else 0.0
-
-
-def _spearman_of(y: Array, scores: Array) -> float:
-    if not _differ(y):
-        return np.nan
-    return float(stats.spearmanr(y, scores).statistic) if _differ(scores) else 0.0
+    return float(of(y, scores).statistic) if _differ(scores) else 0.0
 
 
 def _average_precision_of(
@@ -190,12 +185,13 @@ METRICS = MappingProxyType(
         ),
         "mean_ndcg": Metric(_mean_ndcg_of, "Mean of NDCG@1, NDCG@2, ..., up to the length of the query."),
         "kendall_tau": Metric(
-            _kendall_of,
+            partial(_correlation_of, stats.kendalltau),
             "Kendall's tau-b: pairs in the right order less those in the wrong one, over "
             "the geometric mean of the numbers of pairs with unequal labels and with unequal scores.",
         ),
         "spearman": Metric(
-            _spearman_of, "Spearman's rho: correlation of the mean ranks of labels and scores."
+            partial(_correlation_of, stats.spearmanr),
+            "Spearman's rho: correlation of the mean ranks of labels and scores.",
         ),
         "average_precision": Metric(
             _average_precision_of,

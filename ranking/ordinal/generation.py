@@ -19,11 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ranking.core.validation import (
-    Array,
-    Integers,
-    whole_number,
-)
+from ranking.core.validation import Array, Integers, whole_number
 from ranking.errors import DataError, must_be
 
 # Which objects are there at first: those a rule chooses, or row numbers.
@@ -128,7 +124,12 @@ def initial_working_set(
     if not isinstance(how, str):
         return _given(how, codes, name)
     if how == "extremes" and X is not None:
-        along = _along(X, codes)
+        counts = np.bincount(codes)
+        sums = np.asarray([np.asarray(X[rows].sum(axis=0)).ravel() for rows in _by_level(codes)])
+        means, level = sums / counts[counts > 0, None], np.flatnonzero(counts)
+        # the direction is, up to a positive factor that extremes do not depend on, the least-squares slope
+        # of means over levels
+        along = np.asarray(X @ ((level - level.mean()) @ means)).ravel()
         chosen = [rows[[along[rows].argmin(), along[rows].argmax()]] for rows in _by_level(codes)]
     elif how == "random":
         chance = np.random.default_rng(random_state)
@@ -138,15 +139,6 @@ def initial_working_set(
         remedy = "; 'extremes' needs X" if how == "extremes" else ""
         raise must_be(name, "'extremes', 'random' or row numbers", found=f"{how!r}{remedy}")
     return np.unique(np.concatenate(chosen))
-
-
-def _along(X: Any, codes: Integers) -> Array:
-    """Return the rows as numbers along the direction in which the means of levels rise."""
-    counts = np.bincount(codes)
-    sums = np.asarray([np.asarray(X[rows].sum(axis=0)).ravel() for rows in _by_level(codes)])
-    means, level = sums / counts[counts > 0, None], np.flatnonzero(counts)
-    # up to a positive factor, which extremes do not depend on, the least-squares slope of means over levels
-    return np.asarray(X @ ((level - level.mean()) @ means)).ravel()
 
 
 def _by_level(codes: Integers) -> list[Integers]:

@@ -36,7 +36,7 @@ from ranking.core.labels import Levels
 from ranking.core.validation import Array, Integers, as_dense, as_symmetric, as_table, require_choice
 from ranking.errors import DataError, NotSeparableError, must_be, must_have
 from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
-from ranking.ordinal.programs import hard_margin
+from ranking.ordinal.programs import exact_entries, hard_margin
 
 Given = Literal["primal", "kernel"]
 # Sums of float multipliers may miss 0 by rounding, relative to the largest entry that is added.
@@ -81,9 +81,13 @@ def is_conflict(conflict: Conflict, rows: Any, codes: Integers, scope: Scope = "
     table = as_dense(as_table(rows, "X or K")[conflict.row]).T
     signed = conflict.sign.astype(int) * alpha
     slack = 0.0 if is_exact else ROUNDING * max(1.0, float(np.abs(table).max(initial=0.0)))
-    combined = (_exact(table) if is_exact else table) @ signed
+    combined = (exact_entries(table) if is_exact else table) @ signed
+    # the hinges must be those of objects with these labels
+    hinges = hinges_of(codes, int(codes.max()) + 1, scope=scope)
+    asked = set(zip(hinges.item.tolist(), hinges.threshold.tolist(), hinges.sign.tolist(), strict=True))
+    found = zip(conflict.row.tolist(), conflict.threshold.tolist(), conflict.sign.tolist(), strict=True)
     return bool(
-        _are_asked(conflict, codes, scope)
+        asked.issuperset(found)
         and (alpha > 0).all()
         and abs(alpha.sum() - 1) <= slack
         and all(abs(signed[conflict.threshold == k].sum()) <= slack for k in np.unique(conflict.threshold))
@@ -108,18 +112,6 @@ def not_separable(
         found=f"{', '.join(shown)}{more}",
         remedy=f"use a finite C or {remedy}",
     )
-
-
-def _are_asked(conflict: Conflict, codes: Integers, scope: Scope) -> bool:
-    """Return whether the hinges are those of objects with these labels."""
-    hinges = hinges_of(codes, int(codes.max()) + 1, scope=scope)
-    asked = set(zip(hinges.item.tolist(), hinges.threshold.tolist(), hinges.sign.tolist(), strict=True))
-    found = zip(conflict.row.tolist(), conflict.threshold.tolist(), conflict.sign.tolist(), strict=True)
-    return all(hinge in asked for hinge in found)
-
-
-def _exact(table: Array) -> Array:
-    return np.array([Fraction(entry) for entry in table.ravel().tolist()], dtype=object).reshape(table.shape)
 
 
 # What rounding may leave of a pivot that is zero, relative to the largest one.
@@ -211,10 +203,17 @@ class _Task:
         table = self.table[part] if self.form == "primal" else self.table[np.ix_(part, part)]
         first, group = distinct_rows(table)
         hinges = hinges_of(self.codes[part], self.n_levels, group, scope=self.scope)
-        if self.form == "primal":
-            found = _from_rows(table[first], hinges)
-        else:
+        if self.form == "kernel":
             found = _from_kernel(table[np.ix_(first, first)], hinges)
+        else:
+            program = hard_margin(table[first], hinges)
+            point = pqp.solve(program.problem, 0)
+            if point.status == "infeasible":
+                found = _conflict(point.segment.farkas, hinges)
+            else:
+                read = program.read(point.x)
+                norm = 2 * point.objective
+                found = _separation(read.w, point.y, read.thresholds, read.f, norm, hinges)
         if isinstance(found, Conflict):
             return found.renumbered(part)
         return replace(found, f=found.f[group])
@@ -252,22 +251,17 @@ class _Task:
         return Conflict(row, threshold, sign, np.array([Fraction(1, len(row))] * len(row), dtype=object))
 
 
-def _from_rows(X: Any, hinges: Hinges) -> Separation | Conflict:
-    """Return the solution of (H), or its Farkas vector."""
-    program = hard_margin(X, hinges)
-    point = pqp.solve(program.problem, 0)
-    if point.status == "infeasible":
-        return _conflict(point.segment.farkas, hinges)
-    reading = program.read(point.x)
-    return _separation(reading.w, point.y, reading.thresholds, reading.f, 2 * point.objective, hinges)
-
-
 def _from_kernel(K: Array, hinges: Hinges) -> Separation | Conflict:
     """Return the solution of the dual, or a ray of it; that of (H̃) over a basis where K is singular."""
     # signed α of a threshold add up to 0, so only differences φ(x_i) - φ(x_0) count; a K that is singular
     # because of its origin alone needs no basis
     differences = K - (K[0] + K[:, :1]) + K[0, 0]
-    basis = _independent(differences)
+    largest = differences.diagonal().max()
+    basis = np.arange(0)
+    if largest > 0:
+        # rows that are independent and span it, up to rounding; LAPACK numbers them from 1
+        _, order, rank, _ = dpstrf(differences, tol=SINGULAR * largest)
+        basis = np.sort(order[:rank] - 1).astype(np.int64)
     # the difference of item 0 is 0, so the rank is at most n - 1
     if len(basis) < len(K) - 1:
         return _over_basis(K, differences, basis, hinges)
@@ -296,16 +290,6 @@ def _over_basis(K: Array, differences: Array, basis: Integers, hinges: Hinges) -
     # both scores differ by one constant up to rounding, which the mean evens out
     shift = np.mean(found.f - scores @ point.x[: len(basis)])
     return replace(found, thresholds=found.thresholds + shift)
-
-
-def _independent(G: Array) -> Integers:
-    """Return rows of a Gram matrix that are independent and span it, up to rounding."""
-    largest = G.diagonal().max()
-    if largest <= 0:
-        return np.arange(0)
-    _, order, rank, _ = dpstrf(G, tol=SINGULAR * largest)
-    # LAPACK numbers rows from 1
-    return np.sort(order[:rank] - 1).astype(np.int64)
 
 
 def _of_items(K: Array, alpha: Array, thresholds: Array, hinges: Hinges) -> Separation:

@@ -312,15 +312,15 @@ class LineReader:
 
     def _middles(self, k: int, block: LevelLines, coefficients: tuple[Array, Array]) -> PiecewiseLinear:
         """Return the middles of the thresholds of a piece, for the scores of all items."""
-        f = [self._item_scores(part[k]) for part in coefficients]
+        representation = self.training.representation
+        constant, slope = (part[k] for part in coefficients)
+        if not representation.is_linear:
+            constant, slope = self.spread(constant), self.spread(slope)
+        f = representation.scores(constant), representation.scores(slope)
         lo, hi = block.scores.lo, block.scores.hi
         ends = (float(lo[k]), float(hi[k]))
         inside = float(_inside(lo, hi)[k])
-        return middle_lines(self.training.hinges, (f[0], f[1]), ends, inside, self.ordered)
-
-    def _item_scores(self, b: Array) -> Array:
-        representation = self.training.representation
-        return representation.scores(b if representation.is_linear else self.spread(b))
+        return middle_lines(self.training.hinges, f, ends, inside, self.ordered)
 
     def spread(self, b: Array) -> Array:
         """Return coefficients of the items of the section as coefficients of all items."""

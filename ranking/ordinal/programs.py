@@ -91,10 +91,12 @@ class Formulation:
         """Return the parts of a solution of the program."""
         size = self.scores.shape[1]
         coefficients, thresholds = x[:size], x[size : size + self.hinges.n_thresholds]
+        is_exact = x.dtype == object
         w: Array | None = coefficients if self.form == "primal" else None
         if self.form == "dual":
-            w = _alike(self.rows.T, x) @ coefficients
-        return Reading(coefficients, thresholds, _alike(self.scores, x) @ coefficients, w)
+            w = (exact_entries(self.rows.T) if is_exact else self.rows.T) @ coefficients
+        scores = exact_entries(self.scores) if is_exact else self.scores
+        return Reading(coefficients, thresholds, scores @ coefficients, w)
 
 
 def hard_margin(rows: Any, hinges: Hinges, form: Form = "primal", ordered: bool = False) -> Formulation:
@@ -189,27 +191,6 @@ class _Loss:
 
 def _formulate(rows: Any, hinges: Hinges, form: Form, ordered: bool, loss: _Loss) -> Formulation:
     """Return the program: variables are coefficients, thresholds, slacks; rows are hinges, then the order."""
-    items = _checked(rows, hinges, form)
-    # an optimal w lies in the span of the objects (Lemma 1 of the paper), so f = K λ loses nothing
-    scores = as_dense(items @ items.T) if form == "dual" else items
-    size, n_thresholds, curvature = scores.shape[1], hinges.n_thresholds, loss.curvature(hinges)
-    n_steps = n_thresholds - 1 if ordered else 0
-    names = _hinge_names(hinges)
-    problem = pqp.ParametricQP(
-        _hessian(items, form, n_thresholds, curvature),
-        loss.cost(size + n_thresholds, hinges),
-        _constraints(scores, hinges, len(curvature), n_steps),
-        row_lower=np.concatenate([np.ones(len(hinges)), np.zeros(n_steps)]),
-        lower=np.concatenate([np.full(size + n_thresholds, -np.inf), np.zeros(len(curvature))]),
-        penalty=loss.penalty(hinges, n_steps),
-        names=_names(form, size, n_thresholds) + [f"xi({name})" for name in names[: len(curvature)]],
-        row_names=names + [f"p{k}<=p{k + 1}" for k in range(1, n_steps + 1)],
-    )
-    return Formulation(problem, hinges, form, scores, items)
-
-
-def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
-    """Return the items, or K."""
     require_choice(form, FORMS, "form")
     items = as_symmetric(as_dense(rows), "K") if form == "kernel" else as_table(rows, "X")
     if items.shape[0] != hinges.n_items:
@@ -217,7 +198,26 @@ def _checked(rows: Any, hinges: Hinges, form: Form) -> Any:
         raise must_have("X or K", wanted, found=items.shape[0])
     if not hinges.n_thresholds:
         raise must_have("hinges", "at least two levels", found=1)
-    return items
+    # an optimal w lies in the span of the objects (Lemma 1 of the paper), so f = K λ loses nothing
+    scores = as_dense(items @ items.T) if form == "dual" else items
+    size, n_thresholds, curvature = scores.shape[1], hinges.n_thresholds, loss.curvature(hinges)
+    n_steps = n_thresholds - 1 if ordered else 0
+    letter, first = ("w", 1) if form == "primal" else ("l", 0)
+    names = [f"{letter}{j}" for j in range(first, first + size)]
+    names += [f"p{k}" for k in range(1, n_thresholds + 1)]
+    triples = zip(hinges.item, hinges.threshold, hinges.sign, strict=True)
+    row_names = [f"x{item}{'>' if sign > 0 else '<'}p{k + 1}" for item, k, sign in triples]
+    problem = pqp.ParametricQP(
+        _hessian(items, form, n_thresholds, curvature),
+        loss.cost(size + n_thresholds, hinges),
+        _constraints(scores, hinges, len(curvature), n_steps),
+        row_lower=np.concatenate([np.ones(len(hinges)), np.zeros(n_steps)]),
+        lower=np.concatenate([np.full(size + n_thresholds, -np.inf), np.zeros(len(curvature))]),
+        penalty=loss.penalty(hinges, n_steps),
+        names=names + [f"xi({name})" for name in row_names[: len(curvature)]],
+        row_names=row_names + [f"p{k}<=p{k + 1}" for k in range(1, n_steps + 1)],
+    )
+    return Formulation(problem, hinges, form, scores, items)
 
 
 def _hessian(items: Any, form: Form, n_thresholds: int, curvature: Array) -> Any:
@@ -245,23 +245,8 @@ def _constraints(scores: Any, hinges: Hinges, n_slacks: int, n_steps: int) -> An
     return A if n_slacks or issparse(scores) else A.toarray()
 
 
-def _names(form: Form, size: int, n_thresholds: int) -> list[str]:
-    letter, first = ("w", 1) if form == "primal" else ("l", 0)
-    coefficients = [f"{letter}{j}" for j in range(first, first + size)]
-    return coefficients + [f"p{k}" for k in range(1, n_thresholds + 1)]
-
-
-def _hinge_names(hinges: Hinges) -> list[str]:
-    """Return what every hinge says: x0<p1, x3>p1."""
-    triples = zip(hinges.item, hinges.threshold, hinges.sign, strict=True)
-    return [f"x{item}{'>' if sign > 0 else '<'}p{k + 1}" for item, k, sign in triples]
-
-
-def _alike(matrix: Any, x: Array) -> Any:
-    """Return a matrix in the arithmetic of x: as it is, or in Fractions."""
-    if x.dtype != object:
-        return matrix
-    # a Fraction times a float is a float: the scores of an exact solution would no longer be exact
+def exact_entries(matrix: Any) -> Array:
+    """Return a matrix in Fractions: times a float one of these is a float, and no longer exact."""
     dense = as_dense(matrix)
     return np.array([Fraction(entry) for entry in dense.ravel().tolist()], dtype=object).reshape(dense.shape)
 

@@ -143,7 +143,12 @@ class LevelValidation:
         cells, rows = self.n_levels**2, self.y[moves.item] * self.n_levels
         lost, won = rows + moves.before, rows + moves.after
         # tables are one running sum over all steps, so the beginning of a piece has to enter as a difference
-        jumps = self._jumps(moves, lost, won)
+        # to where the one before ends
+        pieces = np.arange(len(moves.begin))
+        jumps = _by_piece(pieces[:, None], self.y * self.n_levels + moves.begin, len(pieces), cells)
+        where = moves.piece[moves.is_move]
+        ends = jumps + _by_piece(where, won, len(pieces), cells) - _by_piece(where, lost, len(pieces), cells)
+        jumps[1:] -= ends[:-1]
         number, size, table = np.cumsum(moves.is_move) - 1, max(1, ENTRIES // cells), np.zeros(cells)
         for begin in range(0, len(moves.start), size):
             part = slice(begin, begin + size)
@@ -156,15 +161,6 @@ class LevelValidation:
             tables = table + np.cumsum(added, axis=0)
             table = tables[-1]
             yield tables.reshape(-1, self.n_levels, self.n_levels)
-
-    def _jumps(self, moves: Moves, lost: Integers, won: Integers) -> Array:
-        """Return by how much the table where a piece begins differs from that where the one before ends."""
-        cells, pieces = self.n_levels**2, np.arange(len(moves.begin))
-        begin = _by_piece(pieces[:, None], self.y * self.n_levels + moves.begin, len(pieces), cells)
-        where = moves.piece[moves.is_move]
-        end = begin + _by_piece(where, won, len(pieces), cells) - _by_piece(where, lost, len(pieces), cells)
-        begin[1:] -= end[:-1]
-        return begin
 
     def _called(self, moves: Moves) -> Iterator[Steps]:
         """Yield the steps of any function, by calling it on each."""

@@ -6,7 +6,7 @@ nothing; `axes.figure.savefig(file)` writes one.
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -46,15 +46,6 @@ class Verdicts(Protocol):
     def is_exact(self) -> bool: ...
     def at(self, C: float) -> str | Sequence[str]: ...
     def interval(self, C: float) -> tuple[float, float]: ...
-
-
-class _Curves(NamedTuple):
-    """Values in per cent at some C, one column per name, and the part of the C axis to draw."""
-
-    C: Array
-    values: Array
-    names: list[str]
-    window: Window
 
 
 def plot_importances(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
@@ -139,17 +130,31 @@ def plot_stability(
     if C is not None and conclusions is None:
         message = "{argument} has no interval without conclusions"
         raise DataError(message, argument="C", found=C, remedy="pass conclusions too")
-    found = _table_curves(curves) if isinstance(curves, pd.DataFrame) else _step_curves(curves)
+    how: dict[str, Any] = {}
+    if isinstance(curves, pd.DataFrame):
+        where, values = curves.index.to_numpy(dtype=float), curves.to_numpy(dtype=float)
+        # shares are parts of 1, importances of 100
+        values = values * (100.0 if np.nanmax(np.abs(values).sum(axis=1)) < 1.5 else 1.0)
+        names, window = list(curves.columns), window_of(where[where > 0], float(where[-1]))
+    else:
+        edges, inner = curves.edges, curves.edges[1:-1]
+        window = window_of(inner, float(edges[-1]))
+        if len(inner):
+            # a part of the first step, which begins at 0
+            window = Window(window.lo / 3, window.hi)
+        # steps are drawn from their beginnings; the last value stands twice, to end the last step
+        where = np.append(edges[:-1], edges[-1] if np.isfinite(edges[-1]) else max(10 * edges[-2], 1.0))
+        values = 100 * np.vstack([curves.shares, curves.shares[-1:]])
+        names, how = list(curves.names), {"drawstyle": "steps-post"}
     axes = axes_for(ax)
-    draw_C_axis(axes, found.window)
-    how: dict[str, Any] = {} if is_table else {"drawstyle": "steps-post"}
-    for number, name in enumerate(found.names):
+    draw_C_axis(axes, window)
+    for number, name in enumerate(names):
         style = {"linewidth": 1.8, **how, **style_of(number)}
-        axes.plot(found.C, found.values[:, number], label=plain(name), **style)
+        axes.plot(where, values[:, number], label=plain(str(name)), **style)
     axes.set_ylabel("per cent" if is_table else "share of first choice in per cent")
     axes.set_ylim(bottom=0)
     if conclusions is not None and C is not None:
-        _draw_interval(axes, conclusions, C, found.window)
+        _draw_interval(axes, conclusions, C, window)
     place_legend(axes, ax is None)
     return axes
 
@@ -233,28 +238,6 @@ def _draw_revenue(axes: "Axes", price: Array, revenue: Array) -> None:
     # twin axes have a legend of their own, so the name goes into that of the main axes
     style: dict[str, Any] = {"color": COLOURS[1], "linestyle": "--", "marker": "o"}
     axes.plot([], [], label=f"revenue, largest at {best:g}", **style)
-
-
-def _step_curves(steps: Steps) -> _Curves:
-    """Return the curves of steps by their beginnings; the last value stands twice, to end the last step."""
-    edges = steps.edges
-    inner = edges[1:-1]
-    window = window_of(inner, float(edges[-1]))
-    if len(inner):
-        # a part of the first step, which begins at 0
-        window = Window(window.lo / 3, window.hi)
-    last = edges[-1] if np.isfinite(edges[-1]) else max(10 * edges[-2], 1.0)
-    values = 100 * np.vstack([steps.shares, steps.shares[-1:]])
-    return _Curves(np.append(edges[:-1], last), values, list(steps.names), window)
-
-
-def _table_curves(table: pd.DataFrame) -> _Curves:
-    C = table.index.to_numpy(dtype=float)
-    values = table.to_numpy(dtype=float)
-    # shares are parts of 1, importances of 100
-    factor = 100.0 if np.nanmax(np.abs(values).sum(axis=1)) < 1.5 else 1.0
-    names = [str(name) for name in table.columns]
-    return _Curves(C, factor * values, names, window_of(C[C > 0], float(C[-1])))
 
 
 def _draw_interval(axes: "Axes", conclusions: Verdicts, C: float, window: Window) -> None:

@@ -3,7 +3,6 @@
 Izunaga et al. (2014), Fig. 1 and 2, show two of the first kind.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,24 +47,6 @@ MARGIN = "margin, f = p ± 1"
 WRONG = "predicted wrongly"
 
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """What a plot of levels shows: the model at one C, all levels, and the codes of the objects' levels."""
-
-    model: Any
-    levels: Levels
-    codes: Integers
-
-    @property
-    def thresholds(self) -> Array:
-        """The thresholds, ascending."""
-        return np.sort(self.model.thresholds_)
-
-    def level_above(self, scores: Array) -> Integers:
-        """Return the level predicted just above scores."""
-        return self.levels.codes(self.model.classes_)[np.searchsorted(self.thresholds, scores, side="right")]
-
-
 def plot_levels(
     model: PathLike | LevelModel,
     X: Rows,
@@ -80,15 +61,20 @@ def plot_levels(
     predicted are ringed. `C` is for models that know a whole path, by default the one in use; `grid` is the
     number of points per side at which the model is evaluated.
     """
-    fitted = _at(model, C)
+    fitted: Any = model
+    if hasattr(type(model), "predict_projection") and not knows_every_C(model):
+        check_is_fitted(model)
+        require_no_C(model, C)
+    else:
+        path = fitted_path(model, "level_lines", "model")
+        fitted = path.at(path.C_ if C is None else C)
     plane = plane_of(fitted, X, grid)
     levels, codes = _coded(fitted, y)
     require_labels(codes, len(plane.points))
-    fit = _Fit(fitted, levels, codes)
     is_right = levels.codes(fitted.predict(X)) == codes
     axes = axes_for(ax, 6.6, 5.4)
-    _draw_regions(axes, fit, plane)
-    _draw_objects(axes, fit, plane.points, is_right)
+    _draw_regions(axes, fitted, levels, plane)
+    _draw_objects(axes, levels, codes, plane.points, is_right)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
     place_legend(axes, ax is None, columns=4)
     set_title(axes, _title(fitted, is_right))
@@ -116,32 +102,25 @@ def plot_level_path(path_model: PathLike, X: Rows, y: ArrayLike, ax: "Axes | Non
     return axes
 
 
-def _at(model: Any, C: float | None) -> Any:
-    """Return an ordinal model at one C."""
-    if hasattr(type(model), "predict_projection") and not knows_every_C(model):
-        check_is_fitted(model)
-        require_no_C(model, C)
-        return model
-    path = fitted_path(model, "level_lines", "model")
-    return path.at(path.C_ if C is None else C)
-
-
 def _coded(model: Any, y: Any) -> tuple[Levels, Integers]:
     """Return the levels of a model and of labels, and the code of every label."""
     levels = model.training_.declared.extended(y)
     return levels, levels.codes(y)
 
 
-def _draw_regions(axes: "Axes", fit: _Fit, plane: Plane) -> None:
+def _draw_regions(axes: "Axes", model: Any, levels: Levels, plane: Plane) -> None:
     """Draw the regions of the predicted levels, with the thresholds and margins between them."""
-    scores = fit.model.predict_projection(plane.rows)
+    scores = model.predict_projection(plane.rows)
     low, high = float(scores.min()), float(scores.max())
-    visible = np.unique(fit.thresholds[(fit.thresholds > low) & (fit.thresholds < high)])
-    colours = _colours(len(fit.levels))[fit.level_above(np.append(low, visible))]
+    thresholds = np.sort(model.thresholds_)
+    visible = np.unique(thresholds[(thresholds > low) & (thresholds < high)])
+    # the level predicted just above the lowest score, and above each threshold
+    above = np.searchsorted(thresholds, np.append(low, visible), side="right")
+    colours = _colours(len(levels))[levels.codes(model.classes_)[above]]
     tints = (TINT * colours + 1 - TINT).tolist()
     edges = np.concatenate([[low - 1], visible, [high + 1]])
     axes.contourf(*plane.on_grid(scores), levels=edges, colors=tints, zorder=0)
-    margins = np.unique(np.concatenate([fit.thresholds - 1, fit.thresholds + 1]))
+    margins = np.unique(np.concatenate([thresholds - 1, thresholds + 1]))
     dashed = margins[(margins > low) & (margins < high)]
     styles: tuple[tuple[Array, str, dict[str, Any]], ...] = (
         (visible, THRESHOLD, {"colors": "black", "linewidths": 1.3, "linestyles": "solid"}),
@@ -154,13 +133,13 @@ def _draw_regions(axes: "Axes", fit: _Fit, plane: Plane) -> None:
             axes.plot([], [], label=name, **line)
 
 
-def _draw_objects(axes: "Axes", fit: _Fit, points: Array, is_right: Array) -> None:
+def _draw_objects(axes: "Axes", levels: Levels, codes: Integers, points: Array, is_right: Array) -> None:
     """Mark objects by their levels, the highest first in the legend, and ring those predicted wrongly."""
     edge: dict[str, Any] = {"edgecolors": "0.15", "linewidths": 0.5, "s": MARK, "zorder": 3}
-    colours = _colours(len(fit.levels))
-    for code in np.unique(fit.codes)[::-1].tolist():
-        name = plain(str(fit.levels.names[code]))
-        mine, mark = points[fit.codes == code], MARKS[code % len(MARKS)]
+    colours = _colours(len(levels))
+    for code in np.unique(codes)[::-1].tolist():
+        name = plain(str(levels.names[code]))
+        mine, mark = points[codes == code], MARKS[code % len(MARKS)]
         axes.scatter(*mine.T, color=colours[[code]], marker=mark, label=name, **edge)
     if not is_right.all():
         ring: dict[str, Any] = {"facecolors": "none", "edgecolors": "#D55E00", "linewidths": 1.4, "s": RING}

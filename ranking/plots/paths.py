@@ -202,7 +202,13 @@ def _draw_path(model: ScorePathModel, X: Any, names: list[str], quantity: str, a
 
 def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
     """Draw the step function and the band of its standard errors, if it has any."""
-    kept = _visible(curve, window)
+    kept = np.arange(len(curve.values))
+    if len(kept) > MOST_STEPS:
+        # of every column of a picture the first, last, lowest and highest
+        starts = np.clip(curve.edges[:-1], window.lo, window.hi)
+        groups = pd.Series(curve.values).groupby((window.share(starts) * PICTURE_COLUMNS).astype(int))
+        ends = [np.asarray(part.index) for part in (groups.head(1), groups.tail(1))]
+        kept = np.unique(np.concatenate([groups.idxmin(), groups.idxmax(), *ends]))
     edges = np.clip(np.append(curve.edges[kept], curve.edges[-1]), window.lo, window.hi)
     values, errors = (np.append(column[kept], column[-1]) for column in (curve.values, curve.errors))
     axes.plot(
@@ -211,16 +217,6 @@ def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
     if np.isfinite(errors).any():
         band: dict[str, Any] = {"step": "post", "color": COLOURS[0], "alpha": 0.15, "linewidth": 0}
         axes.fill_between(edges, values - errors, values + errors, label="± 1 standard error", **band)
-
-
-def _visible(curve: SelectionCurve, window: Window) -> Array:
-    """Return the steps to draw: all, or of every column of a picture the first, last, lowest, highest."""
-    if len(curve.values) <= MOST_STEPS:
-        return np.arange(len(curve.values))
-    starts = np.clip(curve.edges[:-1], window.lo, window.hi)
-    groups = pd.Series(curve.values).groupby((window.share(starts) * PICTURE_COLUMNS).astype(int))
-    ends = [np.asarray(part.index) for part in (groups.head(1), groups.tail(1))]
-    return np.unique(np.concatenate([groups.idxmin(), groups.idxmax(), *ends]))
 
 
 def _draw_best(axes: "Axes", curve: SelectionCurve, window: Window) -> None:

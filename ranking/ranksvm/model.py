@@ -251,7 +251,11 @@ def solve_squared_hinge(
             beta = np.asarray(Q @ solve_triangular(R, state.w, trans="T"))
             return NewtonSolution(read_only(beta), read_only(alpha), objective, gap, iteration)
         step = _newton_step(problem, state, alpha)
-        state = _moved(problem, state, step)
+        # to the least point on the line w + t·step
+        change = problem.D @ (problem.L @ step)
+        line = float(state.w @ step), float(step @ step)
+        t = _line_minimum(problem.curvature, state.slack, change, line)
+        state = _State(state.w + t * step, state.slack - t * change)
     raise ConvergenceError(
         "no convergence: the relative duality gap is {found}, more than {expected}",
         MAX_ITERATIONS,
@@ -328,13 +332,6 @@ def _newton_step(problem: _Problem, state: _State, alpha: Array) -> Array:
         raise ConvergenceError(
             message, argument="C", found=f"{np.abs(hessian).max():.1e}", remedy="lower C"
         ) from error
-
-
-def _moved(problem: _Problem, state: _State, step: Array) -> _State:
-    """Return the least point on the line w + t·step."""
-    change = problem.D @ (problem.L @ step)
-    t = _line_minimum(problem.curvature, state.slack, change, (float(state.w @ step), float(step @ step)))
-    return _State(state.w + t * step, state.slack - t * change)
 
 
 def _line_minimum(c: Array, a: Array, b: Array, line: tuple[float, float]) -> float:

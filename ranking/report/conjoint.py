@@ -79,12 +79,16 @@ def survey_report_html(
         "willingness": None,
         "market": None if survey.market is None else _market(draft, survey.market),
         "holdout": None,
-        "contradiction": _contradiction(draft),
+        "contradiction": None,
         "conclusions": survey.stability.words_at(survey.C),
         "most_remarks": MOST_FEW,
     }
     if survey.price is not None and "willingness_to_pay" in draft.tables:
         parts["willingness"] = willingness_to_pay(survey.bootstrap, survey.parts.train, survey.price)
+    for name in list(survey.conflicts)[:1]:
+        rows = draft.tables["contradictions"]
+        title = f"A minimal set, of respondent {name}: leave out any one choice and the others agree"
+        parts["contradiction"] = table(rows[rows["respondent"] == name], title, is_aligned=True)
     if "holdout" in draft.tables:
         measured = draft.tables["holdout"].set_index("measure")["value"]
         parts["holdout"] = {str(name): f"{value:.4g}" for name, value in measured.items()}
@@ -127,17 +131,6 @@ def _pictures(draft: Draft) -> dict[str, Picture | None]:
     return pictures
 
 
-def _contradiction(draft: Draft) -> Table | None:
-    """Return a minimal set of contradicting choices, of the first respondent who has one."""
-    if not draft.survey.conflicts:
-        return None
-    first = next(iter(draft.survey.conflicts))
-    rows = draft.tables["contradictions"]
-    rows = rows[rows["respondent"] == first]
-    title = f"A minimal set, of respondent {first}: leave out any one choice and the others agree"
-    return table(rows, title, is_aligned=True)
-
-
 def _market(draft: Draft, market: Market) -> dict[str, Any]:
     """Return the shares of products, and how that of one product changes with its attributes."""
     shares = draft.tables["shares"].set_index(["product", "rule"])
@@ -149,6 +142,16 @@ def _market(draft: Draft, market: Market) -> dict[str, Any]:
     listed = ", ".join(f"{name} {100 * share:.0f} %" for name, share in chosen["share"].items())
     varied = draft.tables["sensitivity"].drop(columns="product")
     title = TITLES["sensitivity"].replace("the product", market.product)
+    price_picture = None
+    if "price_curve" in draft.tables:
+        price = str(draft.survey.price)
+        curve = draft.tables["price_curve"].set_index(price)
+        best = shown(float(curve["revenue"].idxmax()))
+        price_picture = picture(
+            plot_price_curve(curve),
+            f"Share and revenue of {market.product} over {price}; the revenue is largest at {best}.",
+            f"{market.product} at every {price}, the other products unchanged.",
+        )
     return {
         "products": table(
             market.scenario.to_frame().rename_axis("product").reset_index(), "The products", is_aligned=True
@@ -163,17 +166,8 @@ def _market(draft: Draft, market: Market) -> dict[str, Any]:
             f"Shares by {market.rule}, with intervals.",
         ),
         "sensitivity": table(spaced(varied), title, MOST_ROWS, is_aligned=True),
-        "price_picture": _price_picture(draft, market) if "price_curve" in draft.tables else None,
+        "price_picture": price_picture,
     }
-
-
-def _price_picture(draft: Draft, market: Market) -> Picture:
-    price = str(draft.survey.price)
-    curve = draft.tables["price_curve"].set_index(price)
-    best = float(curve["revenue"].idxmax())
-    words = f"Share and revenue of {market.product} over {price}; the revenue is largest at {shown(best)}."
-    caption = f"{market.product} at every {price}, the other products unchanged."
-    return picture(plot_price_curve(curve), words, caption)
 
 
 def with_interval(row: "pd.Series[Any]", decimals: int = 0, unit: str = " %") -> str:
@@ -201,15 +195,23 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
     found = tables["importances"].set_index("attribute")["estimate"]
     found = found.sort_values(ascending=False, kind="stable")
     gamma = f", γ = {shown(survey.shrinkage)}" if survey.shrinkage is not None else ""
+    study, train, held = survey.parts
+    kept = f", and {counted(len(held.choices), 'task')} held out" if held is not None else ""
+    respondents = counted(len(study.respondents), "respondent")
+    sizes = f"{respondents}, {counted(len(train.choices), 'task')} to learn from{kept}"
+    coded = {
+        name: "linear" if attribute.is_linear else f"{len(attribute.labels)} levels"
+        for name, attribute in study.attributes.items()
+    }
     lines = {
-        "study": f"{_sizes(survey)}, from {survey.source}",
-        "attributes": _attributes(survey),
+        "study": f"{sizes}, from {survey.source}",
+        "attributes": ", ".join(f"{name} ({kind})" for name, kind in coded.items()),
         "chosen": f"C = {survey.C:.4g}{gamma} ({survey.plan.pooling}), on {survey.how_chosen}",
         "folds": f"{survey.metric} {survey.search.best_score_:.3f}",
         "calibration": str(survey.calibration),
         "importances": ", ".join(f"{k} {v:.0f} %" for k, v in found.items()),
         "contradictions": f"in the choices of {len(survey.conflicts)} "
-        f"of {counted(len(survey.parts.train.respondents), 'respondent')}",
+        f"of {counted(len(train.respondents), 'respondent')}",
     }
     if survey.agreement is not None:
         measured = survey.agreement
@@ -240,7 +242,10 @@ def findings(draft: Draft) -> Iterator[str]:
             "Do not use what follows: in tasks it was not fitted to, the model predicts no better than "
             f"chance ({survey.calibration})."
         )
-    yield f"What moves choices most is {first}{rest}: importances over the levels shown.{_rivals(found)}"
+    # by their intervals these attributes could be the most important one too
+    rivals = found["attribute"][1:][found["hi"].iloc[1:] >= found["lo"].iloc[0]].tolist()
+    doubt = f" By their intervals, {', '.join(map(str, rivals))} could be first too." if rivals else ""
+    yield f"What moves choices most is {first}{rest}: importances over the levels shown.{doubt}"
     best = draft.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
     liked = best.loc[best.groupby("attribute", sort=False)["estimate"].idxmax()]
     levels = [f"{a} {b}" for a, b in zip(liked["attribute"], liked["level"], strict=True) if b != "per unit"]
@@ -273,27 +278,3 @@ def _market_findings(draft: Draft) -> Iterator[str]:
             gain = f"{best['revenue'] - 100:+.1f} %"
             where += f" ({gain} against today's price, within the confidence interval)"
         yield f"The revenue of {market.product} would be largest at {where}."
-
-
-def _rivals(found: pd.DataFrame) -> str:
-    """Return which attributes could be the most important one too, by their intervals."""
-    reach = found["lo"].iloc[0]
-    others = found["attribute"][1:][found["hi"].iloc[1:] >= reach].tolist()
-    if not others:
-        return ""
-    return f" By their intervals, {', '.join(map(str, others))} could be first too."
-
-
-def _sizes(survey: Survey) -> str:
-    study, train, held = survey.parts
-    kept = f", and {counted(len(held.choices), 'task')} held out" if held is not None else ""
-    respondents = counted(len(study.respondents), "respondent")
-    return f"{respondents}, {counted(len(train.choices), 'task')} to learn from{kept}"
-
-
-def _attributes(survey: Survey) -> str:
-    coded = survey.parts.study.attributes.items()
-    return ", ".join(
-        f"{name} (linear)" if attribute.is_linear else f"{name} ({len(attribute.labels)} levels)"
-        for name, attribute in coded
-    )

@@ -136,13 +136,11 @@ def _column(name: str, values: list[Any], is_aligned: bool) -> Column:
     sizes = [abs(value) for value in values if isinstance(value, float) and isfinite(value)]
     largest = max(sizes, default=0.0)
     decimals = max(0, DIGITS - 1 - floor(log10(largest))) if largest > 0 else 0
-    return Column(name, [_aligned(value, decimals) for value in values], is_number)
-
-
-def _aligned(value: Any, decimals: int) -> str:
-    if _is_gap(value):
-        return ""
-    return f"{value:.{decimals}f}" if isinstance(value, float) and isfinite(value) else shown(value)
+    cells = []
+    for value in values:
+        is_aligned = isinstance(value, float) and isfinite(value)
+        cells.append("" if _is_gap(value) else f"{value:.{decimals}f}" if is_aligned else shown(value))
+    return Column(name, cells, is_number)
 
 
 def _is_number(value: Any) -> bool:

@@ -169,20 +169,7 @@ def confounded(table: ChoiceTable) -> list[str]:
     >>> confounded(example_study().table)
     []
     """
-    D, owner = _differences(table)
-    free = _kernel(D)
-    return [
-        name
-        for name, attribute in table.attributes.items()
-        if _is_moved(free[owner == name], attribute.is_linear)
-    ]
-
-
-def _differences(table: ChoiceTable) -> tuple[Array, Array]:
-    """Return the differences from the first alternative of every task, and the attribute of each column.
-
-    Columns that never differ within a task are left out.
-    """
+    # the differences from the first alternative of every task, and the attribute of each column
     design = np.asarray(design_of(table), dtype=float)
     first = table.choices.first[table.choices.task_of_row]
     D, owner = design - design[first], columns_of(table).get_level_values(0).to_numpy()
@@ -190,23 +177,22 @@ def _differences(table: ChoiceTable) -> tuple[Array, Array]:
     kept = design.any(axis=0) & np.array(
         [name in differing or name not in table.attributes for name in owner]
     )
-    return D[:, kept], owner[kept]
-
-
-def _kernel(D: Array) -> Array:
-    """Return a basis of all z with D z = 0, one per column."""
-    # columns of length 1, so that the unit of a linear attribute does not decide what counts as zero
+    D, owner = D[:, kept], owner[kept]
+    # a basis of all z with D z = 0, one per column; columns of D have length 1 for it, so that the unit of a
+    # linear attribute does not decide what counts as zero
     lengths = np.linalg.norm(D, axis=0)
     scale = np.where(lengths > 0, lengths, 1.0)
     values, vectors = np.linalg.eigh((D / scale).T @ (D / scale))
     free = vectors[:, values <= ZERO * max(1.0, float(values.max(initial=0.0)))] / scale[:, None]
-    return np.asarray(free / np.abs(free).max(axis=0, initial=0.0))
-
-
-def _is_moved(part: Array, is_linear: bool) -> bool:
-    """Return whether some z is not one number on all levels of an attribute, or not 0 on a linear one."""
-    moved = part if is_linear or not len(part) else part - part.mean(axis=0)
-    return bool((np.abs(moved) > STILL).any())
+    free /= np.abs(free).max(axis=0, initial=0.0)
+    found = []
+    for name, attribute in table.attributes.items():
+        part = free[owner == name]
+        # a z that is one number on all levels of an attribute says nothing, on a linear one only 0 does
+        moved = part if attribute.is_linear or not len(part) else part - part.mean(axis=0)
+        if (np.abs(moved) > STILL).any():
+            found.append(name)
+    return found
 
 
 # A level shown less often than this share of what even balance gives it is worth a remark.
@@ -220,15 +206,8 @@ NARROW, WIDE = 0.1, 100.0
 
 
 def remarks(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield remarks, the most serious first."""
-    yield from _about_attributes(table, tables["overlap"])
-    yield from _about_numbers(table, tables["numbers"])
-    yield from _about_levels(table, tables["levels"])
-    yield from _about_choices(table, tables)
-
-
-def _about_attributes(table: ChoiceTable, overlap: pd.DataFrame) -> Iterator[str]:
-    for name, share in overlap["all"].items():
+    """Yield remarks, the most serious first: on attributes, numbers, levels and choices."""
+    for name, share in tables["overlap"]["all"].items():
         if share == 1:
             yield f"{name} is the same for all alternatives of every task: its part-worths are not identified"
     *others, last = confounded(table) or [""]
@@ -241,10 +220,7 @@ def _about_attributes(table: ChoiceTable, overlap: pd.DataFrame) -> Iterator[str
     is_zero = (table.profiles.astype(str).isin(["0", "0.0"])).all(axis=1).to_numpy()
     if not table.has_none and (np.bincount(table.choices.task_of_row, is_zero) == 1).all():
         yield "one alternative of every task has 0 in all attributes: if it is the none option, set none to 0"
-
-
-def _about_numbers(table: ChoiceTable, numbers: pd.DataFrame) -> Iterator[str]:
-    for name, row in numbers.iterrows():
+    for name, row in tables["numbers"].iterrows():
         unit = table.attributes[str(name)].unit
         reach = row["greatest"] - row["least"]
         width = reach / unit
@@ -253,6 +229,16 @@ def _about_numbers(table: ChoiceTable, numbers: pd.DataFrame) -> Iterator[str]:
                 f"{name} ranges over {width:.3g} of its units, and the part-worth of one unit is shrunk like "
                 f"that of a level, so results depend on the unit: choose one of about {reach:.3g}"
             )
+    yield from _about_levels(table, tables["levels"])
+    straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
+    if straight:
+        who = f"{straight} of {counted(len(table.respondents), 'respondent')}"
+        yield f"{who} chose the same alternative more often than chance explains: do they belong?"
+    if double:
+        yield f"{counted(double, 'task')} with two equal alternatives: choosing between them says nothing"
+    idle = len(table.respondents) - len(np.unique(table.choices.respondent))
+    if idle:
+        yield f"{counted(idle, 'respondent')} without tasks"
 
 
 def _about_levels(table: ChoiceTable, levels: pd.DataFrame) -> Iterator[str]:
@@ -274,24 +260,20 @@ def _about_levels(table: ChoiceTable, levels: pd.DataFrame) -> Iterator[str]:
                 yield f"{name}: level {quoted(level)} {times}"
 
 
-def _about_choices(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
-    straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
-    if straight:
-        who = f"{straight} of {counted(len(table.respondents), 'respondent')}"
-        yield f"{who} chose the same alternative more often than chance explains: do they belong?"
-    if double:
-        yield f"{counted(double, 'task')} with two equal alternatives: choosing between them says nothing"
-    idle = len(table.respondents) - len(np.unique(table.choices.respondent))
-    if idle:
-        yield f"{counted(idle, 'respondent')} without tasks"
-
-
 # The share of tasks that counts as nearly all.
 NEARLY_ALL = 0.9
 # Respondents and tasks that are printed; the tables hold all of them.
 MOST_ROWS = 10
 # Numbers from here on are printed without decimals.
 LARGE = 1000
+TITLES = {
+    "levels": "Levels: how often shown, how often chosen when shown",
+    "numbers": "Numbers",
+    "overlap": "Overlap: share of tasks where alternatives have the same level",
+    "positions": "Positions: how often each alternative was chosen",
+    "straight_liners": "Straight-liners: the same alternative nearly always",
+    "duplicates": "Tasks with two equal alternatives",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,12 +300,7 @@ class StudyCard:
         parts = [
             "STUDY CARD",
             self.counts.to_string(),
-            _titled("Levels: how often shown, how often chosen when shown", self.levels),
-            _titled("Numbers", self.numbers),
-            _titled("Overlap: share of tasks where alternatives have the same level", self.overlap),
-            _titled("Positions: how often each alternative was chosen", self.positions),
-            _titled("Straight-liners: the same alternative nearly always", self.straight_liners),
-            _titled("Tasks with two equal alternatives", self.duplicates),
+            *(_titled(title, getattr(self, name)) for name, title in TITLES.items()),
             "\n".join(["Remarks", *(f"- {remark}" for remark in self.remarks)]) if self.remarks else "",
         ]
         return "\n\n".join(part for part in parts if part)

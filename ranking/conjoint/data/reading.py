@@ -53,7 +53,10 @@ def read_long(
     chosen = read_chosen(frame, roles, ids, found)
     check_alternatives(frame, ids, found)
     is_none = read_none(frame, roles, list(wanted), ids, found)
-    known, profiles = _profiles(frame, wanted, is_none, ids, found)
+    known: dict[str, Attribute] = {}
+    profiles = pd.DataFrame(index=frame.index)
+    for name, attribute in wanted.items():
+        known[name], profiles[name] = read_attribute(attribute, frame[name], is_none, ids.place, found)
     is_holdout = read_holdout(frame, roles, ids, found)
     respondents = in_order(name for name in ids.respondent if name is not None)
     weights = _read_weights(frame, roles, ids, respondents, found)
@@ -180,17 +183,6 @@ def _weight(by_name: dict[Any, Any], name: Any, found: Problems) -> float:
         wanted = "a positive number"
         found.add(message, argument="weight", respondent=name, found=quoted(value), expected=wanted)
     return float(number)
-
-
-def _profiles(
-    frame: pd.DataFrame, wanted: dict[str, Attribute], is_none: Booleans, ids: RowIds, found: Problems
-) -> tuple[dict[str, Attribute], pd.DataFrame]:
-    """Return the attributes with their levels, and their columns."""
-    known: dict[str, Attribute] = {}
-    columns: dict[str, Any] = {}
-    for name, attribute in wanted.items():
-        known[name], columns[name] = read_attribute(attribute, frame[name], is_none, ids.place, found)
-    return known, pd.DataFrame(columns)
 
 
 def _ranks(column: Array) -> Integers:

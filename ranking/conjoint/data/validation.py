@@ -132,13 +132,8 @@ def _with_levels(
             remedy="make it linear, {setting}, or list its levels",
             setting=("attributes", {attribute.name: "linear"}),
         )
-    _check_spelling(attribute.name, [text(cell) for cell in cells], found)
-    return attribute.with_levels(levels)
-
-
-def _check_spelling(name: str, cells: list[str], found: Problems) -> None:
-    """Add levels that differ only in blanks or capitals: most likely one level, mistyped."""
-    counts = Counter(cells)
+    # levels that differ only in blanks or capitals are most likely one level, mistyped
+    counts = Counter(text(cell) for cell in cells)
     groups: dict[str, list[str]] = {}
     for cell in in_order(counts):
         groups.setdefault(" ".join(cell.split()).casefold(), []).append(cell)
@@ -146,36 +141,30 @@ def _check_spelling(name: str, cells: list[str], found: Problems) -> None:
         if len(alike) > 1:
             found.add(
                 "attribute {column}: {found} differ only in blanks or capitals",
-                column=name,
+                column=attribute.name,
                 found=" and ".join(f"{quoted(cell)} ({counted(counts[cell], 'row')})" for cell in alike),
                 remedy="spell them alike, or list the levels if they are meant",
             )
+    return attribute.with_levels(levels)
 
 
 def read_chosen(frame: pd.DataFrame, roles: ColumnRoles, ids: RowIds, found: Problems) -> Booleans:
     """Return which rows were chosen, one in every task."""
     column = frame[roles.chosen]
-    if _names_alternatives(column, ids):
+    if ids.alternative is not None and (ids.group >= 0).all():
+        cells = {"group": ids.group, "chosen": map(text, column), "own": map(text, ids.alternative)}
+        names = pd.DataFrame(cells)
+        hits = (names["chosen"] == names["own"]).groupby(names["group"]).sum()
+        is_same = names.groupby("group")["chosen"].nunique() == 1
+        is_name = bool(is_same.all() and (hits == 1).all())
+    else:
+        is_name = False
+    if is_name:
         message = "column {column} ({argument}) names the chosen alternative in every row of a task"
         wanted = "1 in the row of the chosen alternative and 0 in the others"
         found.add(message, argument="chosen", column=column.name, expected=wanted, remedy="write {expected}")
         return np.zeros(len(column), dtype=bool)
     chosen = read_flags(column, "chosen", ids.place, found)
-    _check_choices(ids, chosen, roles, found)
-    return chosen
-
-
-def _names_alternatives(column: "pd.Series[Any]", ids: RowIds) -> bool:
-    """Return whether all rows of a task hold the same name, that of one of its alternatives."""
-    if ids.alternative is None or (ids.group < 0).any():
-        return False
-    names = pd.DataFrame({"group": ids.group, "chosen": map(text, column), "own": map(text, ids.alternative)})
-    hits = (names["chosen"] == names["own"]).groupby(names["group"]).sum()
-    return bool((names.groupby("group")["chosen"].nunique() == 1).all() and (hits == 1).all())
-
-
-def _check_choices(ids: RowIds, chosen: Booleans, roles: ColumnRoles, found: Problems) -> None:
-    """Add tasks without exactly one choice, and tasks with one alternative only."""
     known = ids.group >= 0
     sizes = np.bincount(ids.group[known])
     counts = np.bincount(ids.group[known], weights=chosen[known])
@@ -195,6 +184,7 @@ def _check_choices(ids: RowIds, chosen: Booleans, roles: ColumnRoles, found: Pro
             kind = "rows" if ids.alternative is None else "alternatives"
             shown = f"{int(counts[group])} choices, {kind} {listing(names.tolist())}"
             found.add("{place} has {found}", found=shown, remedy="keep one", **role, **task)
+    return chosen
 
 
 def check_alternatives(frame: pd.DataFrame, ids: RowIds, found: Problems) -> None:

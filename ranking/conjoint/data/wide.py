@@ -99,7 +99,12 @@ def long_from_wide(
     blocks = {column for label in layout.alternatives for column in layout.block(label)}
     base = frame[[name for name in frame.columns if name not in blocks]].reset_index(drop=True)
     _require_rows(base, roles, (*layout.names, ALTERNATIVE))
-    parts = [_part(frame, base, layout, label) for label in layout.alternatives]
+    parts = []
+    for label in layout.alternatives:
+        block = layout.block(label)
+        cells = frame[list(block)].rename(columns=block).reset_index(drop=True)
+        named = pd.Series(label, index=base.index, name=ALTERNATIVE, dtype=object)
+        parts.append(pd.concat([base, named, cells], axis=1))
     if roles.none is not True:
         absent = [np.logical_and.reduce([is_empty(part[name]) for name in layout.names]) for part in parts]
         parts = [part[~is_absent] for part, is_absent in zip(parts, absent, strict=True)]
@@ -176,14 +181,6 @@ def _require_rows(base: pd.DataFrame, roles: ColumnRoles, made: tuple[str, ...])
         remedy = "remove one of the rows"
         found.add(message, respondent=respondent[row], task=task[row], row=row + 1, remedy=remedy)
     found.raise_any()
-
-
-def _part(frame: pd.DataFrame, base: pd.DataFrame, layout: Layout, label: Any) -> pd.DataFrame:
-    block = layout.block(label)
-    cells = frame[list(block)].rename(columns=block).reset_index(drop=True)
-    return pd.concat(
-        [base, pd.Series(label, index=base.index, name=ALTERNATIVE, dtype=object), cells], axis=1
-    )
 
 
 def _with_none_column(roles: ColumnRoles, base: pd.DataFrame) -> ColumnRoles:

@@ -146,17 +146,15 @@ class ConjointPathCV(PathSearch):
         chosen = self._search(FoldTask(fold_curve, (groups,), folds), progress)
         shared = ("pooling", "shrinkage", "orders")
         model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
-        self.calibration_ = self._calibrated(clone(model), study, groups)
-        self.best_estimator_ = model.fit(study)
-        return self
-
-    def _calibrated(self, model: ConjointSVM, study: ConjointStudy, groups: list[Integers]) -> Calibration:
-        """Return the scale of the utilities of the chosen model, from the folds it was chosen by."""
         # orders leave the structure of a pool unused, so its whole path is traced: minutes for hundreds
         is_slow = model.pooling == "shrinkage" and model.orders
         together = [np.arange(len(study.respondents))]
-        fit = partial(part_worths_by_group, model, groups if is_slow else together)
-        return calibrate(fit, study, self.cv, self.random_state, self.n_jobs, self.by)
+        fit = partial(part_worths_by_group, clone(model), groups if is_slow else together)
+        self.calibration_: Calibration = calibrate(
+            fit, study, self.cv, self.random_state, self.n_jobs, self.by
+        )
+        self.best_estimator_ = model.fit(study)
+        return self
 
     @property
     def part_worths_(self) -> pd.DataFrame:

@@ -128,8 +128,13 @@ def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
         # nowhere is an alternative better than the chosen one, so the likelihood rises for ever
         verdict, scale = "infinite", np.inf
     else:
-        # utilities of size 1, so that the precision of the root does not depend on the units of part-worths
-        verdict, scale = "fitted", _root(D / size, weights) / size
+        # utilities of size 1, so that the precision of the root does not depend on the units of part-worths;
+        # the derivative is positive at 0, falls, and is negative far out, so doubling ends beyond its root
+        far = 1.0
+        while slope_of(D / size, weights, far) > 0:
+            far *= 2
+        root = brentq(lambda beta: slope_of(D / size, weights, beta), 0.0, far, xtol=PRECISE, rtol=PRECISE)
+        verdict, scale = "fitted", float(root) / size
     fitted, chance = (_root_likelihood(D, weights, sizes, beta) for beta in (scale, 0.0))
     return Calibration(scale, fitted, chance, len(D), verdict)
 
@@ -138,15 +143,6 @@ def slope_of(D: Array, weights: Array, scale: float) -> float:
     """Return the derivative of the log likelihood of the choices at a scale."""
     expected = (logit(D, scale, np.ones(len(D))) * np.where(np.isneginf(D), 0.0, D)).sum(axis=1)
     return float(-(weights @ expected))
-
-
-def _root(D: Array, weights: Array) -> float:
-    """Return where the derivative is 0; it is positive at 0, and negative far out as one D is positive."""
-    # the derivative falls, so doubling ends beyond its root
-    far = 1.0
-    while slope_of(D, weights, far) > 0:
-        far *= 2
-    return float(brentq(lambda beta: slope_of(D, weights, beta), 0.0, far, xtol=PRECISE, rtol=PRECISE))
 
 
 def _root_likelihood(D: Array, weights: Array, sizes: Array, scale: float) -> float:

@@ -339,33 +339,28 @@ class Simulator:
 
     def shares(self, products: Products, none: bool | None = None) -> pd.DataFrame:
         """Return the share of every product with its standard error and interval; see `read_scenario`."""
-        means = self.means(read_scenario(products, self.space, none))
+        scenario = read_scenario(products, self.space, none)
+        means = self.bootstrap.means(lambda v: self.respondent_shares(v, scenario))
         return means.intervals(self.level).rename(columns={"estimate": "share"})
 
     def individual_shares(self, products: Products, none: bool | None = None) -> pd.DataFrame:
         """Return the probability with which every respondent chooses every product."""
         return self.respondent_shares(self.bootstrap.part_worths, read_scenario(products, self.space, none))
 
-    def means(self, scenario: Scenario) -> Means:
-        """Return mean shares and their draws."""
-        return self.bootstrap.means(lambda v: self.respondent_shares(v, scenario))
-
     def respondent_shares(self, part_worths: pd.DataFrame, scenario: Scenario) -> pd.DataFrame:
         """Return the shares of a scenario for every row of part-worths."""
         table = read_part_worths(part_worths, self.space)
-        shares = self._rule_shares(table.to_numpy(), scenario)
-        names = pd.Index(scenario.names, name="product")
-        return pd.DataFrame(shares, index=table.index, columns=names)
-
-    def _rule_shares(self, v: Array, scenario: Scenario) -> Array:
-        X = scenario.design
+        v, X = table.to_numpy(), scenario.design
         U, sizes = v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)
         # an infinite scale leaves no room for noise: every rule is first choice
         if self.rule == "first_choice" or np.isinf(self.scale):
-            return first_choices(U, sizes)
-        if self.rule == "share_of_preference":
-            return logit(U, self.scale, sizes)
-        return randomized_first_choices(self.scale * U, self.scale * sizes, self.noise.of(scenario))
+            shares = first_choices(U, sizes)
+        elif self.rule == "share_of_preference":
+            shares = logit(U, self.scale, sizes)
+        else:
+            shares = randomized_first_choices(self.scale * U, self.scale * sizes, self.noise.of(scenario))
+        names = pd.Index(scenario.names, name="product")
+        return pd.DataFrame(shares, index=table.index, columns=names)
 
 
 def simulate(

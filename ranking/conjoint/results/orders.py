@@ -68,7 +68,11 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
             # whole numbers, so that constraints in a certificate are exact
             rows.append(np.zeros(len(space.columns), dtype=np.int64))
             rows[-1][space.block(name)] = row
-            neighbours.append((name, *_ends(attribute, row)))
+            # the worse and the better neighbour, in words if the attribute is linear
+            labels = ("less", "more") if attribute.is_linear else attribute.labels
+            worse = int(row[0] < 0) if attribute.is_linear else int(np.argmin(row))
+            better = 1 - worse if attribute.is_linear else int(np.argmax(row))
+            neighbours.append((name, labels[worse], labels[better]))
     return OrderRows(np.array(rows, dtype=np.int64).reshape(len(rows), len(space.columns)), neighbours)
 
 
@@ -107,13 +111,6 @@ def _places(attribute: Attribute, order: str | Sequence[Hashable]) -> list[int]:
         message = "{argument} must name {expected}, got {found}"
         raise DataError(message, expected="at least two levels, each once", found=wished, **place)
     return places
-
-
-def _ends(attribute: Attribute, row: Array) -> tuple[Hashable, Hashable]:
-    """Return the worse and the better neighbour of a condition, in words if the attribute is linear."""
-    if attribute.is_linear:
-        return ("less", "more") if row[0] > 0 else ("more", "less")
-    return attribute.labels[int(np.argmin(row))], attribute.labels[int(np.argmax(row))]
 
 
 def order_reversals(

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ranking.conjoint.results.bootstrap import Statistic, weighted_mean
 from ranking.conjoint.results.importances import importances
-from ranking.conjoint.results.market import Products, Scenario, read_scenario
+from ranking.conjoint.results.market import Products, read_scenario
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
     PartWorths,
@@ -255,7 +255,13 @@ def first_choice_steps(
     1  0.07...  1.00   cheap
     """
     scenario = read_scenario(products, part_worths.space, none)
-    steps = [_choices_of(lines, scenario) for lines in part_worths.lines]
+    X = scenario.design
+    pairs = all_pairs(range(len(X)))
+    steps = []
+    for lines in part_worths.lines:
+        own = lines.times(X.T).split_at_crossings(pairs).edges
+        v = lines.at(inside_of(own))
+        steps.append(_merged(own, first_choices(v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1))))
     edges = common_edges([edges for edges, _ in steps], part_worths.lo, part_worths.hi)
     inside = inside_of(edges)
     # inside of a piece no utilities cross, so a tie there is one on the whole piece
@@ -324,15 +330,6 @@ def order_of(values: Array, names: Sequence[str]) -> tuple[str, ...]:
     gaps = -np.diff(values[descending]) > TIED * np.abs(values).max(initial=0.0)
     groups = np.split(descending, np.flatnonzero(gaps) + 1)
     return tuple(" = ".join(names[k] for k in np.sort(group)) for group in groups)
-
-
-def _choices_of(lines: PiecewiseLinear, scenario: Scenario) -> tuple[Array, Array]:
-    """Return the first choice of one respondent as a step function: edges, and a row of shares a piece."""
-    X = scenario.design
-    pairs = all_pairs(range(len(X)))
-    edges = lines.times(X.T).split_at_crossings(pairs).edges
-    v = lines.at(inside_of(edges))
-    return _merged(edges, first_choices(v @ X.T, (np.abs(v) @ np.abs(X).T).max(axis=1)))
 
 
 def _range_lines(lines: PiecewiseLinear, space: AttributeSpace) -> PiecewiseLinear:

@@ -84,9 +84,15 @@ def willingness_to_pay(
     draws = means.draws.to_numpy()
     wrong = float((draws[:, 0] >= 0).mean()) if len(draws) else np.nan
     remark = _remark(slope, wrong, level)
+    lo = hi = np.full(len(gains), np.nan)
+    if not remark:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # where money is worth nothing, an amount is infinite
+            ratios = np.where(draws[:, :1] < 0, draws[:, 1:] / -draws[:, :1], np.sign(draws[:, 1:]) * np.inf)
+        # no interpolation between draws, as some may be infinite
+        lo, hi = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
     # a ratio of means: ratios of single respondents have no mean where some slopes are near 0
     estimate = gains / -slope if slope < 0 else np.full(len(gains), np.nan)
-    lo, hi = (np.full(len(gains), np.nan),) * 2 if remark else _percentiles(draws, level)
     index = pd.MultiIndex.from_tuples([label[:2] for label in labels], names=["attribute", "level"])
     columns = {"against": [label[2] for label in labels], "estimate": estimate, "lo": lo, "hi": hi}
     is_wrong = boot.part_worths.to_numpy() @ slope_row >= 0
@@ -137,22 +143,19 @@ def _level_rows(
             labels.append((name, "one more", ""))
             rows.append(units[first] / attribute.unit)
             continue
-        base = _base(attribute.labels, name, against)
+        texts = [text(label) for label in attribute.labels]
+        wanted = text(against.get(name, attribute.labels[0]))
+        if wanted not in texts:
+            place = {"argument": f"against[{name!r}]", "column": name}
+            message = "{argument}: {found} is not a level"
+            raise unknown(message, against[name], attribute.labels, "levels", **place)
+        base = texts.index(wanted)
         others = [place for place in range(len(attribute.labels)) if place != base]
         labels += [(name, attribute.labels[place], attribute.labels[base]) for place in others]
         rows += [units[first + place] - units[first + base] for place in others]
     if not rows:
         raise DataError("there is no attribute other than the price", argument="study")
     return labels, np.array(rows)
-
-
-def _base(labels: tuple[Hashable, ...], name: str, against: Mapping[str, Hashable]) -> int:
-    texts = [text(label) for label in labels]
-    wanted = text(against.get(name, labels[0]))
-    if wanted not in texts:
-        message = "{argument}: {found} is not a level"
-        raise unknown(message, against[name], labels, "levels", argument=f"against[{name!r}]", column=name)
-    return texts.index(wanted)
 
 
 def _remark(slope: float, wrong: float, level: float) -> str:
@@ -167,13 +170,3 @@ def _remark(slope: float, wrong: float, level: float) -> str:
             f"{level:g} the worth of money does not differ from 0 and amounts are not bounded"
         )
     return ""
-
-
-def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
-    """Return the ends of intervals of ratios; where money is worth nothing, an amount is infinite."""
-    slope, gains = draws[:, :1], draws[:, 1:]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(slope < 0, gains / -slope, np.sign(gains) * np.inf)
-    # no interpolation between draws, as some may be infinite
-    ends = np.quantile(ratios, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
-    return ends[0], ends[1]
