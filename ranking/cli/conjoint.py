@@ -25,7 +25,6 @@ from ranking.cli.output import announce, draw, estimates_text, one_decimal, perc
 from ranking.conjoint import Scenario, Simulator, price_curve, respondent_bootstrap
 from ranking.conjoint.data.example import FILE, PACKAGE
 from ranking.conjoint.results.bootstrap import Bootstrap
-from ranking.conjoint.results.market import Rule
 from ranking.io.items import write_all, write_whole
 from ranking.plots.conjoint import plot_price_curve, plot_shares
 from ranking.report.conjoint import survey_report_html, survey_summary
@@ -228,10 +227,22 @@ def simulate(
     inputs = [file for file in (study, products, part_worths) if file is not None]
     require_output(out, (".csv",), "--out", inputs)
     require_output(plot, PICTURES, "--plot", inputs)
-    _require_scale(part_worths, scale, rule)
+    if part_worths is None and scale is not None:
+        raise CommandError("--scale is for --part-worths; a model that is fitted here is calibrated")
+    if part_worths is not None and scale is None and rule != "first_choice":
+        raise CommandError(
+            f"--part-worths needs --scale for --rule {rule}: settings.csv in the same folder has the "
+            "scale; or use --rule first_choice"
+        )
     parts = open_study(study, reading)
     scenario = open_scenario(products, "PRODUCTS", parts.study, reading)
-    curve = _curve(price_curve, scenario, price_of(fitting.price_attribute, parts.study))
+    price, curve = price_of(fitting.price_attribute, parts.study), None
+    if price_curve is not None:
+        _chosen_product(price_curve, scenario, "--price-curve")
+        if price is None:
+            wanted = "an attribute that is money; name it with --price-attribute"
+            raise CommandError(f"--price-curve needs {wanted}")
+        curve = price_curve, price
     plan = plan_of(fitting, parts.study)
     if part_worths is not None:
         table = open_part_worths(part_worths, "--part-worths", parts.study)
@@ -272,23 +283,3 @@ def _deliver(
     announce("\n\n".join(texts), [out])
     if axes is not None and plot is not None:
         draw(axes, plot)
-
-
-def _require_scale(part_worths: Path | None, scale: float | None, rule: Rule) -> None:
-    if part_worths is None and scale is not None:
-        raise CommandError("--scale is for --part-worths; a model that is fitted here is calibrated")
-    if part_worths is not None and scale is None and rule != "first_choice":
-        raise CommandError(
-            f"--part-worths needs --scale for --rule {rule}: settings.csv in the same folder has the "
-            "scale; or use --rule first_choice"
-        )
-
-
-def _curve(product: str | None, scenario: Scenario, price: str | None) -> tuple[str, str] | None:
-    """Return the product whose price curve is wanted, and the attribute that is its price."""
-    if product is None:
-        return None
-    _chosen_product(product, scenario, "--price-curve")
-    if price is None:
-        raise CommandError("--price-curve needs an attribute that is money; name it with --price-attribute")
-    return product, price

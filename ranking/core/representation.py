@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 import pqp
 from ranking.core.kernels import Gamma, Kernel, gamma_of, kernel_matrix, kernel_name
@@ -181,3 +182,17 @@ class KernelEstimator(BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
         return tags
+
+
+def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = True) -> tuple[Any, Any]:
+    """Return rows, and labels if there are any, as scikit-learn checks them."""
+    # one row can be scored, but a fit needs two, since one alone is preferred to nothing
+    options = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_min_samples": 1 + reset}
+    try:
+        if y is None:
+            return validate_data(estimator, X, **options), None
+        X, y = validate_data(estimator, X, y, y_numeric=True, **options)
+        return X, y
+    except ValueError as error:
+        message = "{argument} cannot be used: {found}"
+        raise DataError(message, argument="X" if y is None else "X with y", found=str(error)) from error

@@ -65,8 +65,10 @@ def ndcg_curve(y: Array, scores: Array, discount: Discount = "letor") -> Array:
     >>> ndcg_curve(np.array([0.0, 2.0, 1.0]), np.array([0.3, 0.2, 0.1]))
     array([0.    , 0.75  , 0.9077...])
     """
-    gains = _gains(y)
-    weights = _discounts(len(y), discount)
+    gains, positions = _gains(y), np.arange(1, len(y) + 1)
+    if discount not in ("letor", "standard"):
+        raise must_be("discount", "'letor' or 'standard'", found=repr(discount))
+    weights = 1 / np.log2(np.maximum(2, positions) if discount == "letor" else 1 + positions)
     reached = np.cumsum(_in_order(gains, scores) * weights)
     ideal = np.cumsum(np.sort(gains)[::-1] * weights)
     return np.divide(reached, ideal, out=np.zeros_like(ideal), where=ideal > 0)
@@ -90,16 +92,6 @@ def _in_order(gains: Array, scores: Array) -> Array:
     _, ranks = np.unique(-scores, return_inverse=True)
     means = np.bincount(ranks, gains) / np.bincount(ranks)
     return means[np.sort(ranks)]
-
-
-def _discounts(n: int, discount: Discount) -> Array:
-    """Return d(1), ..., d(n)."""
-    positions = np.arange(1, n + 1)
-    if discount == "letor":
-        return 1 / np.log2(np.maximum(2, positions))
-    if discount == "standard":
-        return 1 / np.log2(1 + positions)
-    raise must_be("discount", "'letor' or 'standard'", found=repr(discount))
 
 
 Ties = Literal["half", "wrong"]

@@ -25,15 +25,10 @@ from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from ranking.core.labels import Levels, read_levels
-from ranking.core.representation import KernelEstimator, Representation
+from ranking.core.representation import KernelEstimator, Representation, validated
 from ranking.core.validation import Array, Integers, require_choice
 from ranking.errors import DataError, must_be
 from ranking.selection.piecewise import TIED
@@ -242,7 +237,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         if y is None:
             message = "{found} requires {argument} to be passed, but the target y is None"
             raise DataError(message, argument="y", found=type(self).__name__)
-        rows = self._rows_of(X, reset=True)
+        rows, _ = validated(self, X)
         if self.kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
             raise must_be("precomputed X", "square", found=f"shape {rows.shape}")
         labels = _labels(y, self.levels is not None)
@@ -261,17 +256,10 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         self._counted = np.flatnonzero(counts)
         return kept, levels.codes(labels)[counts], weight[counts], levels
 
-    def _rows_of(self, X: Any, reset: bool) -> Any:
-        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 1 + reset}
-        try:
-            return validate_data(self, X, reset=reset, **options)
-        except ValueError as error:
-            raise DataError("{argument} cannot be used: {found}", argument="X", found=str(error)) from error
-
     def _new_rows(self, X: Any) -> Any:
         """Return new rows, checked against those of the fit; of a precomputed kernel the items' columns."""
         check_is_fitted(self)
-        rows = self._rows_of(X, reset=False)
+        rows, _ = validated(self, X, reset=False)
         return rows[:, self._counted][:, self.training_.first] if self.kernel == "precomputed" else rows
 
     def _margins_of(self, f: Array, thresholds: Array) -> Array:

@@ -360,18 +360,15 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
 
     def decision_function(self, X: Rows) -> Array:
         """Return by how much every row is inside each level, with the C and parameters that were chosen."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
+        return self._chosen().decision_function(X)
 
     def predict_projection(self, X: Rows) -> Array:
         """Return the score f(x) of every row, with the C and the parameters that were chosen."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_projection(X)
+        return self._chosen().predict_projection(X)
 
     def predict(self, X: Rows) -> Array:
         """Return a label for every row, with the C and the parameters that were chosen."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return self._chosen().predict(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,12 +19,11 @@ from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.graph import Reduction, Representative
 from ranking.core.preferences import Pairs, Preferences, as_preferences, preferences_from_pairs, take_qid
-from ranking.core.representation import KernelEstimator, Representation, dual_solution, hinge_value
+from ranking.core.representation import KernelEstimator, Representation, dual_solution, hinge_value, validated
 from ranking.core.validation import (
     Array,
     Queries,
@@ -134,20 +133,6 @@ class Ranker(RankerMixin, KernelEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = True) -> tuple[Any, Any]:
-    """Return rows, and labels if there are any, as scikit-learn checks them."""
-    # one row can be scored, but a fit needs two, since one alone is preferred to nothing
-    options = {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_min_samples": 1 + reset}
-    try:
-        if y is None:
-            return validate_data(estimator, X, **options), None
-        X, y = validate_data(estimator, X, y, y_numeric=True, **options)
-        return X, y
-    except ValueError as error:
-        message = "{argument} cannot be used: {found}"
-        raise DataError(message, argument="X" if y is None else "X with y", found=str(error)) from error
 
 
 # The method is finite and takes 5 to 20 steps; many more mean that rounding error prevents convergence.

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.preferences import Pairs, take_qid
-from ranking.core.representation import hinge_value
+from ranking.core.representation import hinge_value, validated
 from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
 from ranking.errors import must_be
-from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM, validated
+from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
 from ranking.selection.curve import Metric, SelectionCurve, validation_curve
 from ranking.selection.path_model import end_of_path, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
@@ -253,8 +253,7 @@ class RankSVMPathCV(RankerMixin, PathSearch):
 
     def decision_function(self, X: Rows) -> Array:
         """Return a score for every row, with the C and the parameters that were chosen."""
-        check_is_fitted(self)
-        return np.asarray(self.best_estimator_.decision_function(X))
+        return np.asarray(self._chosen().decision_function(X))
 
 
 def fold_curve(

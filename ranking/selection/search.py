@@ -118,6 +118,11 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = float(self.curve_.at(self.C_))
         return clone(base).set_params(**self.best_params_, C=self.C_)
 
+    def _chosen(self) -> Any:
+        """Return the chosen estimator, fitted."""
+        check_is_fitted(self)
+        return self.best_estimator_
+
     def results(self) -> pd.DataFrame:
         """Return one row for everything compared: parameters, best mean metric, its standard error, C."""
         check_is_fitted(self)

@@ -62,15 +62,34 @@ TITLES = {
 
 def survey_tables(survey: Survey) -> dict[str, pd.DataFrame]:
     """Return all tables of a survey, those it has, by the names of `TITLES`."""
+    card, curve, chosen = survey.parts.study.card(), survey.curve, settings(survey)
     found = {
-        **_card_tables(survey),
-        **_choice_tables(survey),
-        **_worth_tables(survey),
-        **_holdout_tables(survey),
-        **({} if survey.market is None else dict(_simulated(survey, survey.market))),
-        **_path_tables(survey),
-        **_individual_tables(survey),
+        "settings": pd.DataFrame({"what": list(chosen), "value": list(chosen.values())}),
+        "counts": card.counts.rename_axis("what").rename("count").reset_index(),
     }
+    for name in ("levels", "numbers", "overlap", "positions", "straight_liners", "duplicates"):
+        table = getattr(card, name)
+        if len(table) or name != "numbers":
+            # an index without a name only numbers the rows
+            found[name] = table.reset_index(drop=table.index.names == [None])
+    steps = {"C_from": curve.edges[:-1], "C_to": curve.edges[1:], survey.plan.metric: curve.values}
+    found["compared"] = survey.search.results().rename(columns={"best": survey.plan.metric})
+    found["folds_over_C"] = pd.DataFrame({**steps, "standard_error": curve.errors})
+    found |= _worth_tables(survey) | _holdout_tables(survey)
+    if survey.market is not None:
+        found |= dict(_simulated(survey, survey.market))
+    stability = survey.stability
+    orders = stability.orders.to_frame()
+    over_C = {
+        "importances_over_C": stability.importances.reset_index(),
+        "importance_orders": orders.assign(verdict=[" > ".join(order) for order in orders["verdict"]]),
+    }
+    if stability.shares is not None and stability.winners is not None:
+        over_C["first_choices_over_C"] = stability.shares.to_frame()
+        over_C["winners_over_C"] = stability.winners.to_frame()
+    names = {"C_lo": "C_from", "C_hi": "C_to"}
+    found |= {name: table.rename(columns=names) for name, table in over_C.items()}
+    found |= _individual_tables(survey)
     return {name: found[name] for name in TITLES if name in found}
 
 
@@ -101,27 +120,6 @@ def settings(survey: Survey) -> dict[str, Any]:
         "respondents per pool while choosing": plan.group_size if survey.is_grouped else "all",
         "seed": plan.seed,
         "seconds of estimation": round(survey.seconds, 1),
-    }
-
-
-def _card_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    card = survey.parts.study.card()
-    counts = card.counts.rename_axis("what").rename("count").reset_index()
-    named = ("levels", "numbers", "overlap", "positions", "straight_liners", "duplicates")
-    tables = {name: getattr(card, name) for name in named}
-    kept = {name: table for name, table in tables.items() if len(table) or name != "numbers"}
-    # an index without a name only numbers the rows
-    plain = {name: table.reset_index(drop=table.index.names == [None]) for name, table in kept.items()}
-    return {"counts": counts, **plain}
-
-
-def _choice_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    curve = survey.curve
-    steps = {"C_from": curve.edges[:-1], "C_to": curve.edges[1:], survey.plan.metric: curve.values}
-    return {
-        "settings": pd.DataFrame({"what": list(settings(survey)), "value": list(settings(survey).values())}),
-        "compared": survey.search.results().rename(columns={"best": survey.plan.metric}),
-        "folds_over_C": pd.DataFrame({**steps, "standard_error": curve.errors}),
     }
 
 
@@ -193,20 +191,6 @@ def _simulated(survey: Survey, market: Market) -> Iterator[tuple[str, pd.DataFra
     if survey.price is not None and float(market.scenario.products[market.product][survey.price]) > 0:
         curve = price_curve(simulator, market.scenario, market.product, survey.price)
         yield "price_curve", curve.reset_index().assign(product=market.product)
-
-
-def _path_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    stability = survey.stability
-    orders = stability.orders.to_frame()
-    tables = {
-        "importances_over_C": stability.importances.reset_index(),
-        "importance_orders": orders.assign(verdict=[" > ".join(order) for order in orders["verdict"]]),
-    }
-    if stability.shares is not None and stability.winners is not None:
-        tables["first_choices_over_C"] = stability.shares.to_frame()
-        tables["winners_over_C"] = stability.winners.to_frame()
-    names = {"C_lo": "C_from", "C_hi": "C_to"}
-    return {name: table.rename(columns=names) for name, table in tables.items()}
 
 
 def _individual_tables(survey: Survey) -> dict[str, pd.DataFrame]:

@@ -114,7 +114,12 @@ def conduct(
     validation, test = (None if x is None else same_features(x, train) for x in (validation, test))
     for items in (train, validation, test):
         if items is not None:
-            _require_measurable(items, chosen.metric)
+            try:
+                METRICS[chosen.metric](items.y, np.zeros(len(items)), items.qid)
+            except DataError as error:
+                place = {"argument": items.source, "expected": chosen.metric}
+                message = "{argument} cannot be measured by {expected}: {found}"
+                raise DataError(message, found=str(error), **place) from None
     begin = time.perf_counter()
     fitted, curve = chosen_path(model, RANKING, train, validation, chosen, watch)
     return Study(fitted, curve, chosen, train, validation, test, time.perf_counter() - begin)
@@ -142,15 +147,6 @@ def chosen_path(
     curve = model.select(*kind.takes(validation), plan.metric)
     model.C_ = curve.C_best if plan.choice == "best" else curve.C_one_standard_error
     return model, curve
-
-
-def _require_measurable(items: Items, metric: str) -> None:
-    """Raise before any work if these labels do not allow the metric."""
-    try:
-        METRICS[metric](items.y, np.zeros(len(items)), items.qid)
-    except DataError as error:
-        message = "{argument} cannot be measured by {expected}: {found}"
-        raise DataError(message, argument=items.source, found=str(error), expected=metric) from None
 
 
 LEVEL_PLAN = Plan(metric="mean_absolute_error")

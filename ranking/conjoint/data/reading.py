@@ -154,7 +154,19 @@ def _read_weights(
     for name in in_order(by_name.keys() - set(respondents)):
         message = "{argument} names respondent {found}, who has no task"
         found.add(message, argument="weight", respondent=name, found=quoted(name))
-    return np.array([_weight(by_name, name, found) for name in respondents])
+    weights = []
+    for name in respondents:
+        value = by_name.get(name)
+        number = pd.to_numeric(value, errors="coerce") if value is not None else np.nan
+        place = {"argument": "weight", "respondent": name}
+        if value is None or value != value:
+            message = "respondent {respondent} has no weight"
+            found.add(message, remedy="give one, or leave out {argument}", **place)
+        elif not (np.isfinite(number) and number > 0):
+            message = "respondent {respondent}: the weight is {found}, not {expected}"
+            found.add(message, found=quoted(value), expected="a positive number", **place)
+        weights.append(float(number))
+    return np.array(weights)
 
 
 def _weights_in(column: "pd.Series[Any]", ids: RowIds, found: Problems) -> dict[Any, Any]:
@@ -170,19 +182,6 @@ def _weights_in(column: "pd.Series[Any]", ids: RowIds, found: Problems) -> dict[
         remedy = "write the same one in all rows"
         found.add(message, argument="weight", column=column.name, respondent=name, found=shown, remedy=remedy)
     return weights
-
-
-def _weight(by_name: dict[Any, Any], name: Any, found: Problems) -> float:
-    value = by_name.get(name)
-    number = pd.to_numeric(value, errors="coerce") if value is not None else np.nan
-    if value is None or value != value:
-        message = "respondent {respondent} has no weight"
-        found.add(message, argument="weight", respondent=name, remedy="give one, or leave out {argument}")
-    elif not (np.isfinite(number) and number > 0):
-        message = "respondent {respondent}: the weight is {found}, not {expected}"
-        wanted = "a positive number"
-        found.add(message, argument="weight", respondent=name, found=quoted(value), expected=wanted)
-    return float(number)
 
 
 def _ranks(column: Array) -> Integers:

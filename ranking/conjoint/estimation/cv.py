@@ -16,7 +16,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from ranking.conjoint.data.splits import By
 from ranking.conjoint.data.study import ConjointStudy
@@ -182,10 +181,6 @@ class ConjointPathCV(PathSearch):
     def score(self, study: ConjointStudy) -> float:
         """Return the hit rate."""
         return self._chosen().score(study)
-
-    def _chosen(self) -> ConjointSVM:
-        check_is_fitted(self)
-        return self.best_estimator_
 
 
 def fold_curve(

@@ -57,20 +57,16 @@ class HitCounter:
     def steps(self, lines: Iterable[PiecewiseLinear]) -> HitSteps:
         """Return the steps on all pieces, from the lines of the alternatives, in their order."""
         parts, end = [], 0.0
+        size = max(1, ENTRIES // max(1, len(self.pairs)))
         for block in lines:
-            parts += list(self._parts(block))
+            begins = range(0, len(block.lo), size)
+            parts += [self._counted(block.pieces(slice(begin, begin + size))) for begin in begins]
             end = float(block.hi[-1])
         if not parts:
             raise DataError("the path has no piece to count hits on", argument="lines")
         starts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
         w = self.weight
         return HitSteps(starts, sums, end, float(w.sum()), float(w @ w), len(w))
-
-    def _parts(self, lines: PiecewiseLinear) -> Iterator[tuple[Array, Array]]:
-        """Yield starts and sums, some pieces at a time."""
-        size = max(1, ENTRIES // max(1, len(self.pairs)))
-        for begin in range(0, len(lines.lo), size):
-            yield self._counted(lines.pieces(slice(begin, begin + size)))
 
     def _counted(self, lines: PiecewiseLinear) -> tuple[Array, Array]:
         """Return where steps begin and the three sums on them, for some pieces."""
@@ -79,7 +75,7 @@ class HitCounter:
         better, level = (self._by_task(part) for part in (ahead < 0, ahead == 0))
         # an alternative that ties with the chosen one on a whole piece shares the hit
         share = 1 / (1 + level)
-        first = self._sums((better == 0) * share).sum(axis=1)
+        first = _summands(self.weight, (better == 0) * share).sum(axis=1)
         # a flip moves an alternative from behind the chosen one to ahead of it, or back: the hit ends with
         # the first alternative that gets ahead, and returns with the last one that falls behind
         task = self.task[flips.pair]
@@ -87,9 +83,7 @@ class HitCounter:
         change = np.where(before == 0, -1.0, np.where(before + flips.change == 0, 1.0, 0.0))
         matters = change != 0
         task, piece, at = task[matters], flips.piece[matters], at[matters]
-        h = share[piece, task]
-        w = self.weight[task]
-        added = change[matters, None] * np.column_stack([w * h, w * w * h, w * w * h * h])
+        added = change[matters, None] * _summands(self.weight[task], share[piece, task])
         pieces, starts, is_flip = steps_of(lines, piece, at)
         return starts, cumulated(first, added, pieces, is_flip)
 
@@ -101,10 +95,10 @@ class HitCounter:
             counts[:, self.task[first]] = np.add.reduceat(is_such, first, axis=1, dtype=np.int64)
         return counts
 
-    def _sums(self, h: Array) -> Array:
-        """Return the summands of the three sums, by piece and task."""
-        w = self.weight
-        return np.stack([w * h, w * w * h, w * w * h * h], axis=-1)
+
+def _summands(w: Array, h: Array) -> Array:
+    """Return what hits of tasks add to the three sums."""
+    return np.stack([w * h, w * w * h, w * w * h * h], axis=-1)
 
 
 def hit_rate_curve(steps: Sequence[HitSteps]) -> SelectionCurve:
