@@ -168,7 +168,11 @@ def choice(
     rows = as_matrix(differences, "differences")
     price = as_affine(penalty, "penalty")
     if weights is not None:
-        price = price * _weights(weights, rows.shape[0])
+        values = _vector(weights, "weights")
+        _require_length(values, rows.shape[0], "weights", "differences")
+        for i in np.flatnonzero(values < 0)[:1]:
+            raise ProblemError(argument=f"weights[{i}]", found=str(values[i]), expected="nonnegative")
+        price = price * values
     return ParametricQP(
         P=identity(rows.shape[1]),
         c=0,
@@ -233,14 +237,6 @@ def _signs(y: object) -> Array:
             argument="y", found=f"{len(classes)}: {listed}", expected="made of two different labels"
         )
     return np.where(places == 1, 1, -1)
-
-
-def _weights(weights: object, rows: int) -> Array:
-    values = _vector(weights, "weights")
-    _require_length(values, rows, "weights", "differences")
-    for i in np.flatnonzero(values < 0)[:1]:
-        raise ProblemError(argument=f"weights[{i}]", found=str(values[i]), expected="nonnegative")
-    return values
 
 
 def _vector(values: object, name: str) -> Array:

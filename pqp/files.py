@@ -385,23 +385,19 @@ class _SegmentReader:
 
     def _read_moving(self, value: Any, place: str) -> tuple[Array, Array]:
         """Return the items solved for, and their (constant, slope)."""
-        keys: Schema = {kind: partial(self._read_items, kind) for kind in KINDS}
+        keys: Schema = dict.fromkeys(KINDS, read_indices)
         # read after the items, whose number is the length of these
         later: Schema = {key: unread for pair in MOVING.values() for key in pair}
         parts = read_object(value, place, {**keys, **later})
         values = []
         for kind in KINDS:
-            size = len(parts[kind])
+            size, count = len(parts[kind]), self.count[kind]
+            if (parts[kind] >= count).any() or len(np.unique(parts[kind])) < size:
+                message, expected = "{argument} must hold {expected}", f"different indices below {count}"
+                raise FileFormatError(message, argument=f"{place}.{kind}", expected=expected)
             columns = [read_vector(parts[key], f"{place}.{key}", size).astype(float) for key in MOVING[kind]]
             values.append(np.column_stack(columns))
-        return np.concatenate([parts[kind] for kind in KINDS]), np.concatenate(values)
-
-    def _read_items(self, kind: Kind, value: Any, place: str) -> Array:
-        indices = read_indices(value, place)
-        if (indices >= self.count[kind]).any() or len(np.unique(indices)) < len(indices):
-            expected = f"different indices below {self.count[kind]}"
-            raise FileFormatError("{argument} must hold {expected}", argument=place, expected=expected)
-        return indices + self.first[kind]
+        return np.concatenate([parts[kind] + self.first[kind] for kind in KINDS]), np.concatenate(values)
 
 
 def _kind(document: Any, place: str) -> str:

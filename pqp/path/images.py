@@ -110,7 +110,12 @@ def _fill(segments: Sequence[Segment], B: MatrixData, part: Part, lines: Array) 
     """Write constants and slopes of some pieces, from the trail alone where that is enough."""
     trail, is_done = segments[0].trail, np.zeros(len(segments), dtype=bool)
     if trail is not None:
-        is_done = _fill_run(trail, segments[0].number, csr_array(B), _items(trail, part), lines)
+        sparse, items, first = csr_array(B), _items(trail, part), segments[0].number
+        own = slice(items.first, items.first + items.fixed.shape[1])
+        for begin in range(0, len(segments), REFRESH_EVERY):
+            some = slice(begin, begin + REFRESH_EVERY)
+            states = trail.states(first + begin)[own]
+            is_done[some] = _replay(trail, sparse, items, states, first + begin, lines[:, some])
     for k in np.flatnonzero(~is_done).tolist():
         solution = segments[k].x if part == "x" else segments[k].y
         assert solution is not None
@@ -127,17 +132,6 @@ def _items(trail: Trail, part: Part) -> Items:
     for state, limit in (limits if part == "x" else {State.BELOW: cap, State.ABOVE: -cap}).items():
         fixed[state] = np.where(np.isfinite(limit[0]), limit, 0.0).T
     return Items(0 if part == "x" else n, fixed, np.isin(list(State), UNKNOWN[part]))
-
-
-def _fill_run(trail: Trail, first: int, B: Any, items: Items, lines: Array) -> Array:
-    """Write constants and slopes of consecutive pieces; return for which of them the trail was enough."""
-    is_done = np.zeros(lines.shape[1], dtype=bool)
-    own = slice(items.first, items.first + items.fixed.shape[1])
-    for begin in range(0, lines.shape[1], REFRESH_EVERY):
-        count = min(REFRESH_EVERY, lines.shape[1] - begin)
-        states, some = trail.states(first + begin)[own], slice(begin, begin + count)
-        is_done[some] = _replay(trail, B, items, states, first + begin, lines[:, some])
-    return is_done
 
 
 def _replay(trail: Trail, B: Any, items: Items, states: Array, first: int, lines: Array) -> Array:

@@ -46,7 +46,12 @@ def plot_path(path: "Path", variables: Any = None, ax: "Axes | None" = None) -> 
     """Draw x(mu) of all or of the named variables and return the axes; `ax.figure.savefig` writes a file."""
     asked = _chosen(variables, path.problem.names)
     window = _window(path)
-    runs = [_corners(run, window) for run in _runs(path)]
+    runs = []
+    for segments in _runs(path):
+        mus = np.array([_clip(segment, window) for segment in segments])
+        affine = np.array([segment.x for segment in segments], dtype=float)
+        x = affine[:, None, 0] + mus[:, :, None] * affine[:, None, 1]
+        runs.append(Run(mus.ravel(), x.reshape(mus.size, -1)))
     chosen = asked if runs else []
     colours = _colours(runs, chosen)
     axes = axes_for(ax)
@@ -54,7 +59,14 @@ def plot_path(path: "Path", variables: Any = None, ax: "Axes | None" = None) -> 
     style: dict[str, Any] = {"colors": "0.82", "linewidths": 0.8, "zorder": 0.5}
     style["alpha"] = min(1.0, MOST_STRONG / max(len(bends), 1))
     axes.vlines(bends, 0, 1, transform=axes.get_xaxis_transform(), **style)
-    _draw_curves(axes, runs, chosen, colours, path.problem.names)
+    # the named curves in the order of the legend, then the others
+    ordered = [*colours, *(j for j in chosen if j not in colours)]
+    for number, run in enumerate(runs):
+        is_point = run.mus[0] == run.mus[-1]
+        marker: dict[str, Any] = {"marker": "o", "markersize": 5} if is_point else {}
+        for j in ordered:
+            label = plain(path.problem.names[j]) if number == 0 and j in colours else "_nolegend_"
+            axes.plot(run.mus, run.x[:, j], label=label, **_style(colours.get(j)), **marker)
     # a dashed line across each jump; its marked ends are both optimal, and so is what lies between
     dashed = {"linewidth": 1.2, "linestyle": "--", "marker": "o", "markersize": 4}
     for jump in path.jumps:
@@ -110,13 +122,6 @@ def _runs(path: "Path") -> Iterator[list[Segment]]:
         yield run
 
 
-def _corners(segments: Sequence[Segment], window: tuple[float, float]) -> Run:
-    mus = np.array([_clip(segment, window) for segment in segments])
-    affine = np.array([segment.x for segment in segments], dtype=float)
-    x = affine[:, None, 0] + mus[:, :, None] * affine[:, None, 1]
-    return Run(mus.ravel(), x.reshape(mus.size, -1))
-
-
 def _colours(runs: Sequence[Run], chosen: list[int]) -> dict[int, Any]:
     """Return a colour for each curve that is named, in the order of the legend; the others are grey."""
     from matplotlib import colormaps
@@ -134,18 +139,6 @@ def _style(colour: Any) -> dict[str, Any]:
     if colour is None:
         return {"color": PALE, "linewidth": 0.9, "zorder": 2}
     return {"color": colour, "linewidth": 1.8, "zorder": 3}
-
-
-def _draw_curves(
-    axes: "Axes", runs: Sequence[Run], chosen: list[int], colours: dict[int, Any], names: Sequence[str]
-) -> None:
-    """Draw the named curves in the order of the legend, then the others."""
-    for number, run in enumerate(runs):
-        is_point = run.mus[0] == run.mus[-1]
-        marker: dict[str, Any] = {"marker": "o", "markersize": 5} if is_point else {}
-        for j in [*colours, *(j for j in chosen if j not in colours)]:
-            label = plain(names[j]) if number == 0 and j in colours else "_nolegend_"
-            axes.plot(run.mus, run.x[:, j], label=label, **_style(colours.get(j)), **marker)
 
 
 def _draw_unsolvable(axes: "Axes", path: "Path", window: tuple[float, float]) -> None:
