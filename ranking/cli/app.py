@@ -25,7 +25,6 @@ from ranking.cli.inputs import (
 )
 from ranking.cli.options import Learning
 from ranking.cli.output import announce, draw
-from ranking.core.validation import Array
 from ranking.errors import ConvergenceError, StudyError, must_be
 from ranking.io.items import Items, write_all, write_whole
 from ranking.metrics.tables import metric_table
@@ -264,15 +263,13 @@ def mixture_items(count: int = 60, seed: int = 0) -> tuple[Items, Items, Items]:
         raise must_be("items", "an even number of at least 4", found=count)
     chance = np.random.default_rng(seed)
     centres = [chance.normal(middle, 1.0, (CENTRES, 2)) for middle in MIDDLES]
-    train, validation, test = (_items(centres, count, chance, part) for part in PARTS)
+    y, parts = np.repeat([0.0, 1.0], count // 2), []
+    for part in PARTS:
+        middles = [centre[chance.integers(CENTRES, size=count // 2)] for centre in centres]
+        points = chance.normal(np.concatenate(middles), np.sqrt(VARIANCE))
+        parts.append(Items(pd.DataFrame(points, columns=["x1", "x2"]), y, None, f"demo, {part}"))
+    train, validation, test = parts
     return train, validation, test
-
-
-def _items(centres: list[Array], count: int, chance: np.random.Generator, part: str) -> Items:
-    y = np.repeat([0.0, 1.0], count // 2)
-    middles = [centre[chance.integers(CENTRES, size=count // 2)] for centre in centres]
-    points = chance.normal(np.concatenate(middles), np.sqrt(VARIANCE))
-    return Items(pd.DataFrame(points, columns=["x1", "x2"]), y, None, f"demo, {part}")
 
 
 def _deliver(study: Study, report: Path | None, scores: Path | None) -> None:

@@ -134,7 +134,7 @@ def path_parameters(learning: Learning) -> dict[str, Any]:
     return {
         "C_max": learning.c_max,
         "kernel": learning.kernel,
-        "gamma": number_or_word(learning.gamma, ("scale", "auto"), "--gamma"),
+        "gamma": read_number(learning.gamma, "--gamma", ("scale", "auto")),
         "degree": learning.degree,
         "coef0": learning.coef0,
         "max_pieces": learning.max_pieces,
@@ -200,20 +200,6 @@ def level_order(text: str | None, items: Items, target: str) -> list[Any] | None
 # Words in options
 
 
-def number_or_word(text: str, words: Sequence[str], option: str) -> Any:
-    """Return an option that is a number or one of some words.
-
-    >>> number_or_word("0.5", ("scale",), "--gamma"), number_or_word("scale", ("scale",), "--gamma")
-    (0.5, 'scale')
-    """
-    if text in words:
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise CommandError(f"{option} must be a number, {' or '.join(words)}, got {text!r}") from None
-
-
 def split_words(text: str | None) -> list[str]:
     """Return the words of a list with commas."""
     return [] if text is None else [word.strip() for word in text.split(",") if word.strip()]
@@ -236,12 +222,19 @@ def read_settings(given: Sequence[str] | None, option: str, example: str) -> dic
     return settings
 
 
-def read_number(word: str, option: str) -> float:
-    """Return the number that a word stands for."""
+def read_number(word: str, option: str, others: Sequence[str] = ()) -> Any:
+    """Return the number that a word stands for, or the word if it is one of some others.
+
+    >>> read_number("0.5", "--gamma", ("scale",)), read_number("scale", "--gamma", ("scale",))
+    (0.5, 'scale')
+    """
+    if word in others:
+        return word
     try:
         return float(word)
     except ValueError:
-        raise CommandError(f"{option} must be a number, got {word!r}") from None
+        wanted = f"a number, {' or '.join(others)}" if others else "a number"
+        raise CommandError(f"{option} must be {wanted}, got {word!r}") from None
 
 
 def read_value(word: str) -> Any:
@@ -533,17 +526,13 @@ def _require_same(kind: str, wanted: list[str], found: list[str]) -> None:
 
 def _finite(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return the numbers of a column of part-worths."""
-    numbers = [_float(cell) for cell in column]
-    for name, number in zip(column.index, numbers, strict=True):
-        if not isfinite(number):
+    numbers = []
+    for name, cell in column.items():
+        try:
+            numbers.append(float(cell))
+        except ValueError:
+            numbers.append(nan)
+        if not isfinite(numbers[-1]):
             message = "{column} of respondent {respondent} is not a finite number"
             raise DataError(message, column=column.name, respondent=name, remedy="correct it")
     return pd.Series(numbers, index=column.index)
-
-
-def _float(cell: Any) -> float:
-    """Return the number in a cell, NaN if it holds none."""
-    try:
-        return float(cell)
-    except ValueError:
-        return nan

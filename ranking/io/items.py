@@ -48,11 +48,19 @@ def read_items(
     n_features: int | None = None,
 ) -> Items:
     """Return the items of a LETOR or CSV file; `label`, `query` and `ignore` name columns of a CSV file."""
-    if is_table(file):
-        return _from_table(read_table(file), str(file), label, query, ignore)
-    data = read_letor(file, n_features)
-    names = [f"feature {j + 1}" for j in range(data.X.shape[1])]
-    return Items(pd.DataFrame(data.X, columns=names), data.y, data.qid, str(file))
+    if not is_table(file):
+        data = read_letor(file, n_features)
+        names = [f"feature {j + 1}" for j in range(data.X.shape[1])]
+        return Items(pd.DataFrame(data.X, columns=names), data.y, data.qid, str(file))
+    table = read_table(file)
+    named = {label: "label"} | dict.fromkeys(ignore, "ignore")
+    # files without queries are common, so only a column that was asked for by name has to be there
+    _require_columns(table, named if query == QUERY else named | {query: "query"})
+    has_queries = query in table.columns and query not in ignore
+    if has_queries:
+        _require_filled(table, query, "every row needs a query")
+    qid = table[query].to_numpy() if has_queries else None
+    return Items(_features(table, {label, query, *ignore}), _column(table, label), qid, str(file))
 
 
 def read_objects(
@@ -168,18 +176,6 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
         for folder in made:
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
-
-
-def _from_table(table: pd.DataFrame, source: str, label: str, query: str, ignore: Sequence[str]) -> Items:
-    named = {label: "label"} | dict.fromkeys(ignore, "ignore")
-    # files without queries are common, so only a column that was asked for by name has to be there
-    _require_columns(table, named if query == QUERY else named | {query: "query"})
-    has_queries = query in table.columns and query not in ignore
-    if has_queries:
-        _require_filled(table, query, "every row needs a query")
-    qid = table[query].to_numpy() if has_queries else None
-    X = _features(table, {label, query, *ignore})
-    return Items(X, _column(table, label), qid, source)
 
 
 def _require_columns(table: pd.DataFrame, named: dict[str, str]) -> None:

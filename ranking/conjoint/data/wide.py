@@ -109,7 +109,14 @@ def long_from_wide(
         absent = [np.logical_and.reduce([is_empty(part[name]) for name in layout.names]) for part in parts]
         parts = [part[~is_absent] for part, is_absent in zip(parts, absent, strict=True)]
     if none_choice is not None:
-        roles = _with_none_column(roles, base)
+        if roles.none is not None:
+            message = "{argument} is for a none option without columns"
+            remedy = "leave out either {argument} or {setting}"
+            raise DataError(message, argument="none_choice", remedy=remedy, setting=("none", roles.none))
+        if NONE in base:
+            message = "{argument} adds a column {column}, but there is one already"
+            raise DataError(message, argument="none_choice", column=NONE, remedy="rename it")
+        roles = replace(roles, none=NONE)
         empty = dict.fromkeys(layout.names)
         parts = [part.assign(**{NONE: 0}) for part in parts]
         parts.append(base.assign(**{ALTERNATIVE: none_choice, **empty, NONE: 1}))
@@ -181,17 +188,6 @@ def _require_rows(base: pd.DataFrame, roles: ColumnRoles, made: tuple[str, ...])
         remedy = "remove one of the rows"
         found.add(message, respondent=respondent[row], task=task[row], row=row + 1, remedy=remedy)
     found.raise_any()
-
-
-def _with_none_column(roles: ColumnRoles, base: pd.DataFrame) -> ColumnRoles:
-    if roles.none is not None:
-        message = "{argument} is for a none option without columns"
-        remedy = "leave out either {argument} or {setting}"
-        raise DataError(message, argument="none_choice", remedy=remedy, setting=("none", roles.none))
-    if NONE in base:
-        message = "{argument} adds a column {column}, but there is one already"
-        raise DataError(message, argument="none_choice", column=NONE, remedy="rename it")
-    return replace(roles, none=NONE)
 
 
 def _flag_choices(long: pd.DataFrame, roles: ColumnRoles, found: Problems) -> None:

@@ -89,7 +89,17 @@ def _conflict_in(study: ConjointStudy, differences: Differences, orders: OrderRo
         return None
     multipliers = exact_multipliers(rows[members])
     is_choice = members < len(kept)
-    choices = _choice_frame(study, differences, kept[members[is_choice]], multipliers)
+    which, table = kept[members[is_choice]], study.table
+    chosen, other = differences.pairs[which].T
+    choices = pd.DataFrame(
+        {
+            "respondent": table.respondents[differences.respondent[which]],
+            "task": table.choices.task[differences.task[which]],
+            "chosen": table.alternative[chosen],
+            "other": table.alternative[other],
+            "multiplier": multipliers[: len(which)],
+        }
+    )
     return Conflict(choices, tuple(orders.names[j - len(kept)] for j in members[~is_choice]))
 
 
@@ -138,20 +148,3 @@ def _support(rows: Array, members: Integers, s: int) -> Integers | None:
     right = np.append(np.zeros(rows.shape[1]), 1.0)
     answer = linprog(np.zeros(len(members)), A_eq=equations, b_eq=right, method="highs-ds")
     return None if answer.status == INFEASIBLE else members[np.asarray(answer.x) > NEGLIGIBLE]
-
-
-def _choice_frame(
-    study: ConjointStudy, differences: Differences, which: Integers, multipliers: list[Fraction]
-) -> pd.DataFrame:
-    """Return choices by name."""
-    table, task = study.table, differences.task[which]
-    chosen, other = differences.pairs[which].T
-    return pd.DataFrame(
-        {
-            "respondent": table.respondents[differences.respondent[which]],
-            "task": table.choices.task[task],
-            "chosen": table.alternative[chosen],
-            "other": table.alternative[other],
-            "multiplier": multipliers[: len(which)],
-        }
-    )

@@ -188,14 +188,15 @@ class ConjointSVM(ConjointModel):
         self._learn_names(study)
         self.duality_gap_: float | None = None
         if self.pooling == "individual":
-            found = Parallel(n_jobs=self.n_jobs)(delayed(solve_program)(program, C) for program in programs)
+            found = Parallel(n_jobs=self.n_jobs)(delayed(solution_of)(program, C) for program in programs)
             self.solved_by_: tuple[str, ...] = tuple(form for _, form in found)
-            return self._keep(np.vstack([worths for worths, _ in found]))
+            pairs = zip(programs, found, strict=True)
+            return self._keep(np.vstack([program.part_worths(z) for program, (z, _) in pairs]))
         (program,) = programs
         if self.pooling == "aggregate":
-            worths, form = solve_program(program, C)
+            z, form = solution_of(program, C)
             self.solved_by_ = (form,)
-            return self._keep(np.repeat(worths, len(study.respondents), axis=0))
+            return self._keep(np.repeat(program.part_worths(z), len(study.respondents), axis=0))
         z, self.duality_gap_, form = solve_pool(program, C)
         self.solved_by_ = (form,)
         return self._keep(program.part_worths(z), program.common(z))
@@ -231,12 +232,6 @@ def programs_of(
     # alone, a weight would only be another C for its respondent, and C is to mean the same for all
     rows = choice_rows(differences, n, is_weighted=False)
     return [Program(rows.of(code), conditions) for code in range(n)]
-
-
-def solve_program(program: Program, C: float) -> tuple[Array, str]:
-    """Return the part-worths of all owners at one C, and the form that was solved."""
-    z, form = solution_of(program, C)
-    return np.asarray(program.part_worths(z)), form
 
 
 def solution_of(program: Program, C: float) -> tuple[Array, str]:
