@@ -172,7 +172,13 @@ def preferences_from_pairs(
         margin = _one_source(margin, carried, "margin", "margin")
     items = item_pairs(pairs, n)
     query = query_codes(qid, n)
-    _require_one_query(items, query, qid)
+    is_mixed = query[items[:, 0]] != query[items[:, 1]]
+    if qid is not None and is_mixed.any():
+        p = int(is_mixed.argmax())
+        i, j = items[p].tolist()
+        names, place = listed(qid), {"argument": f"pairs[{p}] is {(i, j)}", "row": p}
+        found = f"{names[i]!r} and {names[j]!r}"
+        raise DataError("{argument}, of two queries, {found}", found=found, remedy="remove it", **place)
     # before pairs are left out, since weights and margins are given for all of them
     preferences = _complete(items, pair_weight, margin, query)
     if reduction == "full":
@@ -267,21 +273,6 @@ def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: st
         message = "edges carry {found} and {argument} is given too"
         raise DataError(message, argument=argument, found=repr(name), remedy="keep one")
     return carried.get(name, given)
-
-
-def _require_one_query(pairs: Integers, query: Integers, qid: Queries | None) -> None:
-    is_mixed = query[pairs[:, 0]] != query[pairs[:, 1]]
-    if qid is not None and is_mixed.any():
-        p = int(is_mixed.argmax())
-        i, j = pairs[p].tolist()
-        names = listed(qid)
-        raise DataError(
-            "{argument}, of two queries, {found}",
-            argument=f"pairs[{p}] is {(i, j)}",
-            found=f"{names[i]!r} and {names[j]!r}",
-            row=p,
-            remedy="remove it",
-        )
 
 
 def _no_pair_error(query: Integers, qid: Queries | None) -> DataError:

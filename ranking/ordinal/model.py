@@ -18,7 +18,7 @@ import pqp
 from ranking.core.representation import dual_solution
 from ranking.core.validation import Array, Integers, Labels, Rows, positive_number, require_choice
 from ranking.errors import NotSeparableError
-from ranking.ordinal.base import OrdinalModel, Scope, Training, distinct_rows
+from ranking.ordinal.base import Hinges, OrdinalModel, Scope, Training, distinct_rows
 from ranking.ordinal.generation import WorkingSet, generate, initial_working_set
 from ranking.ordinal.hard_margin import Conflict, Given, not_separable, separate
 from ranking.ordinal.path_generation import Round, trace_sections
@@ -163,20 +163,15 @@ def _hard(training: Training, task: MarginTask) -> Array:
     _, group = distinct_rows(K)
     of_item = np.empty(hinges.n_items, dtype=np.int64)
     of_item[items] = group
-    return _shared(found.hinges.item, found, of_item, training)
 
-
-def _shared(item: Integers, found: Any, of_item: Integers, training: Training) -> Array:
-    """Return multipliers of hinges that items with equal rows of K share, by weight."""
-    hinges = training.hinges
-
-    def keys(items: Integers, other: Any) -> Integers:
+    def keys(items: Integers, other: Hinges) -> Integers:
         return (items * hinges.n_thresholds + other.threshold) * 2 + (other.sign > 0)
 
-    order = np.argsort(keys(item, found.hinges))
-    mine = keys(of_item[hinges.item], hinges)
-    place = order[np.searchsorted(keys(item, found.hinges)[order], mine)]
-    total = np.bincount(place, hinges.weight, len(item))
+    # hinges that items with equal rows of K share divide their multiplier by weight
+    theirs = keys(found.hinges.item, found.hinges)
+    order = np.argsort(theirs)
+    place = order[np.searchsorted(theirs[order], keys(of_item[hinges.item], hinges))]
+    total = np.bincount(place, hinges.weight, len(theirs))
     return np.asarray(found.alpha[place] * hinges.weight / total[place])
 
 

@@ -108,7 +108,19 @@ def plot_price_curve(curve: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     axes.set_ylim(bottom=0)
     axes.grid(axis="y", **GRID)
     axes.spines["top"].set_visible(False)
-    _draw_revenue(axes, price, table["revenue"].to_numpy(dtype=float))
+    # the revenue has an axis of its own, and the price where it is largest is marked
+    revenue = table["revenue"].to_numpy(dtype=float)
+    best, most = float(price[np.nanargmax(revenue)]), np.nanmax(revenue)
+    right = axes.twinx()
+    right.plot(price, revenue, color=COLOURS[1], linestyle="--", linewidth=1.6)
+    right.plot(best, most, "o", color=COLOURS[1], markersize=6)
+    right.set_ylabel("revenue, 100 at today's price", color=COLOURS[1])
+    right.tick_params(axis="y", colors=COLOURS[1])
+    right.set_ylim(0, 1.08 * most)
+    right.spines["top"].set_visible(False)
+    # twin axes have a legend of their own, so the name goes into that of the main axes
+    style: dict[str, Any] = {"color": COLOURS[1], "linestyle": "--", "marker": "o"}
+    axes.plot([], [], label=f"revenue, largest at {best:g}", **style)
     place_legend(axes, ax is None)
     return axes
 
@@ -223,21 +235,6 @@ def _level_places(labels: Sequence[tuple[Any, Any]]) -> tuple[list[float], dict[
         # an empty line between attributes
         place -= 1.0
     return places, ticks
-
-
-def _draw_revenue(axes: "Axes", price: Array, revenue: Array) -> None:
-    """Draw the revenue with an axis of its own, and mark the price where it is largest."""
-    right = axes.twinx()
-    right.plot(price, revenue, color=COLOURS[1], linestyle="--", linewidth=1.6)
-    right.set_ylabel("revenue, 100 at today's price", color=COLOURS[1])
-    right.tick_params(axis="y", colors=COLOURS[1])
-    right.set_ylim(0, 1.08 * np.nanmax(revenue))
-    right.spines["top"].set_visible(False)
-    best = float(price[np.nanargmax(revenue)])
-    right.plot(best, np.nanmax(revenue), "o", color=COLOURS[1], markersize=6)
-    # twin axes have a legend of their own, so the name goes into that of the main axes
-    style: dict[str, Any] = {"color": COLOURS[1], "linestyle": "--", "marker": "o"}
-    axes.plot([], [], label=f"revenue, largest at {best:g}", **style)
 
 
 def _draw_interval(axes: "Axes", conclusions: Verdicts, C: float, window: Window) -> None:

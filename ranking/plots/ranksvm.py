@@ -178,7 +178,17 @@ def plot_preference_graph(graph: nx.DiGraph, ax: "Axes | None" = None) -> "Axes"
     rings: dict[str, Any] = {"node_color": "white", "edgecolors": COLOURS[0], "node_size": NODE_SIZE}
     nx.draw_networkx_nodes(graph, places, ax=axes, **rings)
     nx.draw_networkx_labels(graph, places, ax=axes, font_size=8)
-    _finish(axes, graph, ticks, centres)
+    axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
+    axes.set_ylabel("label y (higher is preferred)" if any(ticks) else "more preferred →")
+    axes.set_yticks(range(len(ticks)), ticks)
+    axes.tick_params(left=False, bottom=False, labelleft=any(ticks), labelbottom=len(centres) > 1)
+    if len(centres) > 1:
+        axes.set_xticks(list(centres.values()), [plain(f"query {query}") for query in centres])
+    axes.margins(0.08, 0.12)
+    axes.grid(axis="y", **GRID)
+    counts = f"{counted(len(graph), 'item')}, {counted(graph.number_of_edges(), 'pair')}"
+    wrong = len(_contradictory(graph))
+    set_title(axes, f"{counts}, {wrong} of them contradictory (dashed)" if wrong else counts)
     return axes
 
 
@@ -249,19 +259,3 @@ def _draw_edges(axes: "Axes", graph: Any, levels: dict[Any, int], places: dict[A
         if edges:
             sizes = {"node_size": NODE_SIZE, "arrowsize": 9, "width": 0.9}
             nx.draw_networkx_edges(graph, places, edgelist=edges, ax=axes, **sizes, **style)
-
-
-def _finish(axes: "Axes", graph: Any, ticks: list[str], centres: dict[Any, float]) -> None:
-    """Name levels and queries."""
-    axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
-    axes.set_ylabel("label y (higher is preferred)" if any(ticks) else "more preferred →")
-    axes.set_yticks(range(len(ticks)), ticks)
-    axes.tick_params(left=False, bottom=False, labelleft=any(ticks), labelbottom=len(centres) > 1)
-    if len(centres) > 1:
-        axes.set_xticks(list(centres.values()), [plain(f"query {query}") for query in centres])
-    axes.margins(0.08, 0.12)
-    axes.grid(axis="y", **GRID)
-    counts = f"{counted(len(graph), 'item')}, {counted(graph.number_of_edges(), 'pair')}"
-    wrong = len(_contradictory(graph))
-    counts += f", {wrong} of them contradictory (dashed)" if wrong else ""
-    set_title(axes, counts)
