@@ -406,14 +406,10 @@ def _long_study(table: pd.DataFrame, reading: Reading, unclear: Problems) -> Con
     used = (reading.respondent, reading.task, chosen, alternative, none, reading.weight)
     return ConjointStudy.from_frame(
         table,
-        respondent=reading.respondent,
-        task=reading.task,
         alternative=alternative,
         chosen=chosen,
-        attributes=_attributes(reading, _attribute_names(known, reading, used, unclear)),
         none=none,
-        weight=reading.weight,
-        holdout=_holdout_column(reading),
+        **_shared(reading, _attribute_names(known, reading, used, unclear)),
     )
 
 
@@ -429,15 +425,11 @@ def _wide_study(table: pd.DataFrame, reading: Reading, unclear: Problems) -> Con
     none = _none(reading.none, shown)
     return ConjointStudy.from_wide(
         table,
-        respondent=reading.respondent,
-        task=reading.task,
         choice=reading.chosen or "choice",
-        attributes=_attributes(reading, _attribute_names(shown, reading, (none,), unclear)),
         pattern=reading.pattern,
         none=none,
         none_choice=None if reading.none_choice is None else read_value(reading.none_choice),
-        weight=reading.weight,
-        holdout=_holdout_column(reading),
+        **_shared(reading, _attribute_names(shown, reading, (none,), unclear)),
     )
 
 
@@ -456,8 +448,8 @@ def _attribute_names(known: list[str], reading: Reading, used: Sequence[Any], un
     return [name for name in others if name not in SUSPECTS]
 
 
-def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
-    """Return how every attribute is coded."""
+def _shared(reading: Reading, names: list[str]) -> dict[str, Any]:
+    """Return the roles that long and wide data share, and how every attribute is coded."""
     linear = [word.partition("/") for word in split_words(reading.linear)]
     require_known([name for name, _, _ in linear], names, "--linear", "an attribute")
     levels = read_settings(reading.levels, "--levels", "size=small,large")
@@ -468,7 +460,8 @@ def _attributes(reading: Reading, names: list[str]) -> dict[str, Any]:
         if name in levels:
             raise CommandError(f"--linear {name}: it has --levels too; an attribute is one or the other")
         coded[name] = Attribute.linear(name, unit=read_number(unit or "1", f"--linear {name}/"))
-    return coded
+    roles = {"respondent": reading.respondent, "task": reading.task, "weight": reading.weight}
+    return {**roles, "holdout": _holdout_column(reading), "attributes": coded}
 
 
 def _none(text: str | None, known: list[str]) -> Any:

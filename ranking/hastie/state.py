@@ -175,9 +175,31 @@ class PairGram:
     @classmethod
     def of(cls, K: ArrayLike, pairs: ArrayLike) -> "PairGram":
         """Return the matrix of checked arguments; whatever makes no sense raises `DataError`."""
-        gram = _checked_gram(K)
-        items = _checked_pairs(pairs, len(gram))
-        return cls(gram, items[:, 0], items[:, 1])
+        found = np.asarray(K)
+        if found.dtype.kind not in "biuf":
+            raise must_be("K", "real numbers", found=str(found.dtype))
+        gram = np.array(found, dtype=float)
+        if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
+            raise must_be("K", "a square matrix, one row per item", found=f"shape {gram.shape}")
+        if not np.isfinite(gram).all():
+            raise must_be("K", "finite", found=str(gram[~np.isfinite(gram)][0]))
+        allowed = SYMMETRY * np.abs(gram).max()
+        if (miss := np.abs(gram - gram.T).max()) > allowed:
+            raise must_be("K", "symmetric", found=f"a difference from its transpose of {miss:.3g}")
+        if (least := np.linalg.eigvalsh(gram)[0]) < -allowed * len(gram):
+            raise must_be("K", "positive semidefinite", found=f"the eigenvalue {least:.3g}")
+        items = np.asarray(pairs)
+        if items.ndim != 2 or items.shape[1] != 2 or len(items) == 0:
+            raise must_be("pairs", "m x 2, preferred item first", found=f"shape {items.shape}")
+        if items.dtype.kind not in "iu":
+            raise must_be("pairs", "integers, indices of rows of K", found=str(items.dtype))
+        if items.min() < 0 or items.max() >= len(gram):
+            raise must_be("pairs", f"in 0..{len(gram) - 1}", found=f"{items.min()}..{items.max()}")
+        if (same := np.flatnonzero(items[:, 0] == items[:, 1])).size:
+            message = "{argument} prefers item {found} to itself"
+            raise DataError(message, argument=f"pairs[{same[0]}]", found=str(items[same[0], 0]))
+        better, worse = items.astype(np.intp).T
+        return cls(gram, better, worse)
 
     def __len__(self) -> int:
         return len(self.better)
@@ -273,34 +295,3 @@ class ActiveFactor:
 def _require_pivots(squares: ArrayLike, diagonal: ArrayLike) -> None:
     if not np.all(np.asarray(squares) > PIVOT * np.asarray(diagonal)):
         raise LinAlgError("a pivot is round-off")
-
-
-def _checked_gram(K: ArrayLike) -> Floats:
-    found = np.asarray(K)
-    if found.dtype.kind not in "biuf":
-        raise must_be("K", "real numbers", found=str(found.dtype))
-    gram = np.array(found, dtype=float)
-    if gram.ndim != 2 or gram.shape[0] != gram.shape[1] or gram.size == 0:
-        raise must_be("K", "a square matrix, one row per item", found=f"shape {gram.shape}")
-    if not np.isfinite(gram).all():
-        raise must_be("K", "finite", found=str(gram[~np.isfinite(gram)][0]))
-    allowed = SYMMETRY * np.abs(gram).max()
-    if (miss := np.abs(gram - gram.T).max()) > allowed:
-        raise must_be("K", "symmetric", found=f"a difference from its transpose of {miss:.3g}")
-    if (least := np.linalg.eigvalsh(gram)[0]) < -allowed * len(gram):
-        raise must_be("K", "positive semidefinite", found=f"the eigenvalue {least:.3g}")
-    return gram
-
-
-def _checked_pairs(pairs: ArrayLike, items: int) -> Ints:
-    found = np.asarray(pairs)
-    if found.ndim != 2 or found.shape[1] != 2 or len(found) == 0:
-        raise must_be("pairs", "m x 2, preferred item first", found=f"shape {found.shape}")
-    if found.dtype.kind not in "iu":
-        raise must_be("pairs", "integers, indices of rows of K", found=str(found.dtype))
-    if found.min() < 0 or found.max() >= items:
-        raise must_be("pairs", f"in 0..{items - 1}", found=f"{found.min()}..{found.max()}")
-    if (same := np.flatnonzero(found[:, 0] == found[:, 1])).size:
-        message = "{argument} prefers item {found} to itself"
-        raise DataError(message, argument=f"pairs[{same[0]}]", found=str(found[same[0], 0]))
-    return found.astype(np.intp)

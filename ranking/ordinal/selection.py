@@ -105,7 +105,14 @@ class LevelValidation:
 
     def steps(self, lines: LevelLines) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
-        self._require_shapes(lines)
+        items, thresholds = lines.scores.slope.shape[1], lines.thresholds.slope.shape[1]
+        if items != len(self.y):
+            raise must_be("y_codes", f"one level for each of {items} items", found=len(self.y))
+        if thresholds != len(self.predicted) - 1:
+            wanted = f"{thresholds} thresholds separate {thresholds + 1} levels"
+            place = {"argument": "predicted", "remedy": "name them by predicted"}
+            message = "{expected}, but {found} can be predicted"
+            raise DataError(message, expected=wanted, found=len(self.predicted), **place)
         measure = self._called if callable(self.metric) else self._counted
         size = max(1, ENTRIES // max(1, len(self.y) * (len(self.predicted) - 1)))
         for begin in range(0, len(lines.hi), size):
@@ -175,19 +182,6 @@ class LevelValidation:
             # copies, because a user's function may change its arguments
             values.append(float(self.metric(self.y.copy(), levels.copy())))
         yield Steps(moves.start, np.array(values), np.full(len(values), np.nan))
-
-    def _require_shapes(self, lines: LevelLines) -> None:
-        items, thresholds = lines.scores.slope.shape[1], lines.thresholds.slope.shape[1]
-        if items != len(self.y):
-            raise must_be("y_codes", f"one level for each of {items} items", found=len(self.y))
-        if thresholds != len(self.predicted) - 1:
-            raise DataError(
-                "{expected}, but {found} can be predicted",
-                argument="predicted",
-                found=len(self.predicted),
-                expected=f"{thresholds} thresholds separate {thresholds + 1} levels",
-                remedy="name them by predicted",
-            )
 
 
 def _codes(values: Any, n_levels: int, name: str) -> Integers:

@@ -194,21 +194,17 @@ def conduct_levels(
     """Return a study of an ordinal path that is not fitted yet; without validation items folds choose C."""
     plan.require_sense(LEVEL_METRICS)
     validation, test = (None if x is None else same_features(x, train) for x in (validation, test))
-    levels = _levels_of(model.levels, train, validation, test)
-    begin = time.perf_counter()
-    fitted, curve = chosen_path(model, ORDINAL, train, validation, plan, watch)
-    seconds = time.perf_counter() - begin
-    return LevelStudy(fitted, curve, plan, train, validation, test, seconds, levels)
-
-
-def _levels_of(declared: Any, train: Items, *others: Items | None) -> Levels:
-    """Return the levels of all items, which must have a place among those declared, if any are."""
-    levels = read_levels(train.y, declared, f"{train.source}: label")
-    given = [items for items in (train, *others) if items is not None]
-    for items in given:
-        if declared is None:
+    # the levels of all items, which must have a place among those declared, if any are
+    levels = read_levels(train.y, model.levels, f"{train.source}: label")
+    for items in (train, validation, test):
+        if items is None:
+            continue
+        if model.levels is None:
             levels = levels.extended(items.y, f"{items.source}: label")
         levels.codes(items.y, f"{items.source}: label")
     if len(np.unique(levels.codes(train.y))) < 2:
         raise must_have(train.source, "labels of at least two levels", found=levels.shown)
-    return levels
+    begin = time.perf_counter()
+    fitted, curve = chosen_path(model, ORDINAL, train, validation, plan, watch)
+    seconds = time.perf_counter() - begin
+    return LevelStudy(fitted, curve, plan, train, validation, test, seconds, levels)
