@@ -151,15 +151,7 @@ def _with_levels(
 def read_chosen(frame: pd.DataFrame, roles: ColumnRoles, ids: RowIds, found: Problems) -> Booleans:
     """Return which rows were chosen, one in every task."""
     column = frame[roles.chosen]
-    if ids.alternative is not None and (ids.group >= 0).all():
-        cells = {"group": ids.group, "chosen": map(text, column), "own": map(text, ids.alternative)}
-        names = pd.DataFrame(cells)
-        hits = (names["chosen"] == names["own"]).groupby(names["group"]).sum()
-        is_same = names.groupby("group")["chosen"].nunique() == 1
-        is_name = bool(is_same.all() and (hits == 1).all())
-    else:
-        is_name = False
-    if is_name:
+    if _names_alternatives(column, ids):
         message = "column {column} ({argument}) names the chosen alternative in every row of a task"
         wanted = "1 in the row of the chosen alternative and 0 in the others"
         found.add(message, argument="chosen", column=column.name, expected=wanted, remedy="write {expected}")
@@ -185,6 +177,15 @@ def read_chosen(frame: pd.DataFrame, roles: ColumnRoles, ids: RowIds, found: Pro
             shown = f"{int(counts[group])} choices, {kind} {listing(names.tolist())}"
             found.add("{place} has {found}", found=shown, remedy="keep one", **role, **task)
     return chosen
+
+
+def _names_alternatives(column: "pd.Series[Any]", ids: RowIds) -> bool:
+    """Return whether all rows of a task hold the same name, that of one of its alternatives."""
+    if ids.alternative is None or (ids.group < 0).any():
+        return False
+    names = pd.DataFrame({"group": ids.group, "chosen": map(text, column), "own": map(text, ids.alternative)})
+    hits = (names["chosen"] == names["own"]).groupby(names["group"]).sum()
+    return bool((names.groupby("group")["chosen"].nunique() == 1).all() and (hits == 1).all())
 
 
 def check_alternatives(frame: pd.DataFrame, ids: RowIds, found: Problems) -> None:

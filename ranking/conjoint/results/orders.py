@@ -69,10 +69,11 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
             rows.append(np.zeros(len(space.columns), dtype=np.int64))
             rows[-1][space.block(name)] = row
             # the worse and the better neighbour, in words if the attribute is linear
-            labels = ("less", "more") if attribute.is_linear else attribute.labels
-            worse = int(row[0] < 0) if attribute.is_linear else int(np.argmin(row))
-            better = 1 - worse if attribute.is_linear else int(np.argmax(row))
-            neighbours.append((name, labels[worse], labels[better]))
+            if attribute.is_linear:
+                worse, better = ("less", "more") if row[0] > 0 else ("more", "less")
+            else:
+                worse, better = (attribute.labels[int(pick(row))] for pick in (np.argmin, np.argmax))
+            neighbours.append((name, worse, better))
     return OrderRows(np.array(rows, dtype=np.int64).reshape(len(rows), len(space.columns)), neighbours)
 
 
