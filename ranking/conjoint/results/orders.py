@@ -69,9 +69,9 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
             rows.append(np.zeros(len(space.columns), dtype=np.int64))
             rows[-1][space.block(name)] = row
             # the worse and the better neighbour, in words if the attribute is linear
-            if attribute.is_linear:
-                worse, better = ("less", "more") if row[0] > 0 else ("more", "less")
-            else:
+            worse: Hashable = "less" if row[0] > 0 else "more"
+            better: Hashable = "more" if row[0] > 0 else "less"
+            if not attribute.is_linear:
                 worse, better = (attribute.labels[int(pick(row))] for pick in (np.argmin, np.argmax))
             neighbours.append((name, worse, better))
     return OrderRows(np.array(rows, dtype=np.int64).reshape(len(rows), len(space.columns)), neighbours)
