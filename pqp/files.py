@@ -224,6 +224,7 @@ def _read_problem(document: Any, place: str) -> ParametricQP:
         "constant": partial(read_vector, length=3),
         "names": list_of(read_string),
         "row_names": list_of(read_string),
+        "notes": list_of(read_string),
     }
     try:
         parts = read_object(document, place, required, optional)

@@ -152,6 +152,8 @@ def problem_document(problem: ParametricQP) -> Document:
         "constant": [encode(k) for k in problem.constant],
         "names": list(problem.names),
         "row_names": list(problem.row_names),
+        # Files of problems that were not changed stay readable for earlier versions.
+        **({"notes": list(problem.notes)} if problem.notes else {}),
     }
 
 
