@@ -3,11 +3,11 @@
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from pqp.errors import InternalError, NumericalTroubleError, ProblemError
+from pqp.errors import InternalError, LimitError, NumericalTroubleError, ProblemError
 from pqp.io.writing import problem_file, write_document
 from pqp.lcp.crisscross import RULES, Rule
 from pqp.lcp.log import numbered
@@ -17,7 +17,7 @@ from pqp.path.path import Path
 from pqp.records.result import TraceResult, in_order, ordered
 from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
-from pqp.stopping import Progress, StopLimits, Watch
+from pqp.stopping import INTERRUPTED, Progress, StopLimits, StoppedError, Watch
 from pqp.tableau.runner import TableauRunner
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def solve_path(
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
+    memory_limit: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Path:
     """Return the complete solution path of a problem over an interval of mu, ends included.
@@ -69,7 +70,11 @@ def solve_path(
         Trace this many parts of the interval in parallel processes (-1: one per core); the path is the same.
         Not with limits, `start`, `log` or `progress`.
     max_pieces, max_pivots, time_limit
-        Stop early; the path then ends where it was stopped, and `path.stopped` says why.
+        Stop early, after so many pieces, pivots or seconds; the path then ends where it was stopped, and
+        `path.stopped` says why. Ctrl-C does the same.
+    memory_limit
+        Stop early once the pieces found so far take so many megabytes (10⁶ bytes). The matrices that a trace
+        works with are not counted.
     progress
         Called after every pivot and every piece with a `pqp.Progress`.
 
@@ -108,7 +113,7 @@ def solve_path(
     problem.require_uncrossed_soft_rows(*_interval(interval, RATIONAL))
     if field is RATIONAL:
         problem.P.require_exact_convexity()
-    limits = StopLimits(max_pieces, max_pivots, time_limit)
+    limits = StopLimits(max_pieces, max_pivots, time_limit, memory_limit)
     if jobs := _jobs(n_jobs, limits == StopLimits() and start is None and not log and progress is None):
         result = engine.run_parts((lo, hi), jobs)
     else:
@@ -117,7 +122,12 @@ def solve_path(
 
 
 def solve(
-    problem: ParametricQP, mu: Number, arithmetic: Arithmetic = "float", rule: str = "least-index"
+    problem: ParametricQP,
+    mu: Number,
+    arithmetic: Arithmetic = "float",
+    rule: str = "least-index",
+    *,
+    time_limit: float | None = None,
 ) -> Point:
     """Return the solution at one mu.
 
@@ -129,11 +139,20 @@ def solve(
         A finite number.
     arithmetic, rule
         As in `solve_path`.
+    time_limit
+        Seconds after which to give up.
 
     Returns
     -------
     Point
         The solution, or why there is none.
+
+    Raises
+    ------
+    LimitError
+        If the time limit is reached first.
+    KeyboardInterrupt
+        If Ctrl-C is pressed first.
 
     >>> import pqp
     >>> pqp.solve(pqp.ParametricQP([[2]], [-4], lower=0), 0).x
@@ -142,10 +161,12 @@ def solve(
     at = _one_number(mu, RATIONAL)
     if is_infinite(at):
         raise ProblemError(argument="mu", expected="finite", found=mu)
-    path = solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)
-    if path.stopped is not None and not path.segments:
-        # Only Ctrl-C stops a solve without limits, and there is no finished part to return.
-        raise KeyboardInterrupt
+    path = solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule, time_limit=time_limit)
+    if path.stopped is not None:
+        if path.stopped.startswith(INTERRUPTED):
+            raise KeyboardInterrupt
+        if not path.segments:
+            raise LimitError("{found}: there is no solution yet", path.stopped, remedy="allow more time")
     return path(at)
 
 
@@ -170,13 +191,16 @@ class _Engine:
         """Trace from one end to the other, starting with a basis if there is one."""
         result, watch = TraceResult(), Watch(limits, begin, progress)
         try:
-            if self.method == "tableau":
-                tableau = TableauRunner(self.problem, self.field, self.rule, self.log)
-                tableau.run(begin, stop, start, watch, result)
-            else:
-                self._revised().run(begin, stop, start, watch, result)
+            with watch:
+                if self.method == "tableau":
+                    tableau = TableauRunner(self.problem, self.field, self.rule, self.log)
+                    tableau.run(begin, stop, start, watch, result)
+                else:
+                    self._revised().run(begin, stop, start, watch, result)
         except KeyboardInterrupt:
             watch.interrupt()
+        except StoppedError:
+            pass  # before there was anything to keep
         except NumericalTroubleError as trouble:
             trouble.segments = tuple(in_order(result.segments))
             raise
@@ -187,7 +211,10 @@ class _Engine:
             message = f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {begin} to {stop})"
             raise InternalError(message, file) from bug
         result.segments = in_order(result.segments)
-        result.stopped = watch.stopped
+        if reason := INTERRUPTED if watch.was_interrupted else watch.reason:
+            result.segments = _connected(result.segments, begin)
+            at = begin if not result.segments else _far_end(result.segments, begin, stop)
+            result.stopped = f"{reason} at mu = {shown(at)}"
         return result
 
     def checked(self, start: Basis | Segment | None, begin: Number) -> Basis | None:
@@ -239,15 +266,38 @@ class _Engine:
         )
 
 
+def _connected(segments: Sequence[Segment], begin: Number) -> list[Segment]:
+    """Return segments without a gap between them: those that reach to `begin`, or else the longest run.
+
+    A trace may begin inside the interval, and one that was stopped may have left gaps to be filled later.
+    """
+    runs: list[list[Segment]] = []
+    for segment in segments:
+        if runs and runs[-1][-1].hi == segment.lo:
+            runs[-1].append(segment)
+        else:
+            runs.append([segment])
+    return max(runs, key=lambda run: (run[0].lo <= begin <= run[-1].hi, len(run)), default=[])
+
+
+def _far_end(segments: Sequence[Segment], begin: Number, stop: Number) -> Number:
+    """Return the end of a stopped path that the trace was on its way to, or where it left something out."""
+    if begin <= stop:
+        return segments[-1].hi if segments[-1].hi != stop else segments[0].lo
+    return segments[0].lo if segments[0].lo != stop else segments[-1].hi
+
+
 def extend(
     path: Path,
     mu: Number,
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
+    memory_limit: float | None = None,
 ) -> Path:
     """Return a path continued to mu; its last piece is traced again from its start, so that pieces join."""
-    target, limits = _one_number(mu, path.arithmetic), StopLimits(max_pieces, max_pivots, time_limit)
+    target = _one_number(mu, path.arithmetic)
+    limits = StopLimits(max_pieces, max_pivots, time_limit, memory_limit)
     engine = _Engine(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
     if not path.segments:

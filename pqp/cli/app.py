@@ -142,6 +142,10 @@ def solve(
     time_limit: Annotated[
         float | None, number_option("--time-limit", float, "Stop after this many seconds.")
     ] = None,
+    memory_limit: Annotated[
+        float | None,
+        number_option("--memory-limit", float, "Stop once the pieces found so far take this many megabytes."),
+    ] = None,
 ) -> None:
     """Solve a problem for every mu from LO to HI and print the path, piece by piece.
 
@@ -168,6 +172,7 @@ def solve(
             max_pieces=max_pieces,
             max_pivots=max_pivots,
             time_limit=time_limit,
+            memory_limit=memory_limit,
             progress=progress,
         )
     _deliver(path, save, plot)

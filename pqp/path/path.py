@@ -329,6 +329,7 @@ class Path:
         max_pieces: int | None = None,
         max_pivots: int | None = None,
         time_limit: float | None = None,
+        memory_limit: float | None = None,
     ) -> "Path":
         """Return the path continued to mu, which lies outside [lo, hi] or is one of its ends.
 
@@ -336,13 +337,13 @@ class Path:
         ----------
         mu
             The new end.
-        max_pieces, max_pivots, time_limit
+        max_pieces, max_pivots, time_limit, memory_limit
             Stop early, as in `pqp.solve_path`.
         """
         if self.continuation is None:
             message = "this path does not know how it was traced"
             raise ProblemError(message, remedy="call pqp.solve_path again")
-        return self.continuation(self, mu, max_pieces, max_pivots, time_limit)
+        return self.continuation(self, mu, max_pieces, max_pivots, time_limit, memory_limit)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row for each end of each segment: piece, mu, status, objective, x and y by name."""
