@@ -7,8 +7,9 @@ arithmetic is the last one. `TraceResult.info` records which rung found what.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -173,7 +174,7 @@ class RevisedRunner:
         for part in parts:
             cover.sequences += part.sequences
             cover.unsolvable += part.unsolvable
-        result.segments = self.segments(cover)
+        result.segments = self.segments(cover, Watch(StopLimits(), cuts[0]))
 
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
@@ -188,8 +189,11 @@ class RevisedRunner:
                 remedy="leave it out, or give the basis of a solution",
             )
 
-    def segments(self, cover: Cover) -> list[Segment]:
-        """Return all segments in ascending order; sequences that meet inside a piece become one."""
+    def segments(self, cover: Cover, watch: Watch) -> list[Segment]:
+        """Return all segments in ascending order; sequences that meet inside a piece become one.
+
+        Where the trace has to stop, pieces are left out of which it is not known why they have no solution.
+        """
         segments: list[Segment] = []
         sequences = sorted(cover.sequences, key=lambda sequence: (sequence.lo, sequence.hi))
         for pending in cover.unsolvable:
@@ -200,11 +204,12 @@ class RevisedRunner:
         for pending in cover.unsolvable:
             if pending:
                 is_small = self.repair.exact_tracer.is_small_enough
-                feasibility = None if is_small else self._feasibility
-                segments += unsolvable_segments(pending, self.problem, FLOAT, feasibility)
+                feasibility = None if is_small else partial(self._feasibility, watch=watch)
+                with suppress(StoppedError):
+                    segments += unsolvable_segments(pending, self.problem, FLOAT, watch, feasibility)
         return join_unsolvable(in_order(segments))
 
-    def _feasibility(self, lo: Number, hi: Number) -> list[Segment]:
+    def _feasibility(self, lo: Number, hi: Number, watch: Watch) -> list[Segment]:
         """Return the path of the constraints alone: optimal where an x is feasible."""
         problem = self.problem
         hard = np.flatnonzero(~problem.is_soft)
@@ -218,7 +223,8 @@ class RevisedRunner:
             problem.upper,
         )
         result = TraceResult()
-        RevisedRunner(constraints, False).run(lo, hi, None, Watch(StopLimits(), lo), result)
+        RevisedRunner(constraints, False).run(lo, hi, None, watch, result)
+        watch.check()
         return [_with_soft_rows(segment, hard, problem.m) for segment in result.segments]
 
     # ---- proofs ----
@@ -274,6 +280,9 @@ class _Run:
         self.runner, self.scaled = runner, runner.scaled
         self.begin, self.stop = begin, stop
         self.watch, self.result = watch, result
+        watch.measure = self._kept_bytes
+        # The bytes of pieces that are no longer in a leg.
+        self._verified_bytes = 0.0
         self.cover = Cover()
         self.legs: list[Leg] = []
         self.info = TraceInfo()
@@ -304,20 +313,26 @@ class _Run:
         return _Timer(self.info.seconds, phase)
 
     def _collect(self) -> None:
-        """Hand over what is verified so far, the part that begins where the trace began."""
-        self._verify("trace")
-        with self._timed("segments"):
-            self.result.segments = self.runner.segments(self.cover)
+        """Hand over what is verified so far."""
+        with self.watch.holding():
+            self._verify("trace")
+            with self._timed("segments"):
+                self.result.segments = self.runner.segments(self.cover, self.watch.finishing())
         self.info.worst_residual = self.cover.worst
+
+    def _kept_bytes(self) -> float:
+        """Return the bytes of all pieces found so far; those that a rung found again count twice."""
+        return sum(leg.pieces.nbytes for leg in self.legs) + self._verified_bytes
 
     def _verify(self, rung: str) -> None:
         """Move what is accurate from the legs into the cover."""
         legs, self.legs = self.legs, []
-        with self._timed("verify"):
+        with self.watch.holding(), self._timed("verify"):
             for leg in legs:
                 self.cover.unsolvable += [side for side in (leg.before, leg.behind) if side]
                 if not leg.pieces:
                     continue
+                self._verified_bytes += leg.pieces.nbytes
                 sequence = leg.sequence()
                 self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
                 misses = violations(sequence, self.scaled.lcp, self.tops)
@@ -468,7 +483,7 @@ class _Run:
         """Return a mu well inside the part of the interval that has solutions, by linear programs."""
         lo, hi = sorted((float(self.begin), float(self.stop)))
         with self._timed("linear programs"):
-            ends = self.runner.program.solvable(lo, hi)
+            ends = self.runner.program.solvable(lo, hi, self.watch)
         if ends is None:
             return None
         low, high = ends
@@ -514,6 +529,7 @@ class _Run:
                 return
             for a, b in gaps:
                 try:
+                    self.watch.check()
                     with self._timed("ladder"):
                         rung(a, b)
                 except (NumericalTroubleError, LargeTieError) as error:
@@ -583,8 +599,7 @@ class _Run:
         leg = Leg()
         self.legs.append(leg)
         states = self.cover.states_at(a, -1)
-        for piece in self.runner.repair.pieces(states, a, b):
-            self.watch.check()
+        for piece in self.runner.repair.pieces(states, a, b, self.watch):
             if isinstance(piece, UnsolvablePiece):
                 (leg.behind if leg.pieces else leg.before).append(piece)
             else:
