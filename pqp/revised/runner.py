@@ -7,7 +7,6 @@ arithmetic is the last one. `TraceResult.info` records which rung found what.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import pairwise
@@ -21,7 +20,7 @@ from pqp.errors import EXACT_REMEDY, NumericalTroubleError, ProblemError
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, exact_array, is_infinite, shown
 from pqp.linalg.tolerances import ACCURATE, KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
-from pqp.records.result import TraceInfo, TraceResult, in_order, join_unsolvable
+from pqp.records.result import TraceInfo, TraceResult, in_order, join_unsolvable, ordered
 from pqp.records.segment import Segment
 from pqp.records.states import Basis
 from pqp.records.unsolvable import Obstruction, UnsolvablePiece
@@ -170,11 +169,16 @@ class RevisedRunner:
     def run_parts(self, cuts: Sequence[Number], jobs: int, result: TraceResult) -> None:
         """Trace the parts of an interval between cuts in parallel, and fill the result."""
         parts = Parallel(n_jobs=jobs)(delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
-        cover = Cover()
-        for part in parts:
+        cover, first, info = Cover(), None, TraceInfo()
+        result.info = info
+        for part, part_info, trouble in parts:
             cover.sequences += part.sequences
             cover.unsolvable += part.unsolvable
-        result.segments = self.segments(cover, Watch(StopLimits(), cuts[0]))
+            info.include(part_info)
+            first = first or trouble
+        self.gather(cover, Watch(StopLimits(), cuts[0]), result)
+        if first is not None:
+            raise first
 
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
@@ -189,10 +193,11 @@ class RevisedRunner:
                 remedy="leave it out, or give the basis of a solution",
             )
 
-    def segments(self, cover: Cover, watch: Watch) -> list[Segment]:
-        """Return all segments in ascending order; sequences that meet inside a piece become one.
+    def gather(self, cover: Cover, watch: Watch, result: TraceResult) -> None:
+        """Hand over all segments in ascending order; sequences that meet inside a piece become one.
 
-        Where the trace has to stop, pieces are left out of which it is not known why they have no solution.
+        Pieces of which it is not known why they have no solution are left out: where the trace has to stop,
+        or where float64 cannot tell, which is raised after all others are handed over.
         """
         segments: list[Segment] = []
         sequences = sorted(cover.sequences, key=lambda sequence: (sequence.lo, sequence.hi))
@@ -201,13 +206,20 @@ class RevisedRunner:
             sequences = [_outside(sequence, *ends) for sequence in sequences]
         for group in _contiguous(sequences):
             segments += segments_of(join_all(group), self.postsolve, self.scaled)
+        first: NumericalTroubleError | None = None
         for pending in cover.unsolvable:
             if pending:
                 is_small = self.repair.exact_tracer.is_small_enough
                 feasibility = None if is_small else partial(self._feasibility, watch=watch)
-                with suppress(StoppedError):
+                try:
                     segments += unsolvable_segments(pending, self.problem, FLOAT, watch, feasibility)
-        return join_unsolvable(in_order(segments))
+                except StoppedError:
+                    continue
+                except NumericalTroubleError as trouble:
+                    first = first or trouble
+        result.segments = join_unsolvable(in_order(segments))
+        if first is not None:
+            raise first
 
     def _feasibility(self, lo: Number, hi: Number, watch: Watch) -> list[Segment]:
         """Return the path of the constraints alone: optimal where an x is feasible."""
@@ -316,9 +328,9 @@ class _Run:
         """Hand over what is verified so far."""
         with self.watch.holding():
             self._verify("trace")
+            self.info.worst_residual = self.cover.worst
             with self._timed("segments"):
-                self.result.segments = self.runner.segments(self.cover, self.watch.finishing())
-        self.info.worst_residual = self.cover.worst
+                self.runner.gather(self.cover, self.watch.finishing(), self.result)
 
     def _kept_bytes(self) -> float:
         """Return the bytes of all pieces found so far; those that a rung found again count twice."""
@@ -329,7 +341,10 @@ class _Run:
         legs, self.legs = self.legs, []
         with self.watch.holding(), self._timed("verify"):
             for leg in legs:
-                self.cover.unsolvable += [side for side in (leg.before, leg.behind) if side]
+                for side in (leg.before, leg.behind):
+                    if side:
+                        self.cover.unsolvable.append(side)
+                        self.info.found(rung, *ordered(side[0].start, side[-1].end))
                 if not leg.pieces:
                     continue
                 self._verified_bytes += leg.pieces.nbytes
@@ -342,6 +357,7 @@ class _Run:
                     self.cover.worst = max(self.cover.worst, float(misses[good].max()))
                 for part in sequence.runs(good):
                     self.cover.add(part)
+                    self.info.found(rung, part.lo, part.hi)
 
     # ---- the first pass ----
 
@@ -658,12 +674,17 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _trace_part(runner: RevisedRunner, ends: tuple[Number, Number]) -> Cover:
-    """Trace one part of an interval, in a process of its own."""
+def _trace_part(
+    runner: RevisedRunner, ends: tuple[Number, Number]
+) -> tuple[Cover, TraceInfo, NumericalTroubleError | None]:
+    """Trace one part of an interval, in a process of its own; return what is verified, and any trouble."""
     with np.errstate(over="ignore", invalid="ignore"):
         run = _Run(runner, *ends, Watch(StopLimits(), ends[0]), TraceResult())
-        run.execute(None)
-    return run.cover
+        try:
+            run.execute(None)
+        except NumericalTroubleError as trouble:
+            return run.cover, run.info, trouble
+    return run.cover, run.info, None
 
 
 def _unconfirmed(mu: Number) -> NumericalTroubleError:
