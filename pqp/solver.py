@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pqp.errors import InternalError, LimitError, NumericalTroubleError, ProblemError
 from pqp.io.writing import problem_file, write_document
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pqp.revised.runner import RevisedRunner
 
 METHODS = ("revised", "tableau")
+OnTrouble: TypeAlias = Literal["raise", "mark"]
 
 
 def solve_path(
@@ -41,6 +42,7 @@ def solve_path(
     max_pivots: int | None = None,
     time_limit: float | None = None,
     memory_limit: float | None = None,
+    on_trouble: OnTrouble = "raise",
     progress: Callable[[Progress], None] | None = None,
 ) -> Path:
     """Return the complete solution path of a problem over an interval of mu, ends included.
@@ -75,6 +77,10 @@ def solve_path(
     memory_limit
         Stop early once the pieces found so far take so many megabytes (10⁶ bytes). The matrices that a trace
         works with are not counted.
+    on_trouble
+        What happens where float64 finds no answer that it can verify, and exact repair is out of reach:
+        "raise" raises `NumericalTroubleError`; "mark" returns a path with "unverified" pieces there, which
+        have no solution and no certificate.
     progress
         Called after every pivot and every piece with a `pqp.Progress`.
 
@@ -90,7 +96,8 @@ def solve_path(
     NotConvexError
         If P is not positive semidefinite.
     NumericalTroubleError
-        If float64 is not accurate enough, with the interval at fault and the segments that are good.
+        If float64 is not accurate enough, with the interval at fault and the segments that are good; not
+        with `on_trouble="mark"`.
 
     >>> import pqp
     >>> problem = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=pqp.mu, lower=0)
@@ -114,10 +121,11 @@ def solve_path(
     if field is RATIONAL:
         problem.P.require_exact_convexity()
     limits = StopLimits(max_pieces, max_pivots, time_limit, memory_limit)
+    marks = _choice(on_trouble, ("raise", "mark"), "on_trouble") == "mark"
     if jobs := _jobs(n_jobs, limits == StopLimits() and start is None and not log and progress is None):
-        result = engine.run_parts((lo, hi), jobs)
+        result = engine.run_parts((lo, hi), jobs, marks)
     else:
-        result = engine.run(begin, stop, engine.checked(start, begin), limits, progress)
+        result = engine.run(begin, stop, engine.checked(start, begin), limits, marks, progress)
     return engine.path(result, result.segments, (lo, hi), begin)
 
 
@@ -186,9 +194,13 @@ class _Engine:
         stop: Number,
         start: Basis | None,
         limits: StopLimits,
+        marks: bool,
         progress: Callable[[Progress], None] | None = None,
     ) -> TraceResult:
-        """Trace from one end to the other, starting with a basis if there is one."""
+        """Trace from one end to the other, starting with a basis if there is one.
+
+        With `marks`, what float64 cannot verify becomes unverified segments instead of an error.
+        """
         result, watch = TraceResult(), Watch(limits, begin, progress)
         try:
             with watch:
@@ -202,8 +214,7 @@ class _Engine:
         except StoppedError:
             pass  # before there was anything to keep
         except NumericalTroubleError as trouble:
-            trouble.segments = tuple(in_order(result.segments))
-            raise
+            self._keep(trouble, result, ordered(begin, stop), marks)
         except InternalError as bug:
             handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
             os.close(handle)
@@ -216,6 +227,27 @@ class _Engine:
             at = begin if not result.segments else _far_end(result.segments, begin, stop)
             result.stopped = f"{reason} at mu = {shown(at)}"
         return result
+
+    def _keep(
+        self, trouble: NumericalTroubleError, result: TraceResult, ends: tuple[Number, Number], marks: bool
+    ) -> None:
+        """Hand the good segments over with the error, or mark what lies between them as unverified."""
+        good = in_order(result.segments)
+        if not marks:
+            trouble.segments = tuple(good)
+            raise trouble
+        at, stop = ends
+        result.segments = []
+        for segment in good:
+            if at < segment.lo:
+                result.segments.append(self._unverified(at, segment.lo, trouble))
+            result.segments.append(segment)
+            at = segment.hi
+        if at < stop or not good:
+            result.segments.append(self._unverified(at, stop, trouble))
+
+    def _unverified(self, lo: Number, hi: Number, trouble: NumericalTroubleError) -> Segment:
+        return Segment(lo, hi, "unverified", self.problem, self.field, reason=str(trouble))
 
     def checked(self, start: Basis | Segment | None, begin: Number) -> Basis | None:
         """Return the basis to start from after checking it."""
@@ -231,14 +263,17 @@ class _Engine:
             self._revised().require_optimal(basis, begin)
         return basis
 
-    def run_parts(self, ends: tuple[Number, Number], jobs: int) -> TraceResult:
+    def run_parts(self, ends: tuple[Number, Number], jobs: int, marks: bool) -> TraceResult:
         """Trace the parts of an interval in parallel."""
         result = TraceResult()
         if self.method != "revised":
             message = "{argument} needs {expected}"
             expected = "the revised engine and float arithmetic"
             raise ProblemError(message, argument="n_jobs", expected=expected, remedy="leave it out")
-        self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
+        try:
+            self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
+        except NumericalTroubleError as trouble:
+            self._keep(trouble, result, ends, marks)
         return result
 
     def _revised(self) -> "RevisedRunner":
@@ -294,14 +329,16 @@ def extend(
     max_pivots: int | None = None,
     time_limit: float | None = None,
     memory_limit: float | None = None,
+    on_trouble: OnTrouble = "raise",
 ) -> Path:
     """Return a path continued to mu; its last piece is traced again from its start, so that pieces join."""
     target = _one_number(mu, path.arithmetic)
     limits = StopLimits(max_pieces, max_pivots, time_limit, memory_limit)
+    marks = _choice(on_trouble, ("raise", "mark"), "on_trouble") == "mark"
     engine = _Engine(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
     if not path.segments:
-        result = engine.run(path.origin, target, None, limits)
+        result = engine.run(path.origin, target, None, limits, marks)
         return engine.path(result, result.segments, ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
@@ -318,13 +355,15 @@ def extend(
     meets_neighbour = last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal"
     if limits.max_pieces is not None:  # pieces that are only traced again do not count
         limits = replace(limits, max_pieces=limits.max_pieces + 1 + meets_neighbour)
-    result = engine.run(begin, target, last.basis, limits)
+    result = engine.run(begin, target, last.basis, limits, marks)
     if not result.segments:
         kept = path.segments
     new = result.segments
     if meets_neighbour:
         new = [s for s in new if not (s.status == "optimal" and s.lo == s.hi == begin)]
     result.pivots = [*(path.log or ()), *result.pivots]
+    if path.info is not None and result.info is not None and kept:
+        result.info.include(path.info, kept[0].lo, kept[-1].hi)
     # the other end may have been cut short as well, and still is
     result.stopped = result.stopped or (path.stopped if is_cut else None)
     return engine.path(result, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)

@@ -212,7 +212,7 @@ class Watch:
     # ---- libraries ----
 
     def wait_for(self, call: Callable[["threading.Event"], A]) -> A:
-        """Return what a library answers, called in a thread because it hears neither limits nor Ctrl-C.
+        """Return what a library answers, called in a thread because it knows neither limits nor Ctrl-C.
 
         Where the trace has to stop, the thread is left behind and the event that it is given is set.
         """

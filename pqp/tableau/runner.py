@@ -47,15 +47,19 @@ class TableauRunner:
     def _gather(self, tracer: Tracer, events: Iterator[Event], result: TraceResult, watch: Watch) -> None:
         """Turn events into segments, in the order of the trace."""
         pending: list[UnsolvablePiece] = []
-        for event in events:
-            if isinstance(event, Pivot):
-                result.pivots += [event] if self.log else []
-            elif isinstance(event, UnsolvablePiece):
-                pending.append(event)
-            else:
-                self._add_unsolvable(pending, result, watch)
-                pending = []
-                result.segments.append(self._checked(tracer, event))
+        try:
+            for event in events:
+                if isinstance(event, Pivot):
+                    result.pivots += [event] if self.log else []
+                elif isinstance(event, UnsolvablePiece):
+                    pending.append(event)
+                else:
+                    found, pending = pending, []
+                    self._add_unsolvable(found, result, watch)
+                    result.segments.append(self._checked(tracer, event))
+        except NumericalTroubleError:
+            self._add_unsolvable(pending, result, watch)
+            raise
         self._add_unsolvable(pending, result, watch)
 
     def _add_unsolvable(self, pending: list[UnsolvablePiece], result: TraceResult, watch: Watch) -> None:
