@@ -23,10 +23,9 @@ from pqp.cli.program import (
 from pqp.cli.tables import path_table, shown_number, worth_table
 from pqp.errors import CertificateError, ProblemError
 from pqp.files import load_document, load_problem
-from pqp.io.reading import require_verified
 from pqp.linalg.field import Number, is_infinite
 from pqp.model.affine import read_number
-from pqp.path.path import Path
+from pqp.path.path import Path, require_verified
 from pqp.solver import solve_path
 from pqp.stopping import Progress
 
@@ -196,7 +195,7 @@ def certify(
     """
     document = load_document(file)
     try:
-        require_verified(document["segments"])
+        require_verified(document.get("segments"))
         with program.progress_bar(f"proving {file}"):
             certificate = check(document)
     except CertificateError as error:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from pqp.errors import EXACT_SETTING, CertificateError, FileFormatError, ProblemError
+from pqp.errors import FileFormatError, ProblemError
 from pqp.linalg.field import EXACT_INTEGERS, Array, Field, Number, exact_array, to_flint
 from pqp.model.affine import Affine, read_affine, read_number
 
@@ -249,18 +249,3 @@ def packed(numbers: Sequence[Number]) -> Array:
 def _whole(number: Number) -> Number:
     """Return the number, as an int if it is a rational without denominator."""
     return number.numerator if isinstance(number, Fraction) and number.denominator == 1 else number
-
-
-def require_verified(segments: Sequence[Mapping[str, Any]]) -> None:
-    """Raise if there is an unverified segment among those of a path document: it proves nothing."""
-    for segment in segments:
-        if segment.get("status") == "unverified":
-            ends = " to ".join(shown(segment.get(end)).strip('"') for end in ("lo", "hi"))
-            raise CertificateError(
-                "the path is unverified from mu = {found}: {expected}",
-                argument="segments",
-                found=ends,
-                expected=str(segment.get("reason")),
-                remedy="trace that interval in another way, such as {setting}",
-                setting=EXACT_SETTING,
-            )

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from pqp.errors import NoSolutionError, ProblemError, counted
-from pqp.io.reading import require_verified
+from pqp.errors import EXACT_SETTING, CertificateError, NoSolutionError, ProblemError, counted
 from pqp.io.writing import encode_segment, path_document, write_document
 from pqp.lcp.log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
@@ -209,7 +208,7 @@ class Path:
         """Return dx/dmu from one side."""
         segment = self._segment_next_to(self._number(mu), side)
         if segment.status != "optimal" or segment.x1 is None:
-            message = f"{segment.described}: no derivative to the {side} of mu = {shown(mu)}"
+            message = f"{segment.described} to the {side} of mu = {shown(mu)}"
             raise NoSolutionError(message, segment)
         return segment.x1
 
@@ -452,6 +451,24 @@ class Path:
         parts = [part for part in (left.x, right.x) if part is not None]
         terms = [np.abs(part.constant) + np.abs(right.lo * part.slope) for part in parts]
         return bool(np.max(np.abs(before - after), initial=0.0) <= SAME_POINT * np.max(terms, initial=0.0))
+
+
+def require_verified(segments: object) -> None:
+    """Raise if there is an unverified segment among those of a path document: it proves nothing.
+
+    A document that is broken otherwise is left to the checker.
+    """
+    for segment in segments if isinstance(segments, list) else ():
+        if isinstance(segment, dict) and segment.get("status") == "unverified":
+            ends = f"{segment.get('lo')} to {segment.get('hi')}"
+            raise CertificateError(
+                "the path is unverified from mu = {found}: {expected}",
+                argument="segments",
+                found=ends,
+                expected=str(segment.get("reason")),
+                remedy="trace that interval in another way, such as {setting}",
+                setting=EXACT_SETTING,
+            )
 
 
 def _rank_at(segment: Segment, mu: Number, neighbours: Sequence[Segment]) -> int:

@@ -145,7 +145,7 @@ class Segment:
     def described(self) -> str:
         """What holds on the piece, as the beginning of a message."""
         if self.status != "unverified":
-            return f"the problem is {self.status} from mu = {shown(self.lo)} to {shown(self.hi)}"
+            return f"the problem is {self.status}"
         return f"the path is unverified from mu = {shown(self.lo)} to {shown(self.hi)} ({self.reason})"
 
     def at(self, mu: Number) -> "Point":
@@ -166,7 +166,7 @@ class Segment:
         """The optimal value as a0 + a1 mu + a2 mu²."""
         x, y, basis = self.x, self.y, self.basis
         if x is None or y is None or basis is None:
-            raise NoSolutionError(f"{self.described}: there is no optimal value", self)
+            raise NoSolutionError(f"{self.described} on this piece: it has no optimal value", self)
         data = self.problem.data(self.arithmetic)
         smooth = product(x.mapped(lambda part: data.P @ part), x) / 2 + product(data.c, x)
         k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)

@@ -5,7 +5,11 @@ import pytest
 
 import pqp
 from pqp import mu
+from pqp.certificate import check
+from pqp.cli import main
+from pqp.cli.program import FAILED
 from pqp.errors import CertificateError, NoSolutionError, NumericalTroubleError, ProblemError
+from pqp.io.writing import path_document
 from pqp.lcp.crisscross import Cycled
 from pqp.revised import exact_repair
 from pqp.revised import runner as revised_runner
@@ -117,10 +121,12 @@ class TestMarkedPath:
             with refuses(CertificateError, "segments", found="3.0 to 4.0"):
                 path.certify()
 
-    def test_checker_itself_does_not_know_such_a_piece(self, marked):
-        from pqp.certificate import check
-        from pqp.io.writing import path_document
+    def test_command_names_the_interval_that_is_not_proved(self, marked, tmp_path, capsys):
+        marked.save(tmp_path / "path.json")
+        assert main(["certify", str(tmp_path / "path.json")]) == FAILED
+        assert "unverified from mu = 3.0 to 4.0: rounding wins" in capsys.readouterr().err
 
+    def test_checker_itself_does_not_know_such_a_piece(self, marked):
         with pytest.raises(CertificateError, match="unverified"):
             check(path_document(marked))
 
