@@ -60,12 +60,6 @@ class PieceRecord:
         return len(self.ends)
 
     @property
-    def nbytes(self) -> float:
-        """The size of what is solved for, by far the largest part, in bytes."""
-        used = self.unknown_ends[-1] if self.unknown_ends else 0
-        return float(used * (self.unknowns.itemsize + 2 * self.values.itemsize))
-
-    @property
     def is_ascending(self) -> bool:
         """Whether it was traced towards larger mu."""
         return self.ends[-1] >= self.starts[0]

@@ -334,7 +334,7 @@ class _Run:
 
     def _kept_bytes(self) -> float:
         """Return the bytes of all pieces found so far; those that a rung found again count twice."""
-        return sum(leg.pieces.nbytes for leg in self.legs) + self._verified_bytes
+        return sum(_bytes(leg.pieces) for leg in self.legs) + self._verified_bytes
 
     def _verify(self, rung: str) -> None:
         """Move what is accurate from the legs into the cover."""
@@ -347,7 +347,7 @@ class _Run:
                         self.info.found(rung, *ordered(side[0].start, side[-1].end))
                 if not leg.pieces:
                     continue
-                self._verified_bytes += leg.pieces.nbytes
+                self._verified_bytes += _bytes(leg.pieces)
                 sequence = leg.sequence()
                 self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
                 misses = violations(sequence, self.scaled.lcp, self.tops)
@@ -630,6 +630,12 @@ def _with_soft_rows(segment: Segment, hard: Array, count: int) -> Segment:
     for name, weight in weights.items():
         weight[hard] = getattr(segment.proof, name)
     return replace(segment, proof=replace(segment.proof, **weights))
+
+
+def _bytes(pieces: PieceRecord) -> float:
+    """Return the bytes of what is solved for on some pieces, by far the largest part of them."""
+    used = pieces.unknown_ends[-1] if pieces.unknown_ends else 0
+    return float(used * (pieces.unknowns.itemsize + 2 * pieces.values.itemsize))
 
 
 class _Timer:

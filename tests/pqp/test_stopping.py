@@ -18,6 +18,7 @@ import pqp
 from pqp import mu, stopping
 from pqp.errors import LimitError, NumericalTroubleError
 from pqp.revised import runner as revised_runner
+from pqp.revised import start as starting
 from pqp.revised.interior_point import ConeProgram
 from pqp.revised.trace import Tracer
 from pqp.solver import _connected
@@ -124,6 +125,11 @@ class TestInterrupts:
 
 
 class TestLibraries:
+    @pytest.fixture(autouse=True)
+    def asks_a_library(self, monkeypatch):
+        """No start is found without a library."""
+        monkeypatch.setattr(starting, "MOST_EVENTS_FROM_REST", -1)
+
     def test_library_that_does_not_listen_is_left_behind(self, monkeypatch):
         """A solver that would take a minute does not keep a limit from being kept."""
         is_left = threading.Event()
