@@ -95,6 +95,8 @@ class Watch:
         self.reason: str | None = None
         # The bytes of the pieces found so far; an engine that keeps pieces says how many.
         self.measure: Callable[[], float] = lambda: 0.0
+        # Called after every piece of the revised engine, before `progress`.
+        self.after_piece: Callable[[], None] = lambda: None
         self._limits = limits
         self._progress = progress
         self._done = Progress(begin, 0, 0)
@@ -125,6 +127,7 @@ class Watch:
         """Count a piece that ends at mu, and the pivots that led to it."""
         done = self._done
         self._done = Progress(end, done.pieces + 1, done.pivots + pivots)
+        self.after_piece()
         if self._progress is not None:
             self._progress(self._done)
 

@@ -47,6 +47,9 @@ FAR_OUT_POWERS = range(0, 7, 2)
 RESTART_SHARES = (0.5, 0.382, 0.9)
 
 
+# Pieces are verified during the trace whenever there are so many new ones, so that little is left to do when
+# a limit is reached or Ctrl-C is pressed: verification costs up to a third of the trace.
+VERIFY_EVERY = 100
 # A solvable interval that is narrower, relative to its ends, is below the accuracy of linear programs.
 NARROW = 1e-6
 # Where in a solvable interval a trace begins: at no simple fraction of it, where breakpoints often lie.
@@ -60,6 +63,9 @@ class Leg:
     before: list[UnsolvablePiece] = field(default_factory=list)
     pieces: PieceRecord = field(default_factory=PieceRecord)
     behind: list[UnsolvablePiece] = field(default_factory=list)
+    # The misses of the pieces that were verified during the trace: of all from the second one on, as far as
+    # they go.
+    misses: Array = field(default_factory=lambda: np.empty(0))
 
     def sequence(self) -> PieceSequence:
         """Return the optimal pieces, ending where the proofs of their unsolvable neighbours do."""
@@ -293,6 +299,7 @@ class _Run:
         self.begin, self.stop = begin, stop
         self.watch, self.result = watch, result
         watch.measure = self._kept_bytes
+        watch.after_piece = self._verify_early
         # The bytes of pieces that are no longer in a leg.
         self._verified_bytes = 0.0
         self.cover = Cover()
@@ -350,7 +357,7 @@ class _Run:
                 self._verified_bytes += _bytes(leg.pieces)
                 sequence = leg.sequence()
                 self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
-                misses = violations(sequence, self.scaled.lcp, self.tops)
+                misses = self._misses(leg, sequence)
                 good = misses <= ACCURATE
                 self.info.count(rung, int(np.count_nonzero(good)))
                 if np.any(good):
@@ -358,6 +365,38 @@ class _Run:
                 for part in sequence.runs(good):
                     self.cover.add(part)
                     self.info.found(rung, part.lo, part.hi)
+
+    def _verify_early(self) -> None:
+        """Verify the pieces that the present trace has found since this was done last, if they are many.
+
+        The first piece and the last one may still change their ends.
+        """
+        leg = self.legs[-1]
+        known, count = 1 + len(leg.misses), len(leg.pieces)
+        if count - 1 - known < VERIFY_EVERY:
+            return
+        with self._timed("verify"):
+            sequence = leg.pieces.sequence()
+            is_new = _in_order_of(leg, np.arange(count) >= known)
+            is_new[[0, -1]] = False
+            (part,) = sequence.runs(is_new)
+            self.tops = np.maximum(self.tops, largest_numbers(part, self.scaled.lcp))
+            misses = violations(part, self.scaled.lcp, self.tops)
+            leg.misses = np.concatenate([leg.misses, _in_order_of(leg, misses)])
+
+    def _misses(self, leg: Leg, sequence: PieceSequence) -> Array:
+        """Return the misses of all pieces of a leg; those that were good before are not verified again.
+
+        Misses are relative to the largest numbers of the run, which only grow.
+        """
+        result = np.full(len(sequence), np.inf)
+        result[1 : 1 + len(leg.misses)] = leg.misses
+        result = _in_order_of(leg, result)
+        is_open = ~(result <= ACCURATE)
+        result[is_open] = np.concatenate(
+            [violations(part, self.scaled.lcp, self.tops) for part in sequence.runs(is_open)]
+        )
+        return result
 
     # ---- the first pass ----
 
@@ -636,6 +675,11 @@ def _bytes(pieces: PieceRecord) -> float:
     """Return the bytes of what is solved for on some pieces, by far the largest part of them."""
     used = pieces.unknown_ends[-1] if pieces.unknown_ends else 0
     return float(used * (pieces.unknowns.itemsize + 2 * pieces.values.itemsize))
+
+
+def _in_order_of(leg: Leg, values: Array) -> Array:
+    """Return values of pieces, given in the direction of a trace, in ascending order, or back again."""
+    return values.copy() if leg.pieces.is_ascending else values[::-1].copy()
 
 
 class _Timer:

@@ -323,6 +323,45 @@ def test_parts_are_the_run(instance):
                 assert is_close(twin.at(at).objective, segment.at(at).objective)
 
 
+class TestVerificationOnTheWay:
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_every_piece_is_verified_once_and_the_path_is_the_same(self, direction, monkeypatch):
+        whole = REVISED.trace(bends(40), (0, 50), direction=direction)
+        original, verified = runner.violations, []
+
+        def counted(sequence, *others):
+            verified.append(len(sequence))
+            return original(sequence, *others)
+
+        monkeypatch.setattr(runner, "violations", counted)
+        monkeypatch.setattr(runner, "VERIFY_EVERY", 3)
+        path = REVISED.trace(bends(40), (0, 50), direction=direction)
+        assert summary(path) == summary(whole)
+        assert sum(verified) == len(path.segments)
+        assert len(verified) > 10
+
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_bad_piece_is_looked_at_again_at_the_end_and_repaired(self, direction, monkeypatch):
+        original, bad = runner.violations, []
+
+        def blamed(sequence, *others):
+            misses = original(sequence, *others)
+            if len(bad) < 2:
+                for number in range(len(sequence)):
+                    if sequence.starts[number] <= 20.5 <= sequence.ends[number]:
+                        bad.append(number)
+                        misses[number] = 1.0
+            return misses
+
+        monkeypatch.setattr(runner, "violations", blamed)
+        monkeypatch.setattr(runner, "VERIFY_EVERY", 3)
+        path = REVISED.trace(bends(40), (0, 50), direction=direction)
+        assert len(bad) == 2
+        assert {path.info.rung_of(s) for s in path.segments if s.lo <= 20.5 <= s.hi} != {"trace"}
+        assert len(path.info.rungs) == 2
+        path.certify()
+
+
 class TestCover:
     def test_gaps_are_what_nothing_covers(self):
         whole = TraceResult()
