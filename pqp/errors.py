@@ -176,6 +176,14 @@ class NoSolutionError(PQPError):
         self.segment = segment
 
 
+class LimitError(PQPError):
+    """A limit was reached before there was anything to return; `stopped` says which."""
+
+    def __init__(self, message: str = "", stopped: str | None = None, *, remedy: str | None = None) -> None:
+        super().__init__(message, found=stopped, remedy=remedy)
+        self.stopped = stopped
+
+
 class CertificateError(PQPError):
     """A path does not prove what it claims: the message says which piece and which condition."""
 

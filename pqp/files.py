@@ -43,7 +43,7 @@ from pqp.linalg.field import FIELDS, RATIONAL, Array, Field, Number
 from pqp.model.hessian import Gram, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
-from pqp.records.segment import Segment
+from pqp.records.segment import Segment, Status
 from pqp.records.states import WORDS_OF, Basis, Kind, State
 from pqp.records.trail import TrailBuilder
 from pqp.records.unsolvable import Farkas
@@ -224,6 +224,7 @@ def _read_problem(document: Any, place: str) -> ParametricQP:
         "constant": partial(read_vector, length=3),
         "names": list_of(read_string),
         "row_names": list_of(read_string),
+        "notes": list_of(read_string),
     }
     try:
         parts = read_object(document, place, required, optional)
@@ -331,6 +332,7 @@ class _SegmentReader:
             },
             "infeasible": {"farkas": lambda value, place: read_object(value, place, weights)},
             "unbounded": {"ray": exact_x, "violation": exact_y, "x0": exact_x, "x1": exact_x},
+            "unverified": {"reason": read_string},
         }
         common: Schema = {"lo": read_scalar, "hi": read_scalar, "status": unread}
         self.schemas = {kind: {**common, **schema} for kind, schema in schemas.items()}
@@ -404,7 +406,8 @@ def _kind(document: Any, place: str) -> str:
     """Return the table a segment is read by: its status, or "compact" if it states changes."""
     if not isinstance(document, dict):
         raise FileFormatError(argument=place, expected="an object {...}", found=shown(document))
-    status: str = one_of(("optimal", "infeasible", "unbounded"))(document.get("status"), f"{place}.status")
+    known: tuple[Status, ...] = ("optimal", "infeasible", "unbounded", "unverified")
+    status: str = one_of(known)(document.get("status"), f"{place}.status")
     return "compact" if status == "optimal" and "changes" in document else status
 
 
@@ -421,4 +424,4 @@ def _dense_parts(keys: Document) -> Document:
         parts["basis"] = _basis(keys)
     if "farkas" in keys:
         parts["proof"] = Farkas(**keys["farkas"])
-    return parts | {name: keys[name] for name in ("ray", "violation") if name in keys}
+    return parts | {name: keys[name] for name in ("ray", "violation", "reason") if name in keys}

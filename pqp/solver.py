@@ -3,11 +3,11 @@
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pqp.errors import InternalError, NumericalTroubleError, ProblemError
+from pqp.errors import InternalError, LimitError, NumericalTroubleError, ProblemError
 from pqp.io.writing import problem_file, write_document
 from pqp.lcp.crisscross import RULES, Rule
 from pqp.lcp.log import numbered
@@ -17,13 +17,14 @@ from pqp.path.path import Path
 from pqp.records.result import TraceResult, in_order, ordered
 from pqp.records.segment import Point, Segment
 from pqp.records.states import Basis
-from pqp.stopping import Progress, StopLimits, Watch
+from pqp.stopping import INTERRUPTED, Progress, StopLimits, StoppedError, Watch
 from pqp.tableau.runner import TableauRunner
 
 if TYPE_CHECKING:
     from pqp.revised.runner import RevisedRunner
 
 METHODS = ("revised", "tableau")
+OnTrouble: TypeAlias = Literal["raise", "mark"]
 
 
 def solve_path(
@@ -40,6 +41,8 @@ def solve_path(
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
+    memory_limit: float | None = None,
+    on_trouble: OnTrouble = "raise",
     progress: Callable[[Progress], None] | None = None,
 ) -> Path:
     """Return the complete solution path of a problem over an interval of mu, ends included.
@@ -69,7 +72,15 @@ def solve_path(
         Trace this many parts of the interval in parallel processes (-1: one per core); the path is the same.
         Not with limits, `start`, `log` or `progress`.
     max_pieces, max_pivots, time_limit
-        Stop early; the path then ends where it was stopped, and `path.stopped` says why.
+        Stop early, after so many pieces, pivots or seconds; the path then ends where it was stopped, and
+        `path.stopped` says why. Ctrl-C does the same.
+    memory_limit
+        Stop early once the pieces found so far take so many megabytes (10⁶ bytes). The matrices that a trace
+        works with are not counted.
+    on_trouble
+        What happens where float64 finds no answer that it can verify, and exact repair is out of reach:
+        "raise" raises `NumericalTroubleError`; "mark" returns a path with "unverified" pieces there, which
+        have no solution and no certificate.
     progress
         Called after every pivot and every piece with a `pqp.Progress`.
 
@@ -85,7 +96,8 @@ def solve_path(
     NotConvexError
         If P is not positive semidefinite.
     NumericalTroubleError
-        If float64 is not accurate enough, with the interval at fault and the segments that are good.
+        If float64 is not accurate enough, with the interval at fault and the segments that are good; not
+        with `on_trouble="mark"`.
 
     >>> import pqp
     >>> problem = pqp.ParametricQP([[2, 0], [0, 2]], [-4, -6], A=[[1, 1]], row_upper=pqp.mu, lower=0)
@@ -108,16 +120,22 @@ def solve_path(
     problem.require_uncrossed_soft_rows(*_interval(interval, RATIONAL))
     if field is RATIONAL:
         problem.P.require_exact_convexity()
-    limits = StopLimits(max_pieces, max_pivots, time_limit)
+    limits = StopLimits(max_pieces, max_pivots, time_limit, memory_limit)
+    marks = _choice(on_trouble, ("raise", "mark"), "on_trouble") == "mark"
     if jobs := _jobs(n_jobs, limits == StopLimits() and start is None and not log and progress is None):
-        result = engine.run_parts((lo, hi), jobs)
+        result = engine.run_parts((lo, hi), jobs, marks)
     else:
-        result = engine.run(begin, stop, engine.checked(start, begin), limits, progress)
+        result = engine.run(begin, stop, engine.checked(start, begin), limits, marks, progress)
     return engine.path(result, result.segments, (lo, hi), begin)
 
 
 def solve(
-    problem: ParametricQP, mu: Number, arithmetic: Arithmetic = "float", rule: str = "least-index"
+    problem: ParametricQP,
+    mu: Number,
+    arithmetic: Arithmetic = "float",
+    rule: str = "least-index",
+    *,
+    time_limit: float | None = None,
 ) -> Point:
     """Return the solution at one mu.
 
@@ -129,11 +147,20 @@ def solve(
         A finite number.
     arithmetic, rule
         As in `solve_path`.
+    time_limit
+        Seconds after which to give up.
 
     Returns
     -------
     Point
         The solution, or why there is none.
+
+    Raises
+    ------
+    LimitError
+        If the time limit is reached first.
+    KeyboardInterrupt
+        If Ctrl-C is pressed first.
 
     >>> import pqp
     >>> pqp.solve(pqp.ParametricQP([[2]], [-4], lower=0), 0).x
@@ -142,10 +169,12 @@ def solve(
     at = _one_number(mu, RATIONAL)
     if is_infinite(at):
         raise ProblemError(argument="mu", expected="finite", found=mu)
-    path = solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule)
-    if path.stopped is not None and not path.segments:
-        # Only Ctrl-C stops a solve without limits, and there is no finished part to return.
-        raise KeyboardInterrupt
+    path = solve_path(problem, (at, at), arithmetic=arithmetic, rule=rule, time_limit=time_limit)
+    if path.stopped is not None:
+        if path.stopped.startswith(INTERRUPTED):
+            raise KeyboardInterrupt
+        if not path.segments:
+            raise LimitError("{found}: there is no solution yet", path.stopped, remedy="allow more time")
     return path(at)
 
 
@@ -165,21 +194,27 @@ class _Engine:
         stop: Number,
         start: Basis | None,
         limits: StopLimits,
+        marks: bool,
         progress: Callable[[Progress], None] | None = None,
     ) -> TraceResult:
-        """Trace from one end to the other, starting with a basis if there is one."""
+        """Trace from one end to the other, starting with a basis if there is one.
+
+        With `marks`, what float64 cannot verify becomes unverified segments instead of an error.
+        """
         result, watch = TraceResult(), Watch(limits, begin, progress)
         try:
-            if self.method == "tableau":
-                tableau = TableauRunner(self.problem, self.field, self.rule, self.log)
-                tableau.run(begin, stop, start, watch, result)
-            else:
-                self._revised().run(begin, stop, start, watch, result)
+            with watch:
+                if self.method == "tableau":
+                    tableau = TableauRunner(self.problem, self.field, self.rule, self.log)
+                    tableau.run(begin, stop, start, watch, result)
+                else:
+                    self._revised().run(begin, stop, start, watch, result)
         except KeyboardInterrupt:
             watch.interrupt()
+        except StoppedError:
+            pass  # before there was anything to keep
         except NumericalTroubleError as trouble:
-            trouble.segments = tuple(in_order(result.segments))
-            raise
+            self._keep(trouble, result, ordered(begin, stop), marks)
         except InternalError as bug:
             handle, file = tempfile.mkstemp(prefix="pqp-bug-", suffix=".json")
             os.close(handle)
@@ -187,8 +222,32 @@ class _Engine:
             message = f"{bug} (a bug in pqp; the problem is kept in {file}, traced from {begin} to {stop})"
             raise InternalError(message, file) from bug
         result.segments = in_order(result.segments)
-        result.stopped = watch.stopped
+        if reason := INTERRUPTED if watch.was_interrupted else watch.reason:
+            result.segments = _connected(result.segments, begin)
+            at = begin if not result.segments else _far_end(result.segments, begin, stop)
+            result.stopped = f"{reason} at mu = {shown(at)}"
         return result
+
+    def _keep(
+        self, trouble: NumericalTroubleError, result: TraceResult, ends: tuple[Number, Number], marks: bool
+    ) -> None:
+        """Hand the good segments over with the error, or mark what lies between them as unverified."""
+        good = in_order(result.segments)
+        if not marks:
+            trouble.segments = tuple(good)
+            raise trouble
+        at, stop = ends
+        result.segments = []
+        for segment in good:
+            if at < segment.lo:
+                result.segments.append(self._unverified(at, segment.lo, trouble))
+            result.segments.append(segment)
+            at = segment.hi
+        if at < stop or not good:
+            result.segments.append(self._unverified(at, stop, trouble))
+
+    def _unverified(self, lo: Number, hi: Number, trouble: NumericalTroubleError) -> Segment:
+        return Segment(lo, hi, "unverified", self.problem, self.field, reason=str(trouble))
 
     def checked(self, start: Basis | Segment | None, begin: Number) -> Basis | None:
         """Return the basis to start from after checking it."""
@@ -204,14 +263,17 @@ class _Engine:
             self._revised().require_optimal(basis, begin)
         return basis
 
-    def run_parts(self, ends: tuple[Number, Number], jobs: int) -> TraceResult:
+    def run_parts(self, ends: tuple[Number, Number], jobs: int, marks: bool) -> TraceResult:
         """Trace the parts of an interval in parallel."""
         result = TraceResult()
         if self.method != "revised":
             message = "{argument} needs {expected}"
             expected = "the revised engine and float arithmetic"
             raise ProblemError(message, argument="n_jobs", expected=expected, remedy="leave it out")
-        self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
+        try:
+            self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
+        except NumericalTroubleError as trouble:
+            self._keep(trouble, result, ends, marks)
         return result
 
     def _revised(self) -> "RevisedRunner":
@@ -239,19 +301,44 @@ class _Engine:
         )
 
 
+def _connected(segments: Sequence[Segment], begin: Number) -> list[Segment]:
+    """Return segments without a gap between them: those that reach to `begin`, or else the longest run.
+
+    A trace may begin inside the interval, and one that was stopped may have left gaps to be filled later.
+    """
+    runs: list[list[Segment]] = []
+    for segment in segments:
+        if runs and runs[-1][-1].hi == segment.lo:
+            runs[-1].append(segment)
+        else:
+            runs.append([segment])
+    return max(runs, key=lambda run: (run[0].lo <= begin <= run[-1].hi, len(run)), default=[])
+
+
+def _far_end(segments: Sequence[Segment], begin: Number, stop: Number) -> Number:
+    """Return the end of a stopped path that the trace was on its way to, or where it left something out."""
+    if begin <= stop:
+        return segments[-1].hi if segments[-1].hi != stop else segments[0].lo
+    return segments[0].lo if segments[0].lo != stop else segments[-1].hi
+
+
 def extend(
     path: Path,
     mu: Number,
     max_pieces: int | None = None,
     max_pivots: int | None = None,
     time_limit: float | None = None,
+    memory_limit: float | None = None,
+    on_trouble: OnTrouble = "raise",
 ) -> Path:
     """Return a path continued to mu; its last piece is traced again from its start, so that pieces join."""
-    target, limits = _one_number(mu, path.arithmetic), StopLimits(max_pieces, max_pivots, time_limit)
+    target = _one_number(mu, path.arithmetic)
+    limits = StopLimits(max_pieces, max_pivots, time_limit, memory_limit)
+    marks = _choice(on_trouble, ("raise", "mark"), "on_trouble") == "mark"
     engine = _Engine(path.problem, path.arithmetic, RULES[path.rule], path.method, path.log is not None)
     path.problem.require_uncrossed_soft_rows(*ordered(path.origin, target))
     if not path.segments:
-        result = engine.run(path.origin, target, None, limits)
+        result = engine.run(path.origin, target, None, limits, marks)
         return engine.path(result, result.segments, ordered(path.origin, target), path.origin)
     rightwards = target >= path.hi
     if not rightwards and target > path.lo:
@@ -268,13 +355,15 @@ def extend(
     meets_neighbour = last.status != "optimal" and bool(neighbour) and neighbour[0].status == "optimal"
     if limits.max_pieces is not None:  # pieces that are only traced again do not count
         limits = replace(limits, max_pieces=limits.max_pieces + 1 + meets_neighbour)
-    result = engine.run(begin, target, last.basis, limits)
+    result = engine.run(begin, target, last.basis, limits, marks)
     if not result.segments:
         kept = path.segments
     new = result.segments
     if meets_neighbour:
         new = [s for s in new if not (s.status == "optimal" and s.lo == s.hi == begin)]
     result.pivots = [*(path.log or ()), *result.pivots]
+    if path.info is not None and result.info is not None and kept:
+        result.info.include(path.info, kept[0].lo, kept[-1].hi)
     # the other end may have been cut short as well, and still is
     result.stopped = result.stopped or (path.stopped if is_cut else None)
     return engine.path(result, [*kept, *new] if rightwards else [*new, *kept], asked, path.origin)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
 import pqp
-from pqp.errors import NumericalTroubleError
+from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.linalg.field import RATIONAL
 from pqp.linalg.operators import (
     DenseOperator,
@@ -27,6 +27,7 @@ from pqp.revised.scaling import ScaledProblem, scale_problem
 from pqp.revised.start import NoStart, find_start
 from pqp.revised.states import ABOVE, BELOW, BETWEEN, EQUAL, LOWER, UPPER, Bounds, MixedLCP, build_state_table
 from pqp.revised.trace import Tracer, TraceSettings, UnblockedRay
+from pqp.stopping import StopLimits, Watch
 from tests.engines import EXACT
 from tests.refusals import may_refuse
 
@@ -261,11 +262,25 @@ def example_if(condition: bool) -> None:
         reject()
 
 
+def unlimited() -> Watch:
+    """A watch without limits."""
+    return Watch(StopLimits(), 0)
+
+
+def has_its_widths(problem: pqp.ParametricQP, at: float) -> bool:
+    """Whether no limits of soft rows have crossed: that is refused before a start is sought."""
+    try:
+        problem.require_uncrossed_soft_rows(at, at)
+    except ProblemError:
+        return False
+    return True
+
+
 def begin_at(problem: pqp.ParametricQP, mu: float) -> tuple[RevisedRunner, Any]:
     """A runner, and states at mu or why there are none; mu where bounds have crossed are no example."""
     runner = RevisedRunner(problem, False)
     example_if(runner.crossing_bounds.violated(RATIONAL.number(mu)) is None)
-    return runner, find_start(runner.scaled, lambda: runner.program, mu)
+    return runner, find_start(runner.scaled, lambda: runner.program, mu, unlimited())
 
 
 def trace_of(problem: pqp.ParametricQP, interval: tuple[Any, Any], **settings: Any) -> Traced:

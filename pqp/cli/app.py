@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,7 +24,7 @@ from pqp.errors import CertificateError, ProblemError
 from pqp.files import load_document, load_problem
 from pqp.linalg.field import Number, is_infinite
 from pqp.model.affine import read_number
-from pqp.path.path import Path
+from pqp.path.path import Path, require_verified
 from pqp.solver import solve_path
 from pqp.stopping import Progress
 
@@ -121,6 +121,12 @@ def solve(
     max_pieces: Annotated[int | None, "Stop after this many pieces of the path."] = None,
     max_pivots: Annotated[int | None, "Stop after this many pivots."] = None,
     time_limit: Annotated[float | None, "Stop after this many seconds."] = None,
+    memory_limit: Annotated[
+        float | None, "Stop once the pieces found so far take this many megabytes."
+    ] = None,
+    on_trouble: Annotated[
+        Literal["raise", "mark"], "Where float64 fails: raise, or mark the intervals it cannot verify."
+    ] = "raise",
 ) -> None:
     """Solve a problem for every mu from LO to HI and print the path, piece by piece.
 
@@ -147,6 +153,8 @@ def solve(
             max_pieces=max_pieces,
             max_pivots=max_pivots,
             time_limit=time_limit,
+            memory_limit=memory_limit,
+            on_trouble=on_trouble,
             progress=progress,
         )
     _deliver(path, save, plot)
@@ -169,6 +177,7 @@ def certify(
     """
     document = load_document(file)
     try:
+        require_verified(document.get("segments"))
         with program.progress_bar(f"proving {file}"):
             certificate = check(document)
     except CertificateError as error:

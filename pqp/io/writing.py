@@ -152,6 +152,8 @@ def problem_document(problem: ParametricQP) -> Document:
         "constant": [encode(k) for k in problem.constant],
         "names": list(problem.names),
         "row_names": list(problem.row_names),
+        # Files of problems that were not changed stay readable for earlier versions.
+        **({"notes": list(problem.notes)} if problem.notes else {}),
     }
 
 
@@ -163,7 +165,7 @@ def problem_file(problem: ParametricQP) -> Document:
 def path_document(path: "Path") -> Document:
     """Return a path as plain data; the segments of a compact path are written out only when looked at."""
     states: Document = {}
-    segments: Sequence[Document] = [_encode_segment(s) for s in path.segments if s.trail is None]
+    segments: Sequence[Document] = [encode_segment(s) for s in path.segments if s.trail is None]
     if len(segments) < len(path.segments):
         # the states that the changes of the first compact segment refer to
         first = next(segment for segment in path.segments if segment.status == "optimal")
@@ -249,19 +251,22 @@ class CompactSegments(Sequence[Document]):
         if isinstance(number, slice):
             return [self[i] for i in range(len(self))[number]]
         segment, before = self._pairs[number]
-        return _encode_segment(segment) if segment.trail is None else _encode_compact(segment, before)
+        return encode_segment(segment) if segment.trail is None else _encode_compact(segment, before)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
 
-def _encode_segment(segment: Segment) -> Document:
+def encode_segment(segment: Segment) -> Document:
+    """Return a segment as plain data, with all that is known of it."""
     document: Document = {"lo": encode(segment.lo), "hi": encode(segment.hi), "status": segment.status}
     if segment.basis is not None:
         document |= {"variables": list(segment.basis.variables), "rows": list(segment.basis.rows)}
     if segment.proof is not None:
         names = ("row_lower", "row_upper", "lower", "upper")
         document["farkas"] = {name: encode_array(getattr(segment.proof, name)) for name in names}
+    if segment.reason is not None:
+        document["reason"] = segment.reason
     arrays = {name: getattr(segment, name) for name in ("ray", "violation", *ARRAYS)}
     return document | {name: encode_array(values) for name, values in arrays.items() if values is not None}
 

@@ -159,14 +159,18 @@ def first_dictionary(lcp: ParametricLCP) -> Dictionary:
     return Dictionary(lcp, scaling, frozenset(), build_table(scaled_rows(lcp, scaling), lcp.field))
 
 
-def dictionary_of(lcp: ParametricLCP, basis: Iterable[int]) -> Dictionary:
-    """Return the dictionary of a given basis."""
+def dictionary_of(
+    lcp: ParametricLCP, basis: Iterable[int], check: Callable[[], None] | None = None
+) -> Dictionary:
+    """Return the dictionary of a given basis; `check` is called after every exact pivot and may raise."""
     if lcp.field is not RATIONAL:  # exact tables are pivoted: their entries must stay minors of the first one
         return rebuilt(lcp, scaling_of(lcp), frozenset(basis))
     dictionary, missing = first_dictionary(lcp), set(basis)
     while missing:
         chosen = _next_pivot(dictionary, missing)
         dictionary, missing = dictionary.pivot(chosen), missing - chosen
+        if check is not None:
+            check()
     return dictionary
 
 
@@ -211,8 +215,10 @@ def _next_pivot(dictionary: Dictionary, missing: set[int]) -> set[int]:
     raise InternalError(f"the pairs {sorted(missing)} do not complete a basis")
 
 
-def with_free_pairs_in(dictionary: Dictionary) -> Dictionary:
+def with_free_pairs_in(dictionary: Dictionary, check: Callable[[], None] | None = None) -> Dictionary:
     """Return the dictionary after the block pivot that brings in free pairs, as many as can be.
+
+    `check` is called after every pivot of it and may raise.
 
     Free variables and equality multipliers never leave again. A free pair that stays out has a
     zero row and column: nothing determines its z, and its w must be zero already.
@@ -220,6 +226,8 @@ def with_free_pairs_in(dictionary: Dictionary) -> Dictionary:
     candidates = [i for i in range(dictionary.size) if not dictionary.signed[i]]
     while found := _entering(dictionary, [i for i in candidates if i not in dictionary.basis]):
         dictionary = dictionary.pivot(found)
+        if check is not None:
+            check()
     return dictionary
 
 

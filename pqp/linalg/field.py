@@ -204,7 +204,8 @@ def _as_array(values: Any, name: str) -> Array:
         is_float = array.dtype.kind == "f"
         if is_float and np.max(np.abs(array), initial=0.0, where=np.isfinite(array)) >= EXACT_INTEGERS:
             # numpy has rounded large integers if there was a float or an infinity among the entries
-            return np.array(values, dtype=object)
+            entries = np.array(values, dtype=object)
+            return array if all(isinstance(entry, float) for entry in entries.flat) else entries
         return array
     except ValueError as error:
         message = "{argument} is ragged: its rows differ in length ({found})"

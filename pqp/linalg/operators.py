@@ -14,6 +14,9 @@ from scipy.sparse import csr_array, diags_array
 from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, diagonal_block, is_sparse
 
+# Sparse factors are multiplied out if their product has at most so many times their entries.
+MOST_FILL = 8
+
 
 class Operator(Protocol):
     """A symmetric positive semidefinite matrix H that is known by what can be done with it."""
@@ -221,7 +224,18 @@ class LowRankOperator:
         return squares if self.added is None else squares + self.added
 
     def entries(self) -> Any:
-        return None
+        return self._entries
+
+    @cached_property
+    def _entries(self) -> Any:
+        """The product of sparse factors, unless it may have many more entries than they have."""
+        if not (is_sparse(self.left) and is_sparse(self.right)):
+            return None
+        counts = [np.bincount(part.indices, minlength=self.width) for part in (self.left, self.right)]
+        if counts[0] @ counts[1] > MOST_FILL * (self.left.nnz + self.size):
+            return None
+        product = csr_array(self.left @ self.right.T)
+        return product if self.added is None else csr_array(product + diags_array(self.added))
 
     def restricted(self, items: Array) -> "LowRankOperator":
         added = None if self.added is None else self.added[items]

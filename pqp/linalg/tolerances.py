@@ -108,6 +108,10 @@ SHARE_OF_LARGEST = 1e-1
 KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.
 SAME_POINT = 1e-7
+# Two mirrored entries of a float64 P that differ by less than this, relative to the larger of themselves and
+# the root of the product of their diagonal entries, are one number: that root bounds the size of the products
+# that an entry of a Gram matrix sums up, and sums of thousands of them in another order differ by 1e-13.
+SYMMETRY_ROUNDING = 1e-12
 # A float64 matrix is accepted as convex if no eigenvalue is below minus this times the largest one: a
 # rounded Gram matrix of deficient rank has eigenvalues down to about -1e-15 times the largest.
 CONVEX_SLACK = 1e-10

@@ -1,4 +1,4 @@
-"""Convexity: whether a symmetric matrix is positive semidefinite, and if not, along which direction.
+"""Convexity: whether a matrix is symmetric and positive semidefinite, and if not, along which direction.
 
 Float64 decides where it is clear; exact pivots decide the rest where the data are exact. A large sparse
 matrix is decided by the signs of the pivots of a sparse factorisation, without being made dense; exactly only
@@ -26,14 +26,16 @@ from pqp.linalg.matrices import (
     is_sparse,
 )
 from pqp.linalg.table import ExactTable, exact_table
-from pqp.linalg.tolerances import CONVEX_SLACK
+from pqp.linalg.tolerances import CONVEX_SLACK, SYMMETRY_ROUNDING
 
 # Sparse matrices of more rows are decided by a sparse factorisation: dense eigenvalues take seconds here.
 LARGEST_DENSE = 2000
 
 
-def as_convex(values: MatrixLike, name: str) -> MatrixData:
+def as_convex(values: MatrixLike, name: str) -> tuple[MatrixData, tuple[str, ...]]:
     """Return a matrix, dense or sparse, that is square, symmetric and positive semidefinite, or raise.
+
+    With it come notes on what was changed: floats that miss symmetry by rounding errors are symmetrised.
 
     >>> as_convex([[1, 2], [3, 4]], "P")
     Traceback (most recent call last):
@@ -42,9 +44,9 @@ def as_convex(values: MatrixLike, name: str) -> MatrixData:
     matrix = as_matrix(values, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ProblemError(argument=name, found=f"shape {matrix.shape}", expected="square")
-    _require_symmetric(matrix, name)
+    matrix, notes = _symmetric(matrix, name)
     require_convex(matrix, name, exactly=is_decided_exactly(matrix))
-    return matrix
+    return matrix, notes
 
 
 def is_decided_exactly(matrix: MatrixData) -> bool:
@@ -122,26 +124,52 @@ def _negative_in_complement(table: ExactTable, rest: Sequence[int]) -> dict[int,
     return None
 
 
-def _require_symmetric(values: MatrixData, name: str) -> None:
-    """Raise with the worst pair unless a matrix, dense or sparse, is its own transpose."""
+def _symmetric(values: MatrixData, name: str) -> tuple[MatrixData, tuple[str, ...]]:
+    """Return a matrix that is its own transpose, with notes; raise with the worst pair if it is far from it.
+
+    Integers and Fractions have no rounding errors, so they are never changed.
+    """
+    rows, columns, gaps = _asymmetry(values)
+    if not len(gaps):
+        return values, ()
+    worst = int(np.argmax(gaps))
+    i, j = int(rows[worst]), int(columns[worst])
+    found = f"{name}[{i}, {j}] = {values[i, j]} and {name}[{j}, {i}] = {values[j, i]}"
+    if given_exactly(values) or not _is_rounding(values, rows, columns, gaps):
+        raise ProblemError(
+            "{argument} must be {expected}, but {found}",
+            argument=name,
+            found=found,
+            expected="symmetric",
+            remedy=f"({name} + {name}.T) / 2 gives the same objective",
+        )
+    # Halves first: a sum might overflow.
+    mirrored = values / 2 + values.T / 2
+    note = (
+        f"{name} missed symmetry by rounding errors of up to {gaps[worst]:.1e}, as {found}: "
+        f"it was replaced by ({name} + {name}.T) / 2"
+    )
+    return as_matrix(mirrored, name), (note,)
+
+
+def _asymmetry(values: MatrixData) -> tuple[Array, Array, Array]:
+    """Return the rows and columns of entries that differ from their mirror images, and by how much."""
     if is_sparse(values):
         gap = abs(values - values.T).tocoo()
-        if not gap.data.any():
-            return
-        worst = int(np.argmax(gap.data))
-        i, j = int(gap.row[worst]), int(gap.col[worst])
-    else:
-        if (values == values.T).all():
-            return
-        dense_gap = np.abs(float_array(values - values.T))
-        i, j = (int(k) for k in np.unravel_index(int(np.argmax(dense_gap)), dense_gap.shape))
-    raise ProblemError(
-        "{argument} must be {expected}, but {found}",
-        argument=name,
-        found=f"{name}[{i}, {j}] = {values[i, j]} and {name}[{j}, {i}] = {values[j, i]}",
-        expected="symmetric",
-        remedy=f"({name} + {name}.T) / 2 gives the same objective",
-    )
+        different = gap.data != 0
+        return gap.row[different], gap.col[different], gap.data[different]
+    rows, columns = np.nonzero(values != values.T)
+    with np.errstate(over="ignore"):
+        gaps = values[rows, columns] - values[columns, rows]
+    return rows, columns, np.abs(float_array(gaps))
+
+
+def _is_rounding(values: MatrixData, rows: Array, columns: Array, gaps: Array) -> bool:
+    """Return whether pairs of entries of a float64 matrix differ by rounding errors alone."""
+    one, other = (np.asarray(values[pair]).ravel() for pair in ((rows, columns), (columns, rows)))
+    roots = np.sqrt(np.maximum(values.diagonal(), 0.0))
+    sizes = np.maximum(np.maximum(np.abs(one), np.abs(other)), roots[rows] * roots[columns])
+    return bool(np.all(gaps <= SYMMETRY_ROUNDING * sizes))
 
 
 def _is_dominant(values: MatrixData) -> bool:

@@ -69,6 +69,11 @@ class Gram:
         """The number of variables."""
         return int(self.F.shape[0])
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed in the data: nothing, a product with its own transpose is symmetric."""
+        return ()
+
     @cached_property
     def _factor(self) -> MatrixData:
         """A factor of P less its diagonal part in float64, its columns multiplied by roots of weights."""
@@ -126,11 +131,13 @@ class PairGram:
 
     K: Array
     pairs: Array
+    notes: tuple[str, ...]
 
     def __init__(self, K: MatrixLike, pairs: object) -> None:
         # convexity of K is enough, D K Dᵀ inherits it; a sparse K would gain nothing, kernels are dense
-        kernel = as_convex(dense_matrix(K), "K")
+        kernel, notes = as_convex(dense_matrix(K), "K")
         object.__setattr__(self, "K", kernel)
+        object.__setattr__(self, "notes", notes)
         object.__setattr__(self, "pairs", _valid_pairs(pairs, len(kernel)))
 
     @property
@@ -210,10 +217,13 @@ class Matrix:
 
     values: StoredMatrix
     name: str
+    notes: tuple[str, ...]
 
     def __init__(self, values: MatrixLike, name: str = "P") -> None:
-        object.__setattr__(self, "values", as_convex(values, name))
+        matrix, notes = as_convex(values, name)
+        object.__setattr__(self, "values", matrix)
         object.__setattr__(self, "name", name)
+        object.__setattr__(self, "notes", notes)
 
     @property
     def size(self) -> int:

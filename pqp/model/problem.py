@@ -130,6 +130,14 @@ def as_labels(names: Iterable[object] | None, length: int, argument: str, stem: 
     return labels
 
 
+def as_notes(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return notes as a tuple of sentences."""
+    sentences = tuple(notes)
+    if isinstance(notes, str) or not all(isinstance(note, str) for note in sentences):
+        raise ProblemError(argument="notes", found=repr(notes), expected="a list of sentences")
+    return sentences
+
+
 def forbid_crossing(low: Affine, high: Affine, low_name: str, high_name: str) -> None:
     """Raise if two limits of equal slope exclude each other at every mu."""
     finite = ~infinite(low.constant) & ~infinite(high.constant)
@@ -273,6 +281,10 @@ class ParametricQP:
         Labels for variables and rows, `x1, x2, ...` and `row1, row2, ...` if not given.
     constant
         k(mu): a number, affine data, or three numbers k0, k1, k2 for k0 + k1 mu + k2 mu².
+    notes
+        Sentences about the data that are kept with the problem, also in files. What the problem itself
+        changed in its data is added: floats of P, or of the K of a `PairGram`, that miss symmetry by
+        rounding errors are symmetrised. Integers and Fractions are never changed.
 
     >>> from pqp import mu
     >>> ParametricQP(P=[[2, 0], [0, 2]], c=[-4, -6], A=[[1, 1]], row_upper=mu, lower=0)
@@ -290,6 +302,7 @@ class ParametricQP:
     names: tuple[str, ...]
     row_names: tuple[str, ...]
     constant: tuple[Number, Number, Number]
+    notes: tuple[str, ...]
 
     def __init__(
         self,
@@ -304,6 +317,7 @@ class ParametricQP:
         names: Iterable[object] | None = None,
         row_names: Iterable[object] | None = None,
         constant: AffineLike = 0,
+        notes: Iterable[str] = (),
     ) -> None:
         hessian = as_hessian(P)
         n = hessian.size
@@ -323,6 +337,7 @@ class ParametricQP:
             "names": as_labels(names, n, "names", "x"),
             "row_names": as_labels(row_names, m, "row_names", "row"),
             "constant": as_constant(constant),
+            "notes": (*as_notes(notes), *hessian.notes),
         }
         # Limits that cross at every mu are taken for a mistake, not for an infeasible problem.
         forbid_crossing(data["lower"], data["upper"], "lower", "upper")

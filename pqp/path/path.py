@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from pqp.errors import NoSolutionError, ProblemError, counted
-from pqp.io.writing import path_document, write_document
+from pqp.errors import EXACT_SETTING, CertificateError, NoSolutionError, ProblemError, counted
+from pqp.io.writing import encode_segment, path_document, write_document
 from pqp.lcp.log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
 from pqp.linalg.tolerances import SAME_POINT
@@ -32,7 +32,7 @@ Side = Literal["left", "right"]
 # Many values of mu.
 Numbers: TypeAlias = Sequence[Number] | Array
 # Which status an end shared by two segments has: the better one, its set of mu being closed.
-_RANK = {"optimal": 2, "unbounded": 1, "infeasible": 0}
+_RANK = {"optimal": 2, "unbounded": 1, "infeasible": 0, "unverified": -1}
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Interval:
     lo, hi
         Its ends, which may be infinite.
     status
-        "optimal", "infeasible" or "unbounded".
+        "optimal", "infeasible", "unbounded" or "unverified".
     lo_closed, hi_closed
         Whether the end itself has this status.
     """
@@ -208,7 +208,7 @@ class Path:
         """Return dx/dmu from one side."""
         segment = self._segment_next_to(self._number(mu), side)
         if segment.status != "optimal" or segment.x1 is None:
-            message = f"the problem is {segment.status} to the {side} of mu = {shown(mu)}"
+            message = f"{segment.described} to the {side} of mu = {shown(mu)}"
             raise NoSolutionError(message, segment)
         return segment.x1
 
@@ -221,16 +221,16 @@ class Path:
     def intervals(self) -> tuple[Interval, ...]:
         """The status of every mu: neighbouring pieces of equal status taken together."""
         groups = [list(group) for _, group in groupby(self.segments, key=lambda segment: segment.status)]
-        ranks = [_RANK[group[0].status] for group in groups]
+        outer: list[list[Segment]] = [[], *groups, []]
         return tuple(
             Interval(
                 group[0].lo,
                 group[-1].hi,
                 group[0].status,
-                lo_closed=ranks[i] > ranks[i - 1] if i else group[0].covers(group[0].lo),
-                hi_closed=ranks[i] > ranks[i + 1] if i + 1 < len(groups) else group[-1].covers(group[-1].hi),
+                lo_closed=_owns(group[0], group[0].lo, before[-1:]),
+                hi_closed=_owns(group[-1], group[-1].hi, behind[:1]),
             )
-            for i, group in enumerate(groups)
+            for before, group, behind in zip(outer, groups, outer[2:], strict=False)
         )
 
     @cached_property
@@ -321,6 +321,7 @@ class Path:
         """
         from pqp.certificate import check  # only those who ask for a proof wait for the checker
 
+        require_verified([encode_segment(s) for s in self.segments if s.status == "unverified"])
         return check(path_document(self), thorough=thorough, time_limit=time_limit)
 
     def extend(
@@ -329,6 +330,8 @@ class Path:
         max_pieces: int | None = None,
         max_pivots: int | None = None,
         time_limit: float | None = None,
+        memory_limit: float | None = None,
+        on_trouble: Literal["raise", "mark"] = "raise",
     ) -> "Path":
         """Return the path continued to mu, which lies outside [lo, hi] or is one of its ends.
 
@@ -336,13 +339,15 @@ class Path:
         ----------
         mu
             The new end.
-        max_pieces, max_pivots, time_limit
+        max_pieces, max_pivots, time_limit, memory_limit
             Stop early, as in `pqp.solve_path`.
+        on_trouble
+            As in `pqp.solve_path`.
         """
         if self.continuation is None:
             message = "this path does not know how it was traced"
             raise ProblemError(message, remedy="call pqp.solve_path again")
-        return self.continuation(self, mu, max_pieces, max_pivots, time_limit)
+        return self.continuation(self, mu, max_pieces, max_pivots, time_limit, memory_limit, on_trouble)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row for each end of each segment: piece, mu, status, objective, x and y by name."""
@@ -399,8 +404,8 @@ class Path:
         """Return the segment that owns mu: the best status, then the side asked for."""
         candidates = self._touching(mu)
         # Optimal pieces include their ends, so at a shared end the neighbour without solution gives way.
-        best = max(_RANK[segment.status] for segment in candidates)
-        owners = [segment for segment in candidates if _RANK[segment.status] == best]
+        best = max(_rank_at(segment, mu, candidates) for segment in candidates)
+        owners = [segment for segment in candidates if _rank_at(segment, mu, candidates) == best]
         return owners[-1] if side == "right" else owners[0]
 
     def _segment_next_to(self, mu: Number, side: Side) -> Segment:
@@ -446,6 +451,40 @@ class Path:
         parts = [part for part in (left.x, right.x) if part is not None]
         terms = [np.abs(part.constant) + np.abs(right.lo * part.slope) for part in parts]
         return bool(np.max(np.abs(before - after), initial=0.0) <= SAME_POINT * np.max(terms, initial=0.0))
+
+
+def require_verified(segments: object) -> None:
+    """Raise if there is an unverified segment among those of a path document: it proves nothing.
+
+    A document that is broken otherwise is left to the checker.
+    """
+    for segment in segments if isinstance(segments, list) else ():
+        if isinstance(segment, dict) and segment.get("status") == "unverified":
+            ends = f"{segment.get('lo')} to {segment.get('hi')}"
+            raise CertificateError(
+                "the path is unverified from mu = {found}: {expected}",
+                argument="segments",
+                found=ends,
+                expected=str(segment.get("reason")),
+                remedy="trace that interval in another way, such as {setting}",
+                setting=EXACT_SETTING,
+            )
+
+
+def _rank_at(segment: Segment, mu: Number, neighbours: Sequence[Segment]) -> int:
+    """Return how strong the claim of a segment to one of its ends is, next to some neighbours."""
+    # Next to an unverified piece nobody else proves an end at which the own proof vanishes.
+    if any(other.status == "unverified" for other in neighbours) and not segment.covers(mu):
+        return _RANK["unverified"] - 1
+    return _RANK[segment.status]
+
+
+def _owns(segment: Segment, end: Number, neighbour: Sequence[Segment]) -> bool:
+    """Return whether an end of a segment has its status, and not that of the neighbour, if there is one."""
+    if not neighbour:
+        return segment.covers(end)
+    both = [segment, *neighbour]
+    return _rank_at(segment, end, both) > _rank_at(neighbour[0], end, both)
 
 
 def _require_side(side: Side) -> None:

@@ -26,10 +26,12 @@ BEYOND = 0.3
 SIDE = 0.02
 # Hundreds of breakpoints would be a grey wall: with more than this they fade.
 MOST_STRONG = 60
-# Intervals without a solution are shaded by colour, and by hatching for those who print in grey.
+# Intervals without a solution, or without an answer, are shaded by colour, and by hatching for those who
+# print in grey.
 SHADES: dict[str, dict[str, Any]] = {
     "infeasible": {"facecolor": "#f6dcd8", "edgecolor": "#e3b3ab", "hatch": "///"},
     "unbounded": {"facecolor": "#fbf0cf", "edgecolor": "#e6d08a", "hatch": "..."},
+    "unverified": {"facecolor": "#eeeeee", "edgecolor": "#bdbdbd", "hatch": "xxx"},
 }
 # Of matplotlib's tab20: the strong colours but for grey, which unnamed curves have, then three light ones.
 PALETTE = (0, 2, 4, 6, 8, 10, 12, 16, 18, 1, 3, 5)
@@ -150,7 +152,9 @@ def _draw_unsolvable(axes: "Axes", path: "Path", window: tuple[float, float]) ->
             named.add(segment.status)
     if not any(segment.status == "optimal" for segment in path.segments):
         axes.set_yticks([])
-        axes.text(0.5, 0.5, "no solution", transform=axes.transAxes, ha="center", color=GREY)
+        is_known = all(segment.status != "unverified" for segment in path.segments)
+        text = "no solution" if is_known else "no verified solution"
+        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", color=GREY)
 
 
 def _set_limits(axes: "Axes", path: "Path", window: tuple[float, float]) -> None:

@@ -50,6 +50,7 @@ def evaluate(owners: Sequence[Segment], mus: Array, quantity: str, field: Field)
 def where(path: "Path", value: Number, variable: str | int | None, row: str | int | None) -> tuple[Ends, ...]:
     """Return the intervals of mu, ascending, on which a variable or a row's activity equals a value."""
     weights = _weights(path, variable, row)
+    _require_known(path)
     found: list[Ends] = []
     for segment, x in _optimal(path):
         found += _solve_linear((weights @ x[0], weights @ x[1]), value, segment, path.arithmetic)
@@ -63,6 +64,7 @@ def where(path: "Path", value: Number, variable: str | int | None, row: str | in
 def minimize(path: "Path", linear: Any, quadratic: Any) -> Minimum:
     """Return where ½xᵀHx + gᵀx is smallest along the path, its one-sided limits at jumps included."""
     H, g = _criterion(path, linear, quadratic)
+    _require_known(path)
     candidates = [
         _vertex(product(x.mapped(lambda part: H @ part), x) / 2 + product(AffineArray(g, 0 * g), x), segment)
         for segment, x in _optimal(path)
@@ -127,6 +129,13 @@ def _counts_of_trail(trail: Trail) -> Array:
         counts += np.bincount(side[touched] + states[touched], minlength=kinds)
         result[number] = counts
     return result
+
+
+def _require_known(path: "Path") -> None:
+    """Raise where a part of the path is unverified: nobody knows whether the answer lies there."""
+    for segment in path.segments:
+        if segment.status == "unverified":
+            raise NoSolutionError(f"{segment.described}: the answer may lie there", segment)
 
 
 def _optimal(path: "Path") -> Iterator[tuple[Segment, AffineArray]]:

@@ -1,10 +1,11 @@
 """Results of a trace: what an engine has found so far, and how its segments are put in order and joined."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from pqp.lcp.log import Entry
 from pqp.lcp.problem import PerturbedMu
@@ -12,9 +13,17 @@ from pqp.linalg.field import RATIONAL, Number
 from pqp.records.segment import Segment, proof_strength
 
 
+class RungInterval(NamedTuple):
+    """An interval of mu and how all pieces on it were found: "trace", or the name of a rung of the ladder."""
+
+    lo: float
+    hi: float
+    rung: str
+
+
 @dataclass
 class TraceInfo:
-    """What the revised engine did to find a path.
+    """What the revised engine did to find a path, over all its extensions and parallel parts.
 
     Parameters
     ----------
@@ -43,6 +52,27 @@ class TraceInfo:
     rungs: dict[str, int] = field(default_factory=dict)
     worst_residual: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
+    _found: list[RungInterval] = field(default_factory=list, repr=False)
+
+    @property
+    def rungs_by_interval(self) -> tuple[RungInterval, ...]:
+        """How each part of the path was found, ascending; neighbours found in one way are taken together."""
+        result: list[RungInterval] = []
+        for one in sorted(self._found):
+            last = result[-1] if result else None
+            if last is not None and (last.hi, last.rung) == (one.lo, one.rung):
+                result[-1] = RungInterval(last.lo, one.hi, one.rung)
+            else:
+                result.append(one)
+        return tuple(result)
+
+    def rung_of(self, piece: Segment) -> str | None:
+        """Return how a piece was found, or most of it; None if it was not found, as an unverified one."""
+        lo, hi = float(piece.lo), float(piece.hi)
+        touching = [one for one in self.rungs_by_interval if one.lo <= hi and lo <= one.hi]
+        if piece.status == "unverified" or not touching:
+            return None
+        return max(touching, key=lambda one: min(hi, one.hi) - max(lo, one.lo)).rung
 
     def add(self, counts: Any) -> None:
         """Add what one trace has done."""
@@ -52,6 +82,24 @@ class TraceInfo:
         self.rays += counts.rays
         self.refactorisations += counts.rebuilds
         self.refinements += counts.refinements
+
+    def found(self, rung: str, lo: Number, hi: Number) -> None:
+        """Note how an interval was found."""
+        self._found.append(RungInterval(float(lo), float(hi), rung))
+
+    def include(self, other: "TraceInfo", lo: Number = -math.inf, hi: Number = math.inf) -> None:
+        """Add what another run has done for a path that both are part of; it found the part from lo to hi."""
+        for name in ("events", "ties", "rays", "refactorisations", "refinements"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest_tie = max(self.largest_tie, other.largest_tie)
+        self.worst_residual = max(self.worst_residual, other.worst_residual)
+        for rung, pieces in other.rungs.items():
+            self.count(rung, pieces)
+        for phase, seconds in other.seconds.items():
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+        for one in other._found:
+            if one.lo <= hi and lo <= one.hi:
+                self.found(one.rung, max(one.lo, lo), min(one.hi, hi))
 
     def count(self, rung: str, pieces: int) -> None:
         """Count pieces that were found in one way."""

@@ -16,7 +16,7 @@ from pqp.records.trail import Trail
 from pqp.records.uniqueness import is_unique
 from pqp.records.unsolvable import Farkas, descent
 
-Status = Literal["optimal", "infeasible", "unbounded"]
+Status = Literal["optimal", "infeasible", "unbounded", "unverified"]
 T = TypeVar("T")
 
 
@@ -56,7 +56,8 @@ class Segment:
     lo, hi
         Its ends, which may be infinite.
     status
-        "optimal", "infeasible" or "unbounded".
+        "optimal", "infeasible" or "unbounded"; or "unverified" where float64 found no answer that it could
+        verify, which a path has only where that was asked for.
     problem
         The problem it belongs to.
     arithmetic
@@ -71,6 +72,8 @@ class Segment:
         On infeasible pieces, the weights of limits that contradict each other.
     ray, violation
         On unbounded pieces, the direction of descent, and the growth of the violation of soft rows along it.
+    reason
+        On unverified pieces, what went wrong, as a sentence.
     trail, number
         Basis, x, y and z are those of this piece of a trail, which completes them on demand.
     """
@@ -87,6 +90,7 @@ class Segment:
     proof: Farkas | None = field(default=None, repr=False)
     ray: Array | None = field(default=None, repr=False)
     violation: Array | None = field(default=None, repr=False)
+    reason: str | None = field(default=None, repr=False)
     trail: Trail | None = field(default=None, repr=False)
     number: int = field(default=0, repr=False)
 
@@ -137,6 +141,13 @@ class Segment:
         """See `z0`."""
         return _entry(self.z, 1)
 
+    @property
+    def described(self) -> str:
+        """What holds on the piece, as the beginning of a message."""
+        if self.status != "unverified":
+            return f"the problem is {self.status}"
+        return f"the path is unverified from mu = {shown(self.lo)} to {shown(self.hi)} ({self.reason})"
+
     def at(self, mu: Number) -> "Point":
         """Return the point of this piece at a mu, which is not checked to lie in it."""
         return Point(mu, self)
@@ -155,9 +166,7 @@ class Segment:
         """The optimal value as a0 + a1 mu + a2 mu²."""
         x, y, basis = self.x, self.y, self.basis
         if x is None or y is None or basis is None:
-            raise NoSolutionError(
-                f"the problem is {self.status} on this piece: it has no optimal value", self
-            )
+            raise NoSolutionError(f"{self.described} on this piece: it has no optimal value", self)
         data = self.problem.data(self.arithmetic)
         smooth = product(x.mapped(lambda part: data.P @ part), x) / 2 + product(data.c, x)
         k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
@@ -198,7 +207,7 @@ class Point:
 
     @property
     def status(self) -> Status:
-        """Whether the problem is optimal, infeasible or unbounded here."""
+        """Whether the problem is optimal, infeasible or unbounded here, or the path is unverified."""
         return self.segment.status
 
     @property
@@ -240,6 +249,10 @@ class Point:
         return affine.at(self.mu)
 
     def _no_solution(self, name: str) -> NoSolutionError:
+        if self.status == "unverified":
+            return NoSolutionError(
+                f"{self.segment.described}: no {name} at mu = {shown(self.mu)}", self.segment
+            )
         advice = "segment.farkas proves it" if self.status == "infeasible" else "segment.ray shows it"
         message = f"the problem is {self.status} at mu = {shown(self.mu)}: no {name}"
         return NoSolutionError(message, self.segment, remedy=advice)

@@ -33,6 +33,7 @@ from pqp.revised.pieces import Piece
 from pqp.revised.postsolve import Postsolve
 from pqp.revised.scaling import ScaledProblem
 from pqp.revised.trace import Tracer
+from pqp.stopping import Watch
 from pqp.tableau.compile import CompiledQP, basis_of, compile_problem, read_segment
 from pqp.tableau.trace import OptimalPiece
 from pqp.tableau.trace import Tracer as TableauTracer
@@ -71,24 +72,26 @@ class ExactTracer:
         return size <= MOST_PAIRS and self.compiled.lcp.size <= MOST_PAIRS
 
     def pieces(
-        self, states: States | None, begin: Number, stop: Number
+        self, states: States | None, begin: Number, stop: Number, watch: Watch
     ) -> Iterator[ExactPiece | UnsolvablePiece]:
         """Yield the exact pieces from one mu on, from a given basis if there is one."""
         tracer = TableauTracer(self.compiled, LEAST_INDEX)
-        for event in tracer.trace(self._first(tracer, states), RATIONAL.number(begin), RATIONAL.number(stop)):
+        first = self._first(tracer, states, watch)
+        for event in tracer.trace(first, RATIONAL.number(begin), RATIONAL.number(stop)):
+            watch.check()
             if isinstance(event, OptimalPiece):
                 yield self._read(event)
             elif isinstance(event, UnsolvablePiece):
                 yield event
 
-    def _first(self, tracer: TableauTracer, states: States | None) -> Dictionary:
+    def _first(self, tracer: TableauTracer, states: States | None, watch: Watch) -> Dictionary:
         """Return the dictionary of some states; the first one if they are no basis in exact arithmetic."""
         if states is None:
-            return tracer.first()
+            return tracer.first(watch=watch)
         try:
-            return tracer.first(basis_of(self.compiled, Basis.from_codes(states, self.problem.n)))
+            return tracer.first(basis_of(self.compiled, Basis.from_codes(states, self.problem.n)), watch)
         except InternalError:
-            return tracer.first()
+            return tracer.first(watch=watch)
 
     def _read(self, piece: OptimalPiece) -> ExactPiece:
         segment = read_segment(self.compiled, piece.basis, piece.z, piece.w, (piece.start, piece.end))
@@ -210,7 +213,7 @@ class Repair:
     exact_tracer: ExactTracer
 
     def pieces(
-        self, item_states: Array | None, begin: Number, stop: Number
+        self, item_states: Array | None, begin: Number, stop: Number, watch: Watch
     ) -> Iterator[Piece | UnsolvablePiece]:
         """Yield exact pieces from one mu to another, each with all its states.
 
@@ -219,19 +222,21 @@ class Repair:
         if not self.exact_tracer.is_small_enough:
             if item_states is None:
                 raise _not_attempted("the problem has more than {found} pairs", MOST_PAIRS)
-            yield from self._pieces_of_subproblems(item_states, begin, stop)
+            yield from self._pieces_of_subproblems(item_states, begin, stop, watch)
             return
         states = None if item_states is None else self.postsolve.all_states(item_states)
-        for exact_piece in self.exact_tracer.pieces(states, begin, stop):
+        for exact_piece in self.exact_tracer.pieces(states, begin, stop, watch):
             yield exact_piece if isinstance(exact_piece, UnsolvablePiece) else self._piece(exact_piece)
 
-    def _pieces_of_subproblems(self, item_states: Array, begin: Number, stop: Number) -> Iterator[Piece]:
+    def _pieces_of_subproblems(
+        self, item_states: Array, begin: Number, stop: Number, watch: Watch
+    ) -> Iterator[Piece]:
         """Yield exact pieces while no item outside the subproblem moves; one that does joins."""
         moving = self._near_an_end(item_states, float(begin))
         for _ in range(MOST_ENLARGEMENTS):
             late = np.zeros_like(moving)
             for exact_piece in self._exact_pieces(
-                take_subproblem(self.postsolve, item_states, moving), begin, stop
+                take_subproblem(self.postsolve, item_states, moving), begin, stop, watch
             ):
                 piece = self._piece(exact_piece)
                 late = self._violated_outside(piece, moving)
@@ -261,13 +266,15 @@ class Repair:
         smallest = np.minimum(gaps, gaps + distance * rates).min(axis=0)
         return np.asarray(~moving & (smallest < -ACCURATE * _size(tracer)))
 
-    def _exact_pieces(self, subproblem: Subproblem, begin: Number, stop: Number) -> Iterator[ExactPiece]:
+    def _exact_pieces(
+        self, subproblem: Subproblem, begin: Number, stop: Number, watch: Watch
+    ) -> Iterator[ExactPiece]:
         """Yield exact pieces of a subproblem in terms of the whole problem; it cannot prove unsolvability."""
         exact_tracer, n = ExactTracer(subproblem.problem), self.exact_tracer.problem.n
         if not exact_tracer.is_small_enough:
             raise _not_attempted("the active subproblem has more than {found} pairs", MOST_PAIRS)
         try:
-            for exact_piece in exact_tracer.pieces(subproblem.own_states(), begin, stop):
+            for exact_piece in exact_tracer.pieces(subproblem.own_states(), begin, stop, watch):
                 if isinstance(exact_piece, UnsolvablePiece):
                     raise _not_attempted("the active subproblem has no solution")
                 values, states = (

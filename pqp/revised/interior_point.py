@@ -6,6 +6,7 @@ that is optimal or proves that there is no solution.
 
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pqp.linalg.matrices import float_matrix, is_sparse
 from pqp.model.hessian import Gram, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.revised.presolve import lines
+from pqp.stopping import Watch
 
 # Tighter than Clarabel's default: the smaller the gap, the clearer which limits are active.
 TOLERANCE = 1e-9
@@ -54,7 +56,7 @@ class ConeProgram:
     row: Array
     sign: Array
 
-    def solve(self, mu: float, time_limit: float = np.inf) -> InteriorPoint:
+    def solve(self, mu: float, watch: Watch) -> InteriorPoint:
         """Return a solution at mu, approximately."""
         import clarabel  # takes a tenth of a second to load
 
@@ -63,17 +65,21 @@ class ConeProgram:
         settings.max_threads = 1
         settings.max_iter = MOST_ITERATIONS
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-        if np.isfinite(time_limit):
-            settings.time_limit = max(time_limit, 1e-3)
         sizes = self.equations, len(self.right) - self.equations
         kinds = clarabel.ZeroConeT, clarabel.NonnegativeConeT
         cones = [kind(size) for kind, size in zip(kinds, sizes, strict=True) if size]
         right, costs = self.right @ (1.0, mu), self.costs @ (1.0, mu)
         # Its tolerances are absolute for small numbers: limits and costs are brought to size 1.
         size, price = (float(np.abs(part).max(initial=0.0)) or 1.0 for part in (right, costs))
-        answer = clarabel.DefaultSolver(
-            self._upper * (size / price), costs / price, self.G, right / size, cones, settings
-        ).solve()
+        data = self._upper * (size / price), costs / price, self.G, right / size, cones, settings
+
+        def solve(is_abandoned: Event) -> Any:
+            solver = clarabel.DefaultSolver(*data)
+            # An exception raised in this callback, as by Ctrl-C, would be printed and forgotten.
+            solver.set_termination_callback(lambda info: is_abandoned.is_set())
+            return solver.solve()
+
+        answer = watch.wait_for(solve)
         x, dual = size * np.array(answer.x), price * np.array(answer.z)
         y = np.zeros(self.problem.m)
         used = self.row >= 0
@@ -84,7 +90,7 @@ class ConeProgram:
     def _upper(self) -> csc_array:
         return csc_array(triu(self.Q, format="csc"))
 
-    def solvable(self, lo: float, hi: float) -> tuple[float, float] | None:
+    def solvable(self, lo: float, hi: float, watch: Watch) -> tuple[float, float] | None:
         """Return the part of an interval in which there is a solution, None if linear programs find none.
 
         A convex quadratic program has a solution where a feasible w and a feasible dual vector exist.
@@ -92,7 +98,7 @@ class ConeProgram:
         primal = self._extent(
             [self.G[self.equations :]], self.right[self.equations :],
             [self.G[: self.equations]], self.right[: self.equations],
-            [(None, None)] * self.G.shape[1], lo, hi,
+            [(None, None)] * self.G.shape[1], lo, hi, watch,
         )  # fmt: skip
         if primal is None:
             return None
@@ -101,14 +107,23 @@ class ConeProgram:
         none = csr_array((0, len(curved) + len(self.right)))
         stationarity: Any = [csr_array(hstack([self.Q[:, curved], self.G.T]))]
         free: Any = [(None, None)] * len(curved)
-        return self._extent([none], np.zeros((0, 2)), stationarity, -self.costs, free + signs, *primal)
+        return self._extent([none], np.zeros((0, 2)), stationarity, -self.costs, free + signs, *primal, watch)
 
     def _extent(
-        self, above: Any, upper: Array, equal: Any, target: Array, bounds: Any, lo: float, hi: float
+        self,
+        above: Any,
+        upper: Array,
+        equal: Any,
+        target: Array,
+        bounds: Any,
+        lo: float,
+        hi: float,
+        watch: Watch,
     ) -> tuple[float, float] | None:
         """Return the extent of mu with above · ≤ upper(mu), equal · = target(mu)."""
-        from scipy.optimize import linprog  # slow to import, and rarely needed
+        from scipy import optimize  # slow to import, and rarely needed
 
+        linprog: Any = optimize.linprog
         moving_upper, moving_target = bool(np.any(upper[:, 1])), bool(np.any(target[:, 1]))
         A_ub: Any = csr_array(hstack([*above, csr_array(-upper[:, 1:])]))
         A_eq: Any = csr_array(hstack([*equal, csr_array(-target[:, 1:])]))
@@ -117,7 +132,15 @@ class ConeProgram:
             costs = np.zeros(A_ub.shape[1])
             costs[-1] = sense
             box = [*bounds, (None if np.isinf(lo) else lo, None if np.isinf(hi) else hi)]
-            answer: Any = linprog(costs, A_ub, upper[:, 0], A_eq, target[:, 0], bounds=box, method="highs")
+            data = costs, A_ub, upper[:, 0], A_eq, target[:, 0], box
+
+            def solve(is_abandoned: Event, data: tuple[Any, ...] = data) -> Any:
+                # It cannot be told to stop, so an abandoned run ends at its time limit.
+                left = watch.seconds_left()
+                options = {"time_limit": max(left, 0.0)} if np.isfinite(left) else {}
+                return linprog(*data, method="highs", options=options)
+
+            answer = watch.wait_for(solve)
             if answer.status == 3:
                 ends.append(end)
             elif answer.status == 0:

@@ -8,7 +8,7 @@ arithmetic is the last one. `TraceResult.info` records which rung found what.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +20,7 @@ from pqp.errors import EXACT_REMEDY, NumericalTroubleError, ProblemError
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, exact_array, is_infinite, shown
 from pqp.linalg.tolerances import ACCURATE, KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
-from pqp.records.result import TraceInfo, TraceResult, in_order, join_unsolvable
+from pqp.records.result import TraceInfo, TraceResult, in_order, join_unsolvable, ordered
 from pqp.records.segment import Segment
 from pqp.records.states import Basis
 from pqp.records.unsolvable import Obstruction, UnsolvablePiece
@@ -47,6 +47,9 @@ FAR_OUT_POWERS = range(0, 7, 2)
 RESTART_SHARES = (0.5, 0.382, 0.9)
 
 
+# Pieces are verified during the trace whenever there are so many new ones, so that little is left to do when
+# a limit is reached or Ctrl-C is pressed: verification costs up to a third of the trace.
+VERIFY_EVERY = 400
 # A solvable interval that is narrower, relative to its ends, is below the accuracy of linear programs.
 NARROW = 1e-6
 # Where in a solvable interval a trace begins: at no simple fraction of it, where breakpoints often lie.
@@ -60,6 +63,9 @@ class Leg:
     before: list[UnsolvablePiece] = field(default_factory=list)
     pieces: PieceRecord = field(default_factory=PieceRecord)
     behind: list[UnsolvablePiece] = field(default_factory=list)
+    # The misses of the pieces that were verified during the trace: of all from the second one on, as far as
+    # they go.
+    misses: Array = field(default_factory=lambda: np.empty(0))
 
     def sequence(self) -> PieceSequence:
         """Return the optimal pieces, ending where the proofs of their unsolvable neighbours do."""
@@ -169,11 +175,16 @@ class RevisedRunner:
     def run_parts(self, cuts: Sequence[Number], jobs: int, result: TraceResult) -> None:
         """Trace the parts of an interval between cuts in parallel, and fill the result."""
         parts = Parallel(n_jobs=jobs)(delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
-        cover = Cover()
-        for part in parts:
+        cover, first, info = Cover(), None, TraceInfo()
+        result.info = info
+        for part, part_info, trouble in parts:
             cover.sequences += part.sequences
             cover.unsolvable += part.unsolvable
-        result.segments = self.segments(cover)
+            info.include(part_info)
+            first = first or trouble
+        self.gather(cover, Watch(StopLimits(), cuts[0]), result)
+        if first is not None:
+            raise first
 
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
@@ -188,8 +199,12 @@ class RevisedRunner:
                 remedy="leave it out, or give the basis of a solution",
             )
 
-    def segments(self, cover: Cover) -> list[Segment]:
-        """Return all segments in ascending order; sequences that meet inside a piece become one."""
+    def gather(self, cover: Cover, watch: Watch, result: TraceResult) -> None:
+        """Hand over all segments in ascending order; sequences that meet inside a piece become one.
+
+        Pieces of which it is not known why they have no solution are left out: where the trace has to stop,
+        or where float64 cannot tell, which is raised after all others are handed over.
+        """
         segments: list[Segment] = []
         sequences = sorted(cover.sequences, key=lambda sequence: (sequence.lo, sequence.hi))
         for pending in cover.unsolvable:
@@ -197,14 +212,22 @@ class RevisedRunner:
             sequences = [_outside(sequence, *ends) for sequence in sequences]
         for group in _contiguous(sequences):
             segments += segments_of(join_all(group), self.postsolve, self.scaled)
+        first: NumericalTroubleError | None = None
         for pending in cover.unsolvable:
             if pending:
                 is_small = self.repair.exact_tracer.is_small_enough
-                feasibility = None if is_small else self._feasibility
-                segments += unsolvable_segments(pending, self.problem, FLOAT, feasibility)
-        return join_unsolvable(in_order(segments))
+                feasibility = None if is_small else partial(self._feasibility, watch=watch)
+                try:
+                    segments += unsolvable_segments(pending, self.problem, FLOAT, watch, feasibility)
+                except StoppedError:
+                    continue
+                except NumericalTroubleError as trouble:
+                    first = first or trouble
+        result.segments = join_unsolvable(in_order(segments))
+        if first is not None:
+            raise first
 
-    def _feasibility(self, lo: Number, hi: Number) -> list[Segment]:
+    def _feasibility(self, lo: Number, hi: Number, watch: Watch) -> list[Segment]:
         """Return the path of the constraints alone: optimal where an x is feasible."""
         problem = self.problem
         hard = np.flatnonzero(~problem.is_soft)
@@ -218,7 +241,8 @@ class RevisedRunner:
             problem.upper,
         )
         result = TraceResult()
-        RevisedRunner(constraints, False).run(lo, hi, None, Watch(StopLimits(), lo), result)
+        RevisedRunner(constraints, False).run(lo, hi, None, watch, result)
+        watch.check()
         return [_with_soft_rows(segment, hard, problem.m) for segment in result.segments]
 
     # ---- proofs ----
@@ -274,6 +298,10 @@ class _Run:
         self.runner, self.scaled = runner, runner.scaled
         self.begin, self.stop = begin, stop
         self.watch, self.result = watch, result
+        watch.measure = self._kept_bytes
+        watch.after_piece = self._verify_early
+        # The bytes of pieces that are no longer in a leg.
+        self._verified_bytes = 0.0
         self.cover = Cover()
         self.legs: list[Leg] = []
         self.info = TraceInfo()
@@ -304,29 +332,71 @@ class _Run:
         return _Timer(self.info.seconds, phase)
 
     def _collect(self) -> None:
-        """Hand over what is verified so far, the part that begins where the trace began."""
-        self._verify("trace")
-        with self._timed("segments"):
-            self.result.segments = self.runner.segments(self.cover)
-        self.info.worst_residual = self.cover.worst
+        """Hand over what is verified so far."""
+        with self.watch.holding():
+            self._verify("trace")
+            self.info.worst_residual = self.cover.worst
+            with self._timed("segments"):
+                self.runner.gather(self.cover, self.watch.finishing(), self.result)
+
+    def _kept_bytes(self) -> float:
+        """Return the bytes of all pieces found so far; those that a rung found again count twice."""
+        return sum(_bytes(leg.pieces) for leg in self.legs) + self._verified_bytes
 
     def _verify(self, rung: str) -> None:
         """Move what is accurate from the legs into the cover."""
         legs, self.legs = self.legs, []
-        with self._timed("verify"):
+        with self.watch.holding(), self._timed("verify"):
             for leg in legs:
-                self.cover.unsolvable += [side for side in (leg.before, leg.behind) if side]
+                for side in (leg.before, leg.behind):
+                    if side:
+                        self.cover.unsolvable.append(side)
+                        self.info.found(rung, *ordered(side[0].start, side[-1].end))
                 if not leg.pieces:
                     continue
+                self._verified_bytes += _bytes(leg.pieces)
                 sequence = leg.sequence()
                 self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
-                misses = violations(sequence, self.scaled.lcp, self.tops)
+                misses = self._misses(leg, sequence)
                 good = misses <= ACCURATE
                 self.info.count(rung, int(np.count_nonzero(good)))
                 if np.any(good):
                     self.cover.worst = max(self.cover.worst, float(misses[good].max()))
                 for part in sequence.runs(good):
                     self.cover.add(part)
+                    self.info.found(rung, part.lo, part.hi)
+
+    def _verify_early(self) -> None:
+        """Verify the pieces that the present trace has found since this was done last, if they are many.
+
+        The first piece and the last one may still change their ends.
+        """
+        leg = self.legs[-1]
+        known, count = 1 + len(leg.misses), len(leg.pieces)
+        if count - 1 - known < VERIFY_EVERY:
+            return
+        with self._timed("verify"):
+            sequence = leg.pieces.sequence()
+            is_new = _in_order_of(leg, np.arange(count) >= known)
+            is_new[[0, -1]] = False
+            (part,) = sequence.runs(is_new)
+            self.tops = np.maximum(self.tops, largest_numbers(part, self.scaled.lcp))
+            misses = violations(part, self.scaled.lcp, self.tops)
+            leg.misses = np.concatenate([leg.misses, _in_order_of(leg, misses)])
+
+    def _misses(self, leg: Leg, sequence: PieceSequence) -> Array:
+        """Return the misses of all pieces of a leg; those that were good before are not verified again.
+
+        Misses are relative to the largest numbers of the run, which only grow.
+        """
+        result = np.full(len(sequence), np.inf)
+        result[1 : 1 + len(leg.misses)] = leg.misses
+        result = _in_order_of(leg, result)
+        is_open = ~(result <= ACCURATE)
+        result[is_open] = np.concatenate(
+            [violations(part, self.scaled.lcp, self.tops) for part in sequence.runs(is_open)]
+        )
+        return result
 
     # ---- the first pass ----
 
@@ -468,7 +538,7 @@ class _Run:
         """Return a mu well inside the part of the interval that has solutions, by linear programs."""
         lo, hi = sorted((float(self.begin), float(self.stop)))
         with self._timed("linear programs"):
-            ends = self.runner.program.solvable(lo, hi)
+            ends = self.runner.program.solvable(lo, hi, self.watch)
         if ends is None:
             return None
         low, high = ends
@@ -514,6 +584,7 @@ class _Run:
                 return
             for a, b in gaps:
                 try:
+                    self.watch.check()
                     with self._timed("ladder"):
                         rung(a, b)
                 except (NumericalTroubleError, LargeTieError) as error:
@@ -583,8 +654,7 @@ class _Run:
         leg = Leg()
         self.legs.append(leg)
         states = self.cover.states_at(a, -1)
-        for piece in self.runner.repair.pieces(states, a, b):
-            self.watch.check()
+        for piece in self.runner.repair.pieces(states, a, b, self.watch):
             if isinstance(piece, UnsolvablePiece):
                 (leg.behind if leg.pieces else leg.before).append(piece)
             else:
@@ -599,6 +669,17 @@ def _with_soft_rows(segment: Segment, hard: Array, count: int) -> Segment:
     for name, weight in weights.items():
         weight[hard] = getattr(segment.proof, name)
     return replace(segment, proof=replace(segment.proof, **weights))
+
+
+def _bytes(pieces: PieceRecord) -> float:
+    """Return the bytes of what is solved for on some pieces, by far the largest part of them."""
+    used = pieces.unknown_ends[-1] if pieces.unknown_ends else 0
+    return float(used * (pieces.unknowns.itemsize + 2 * pieces.values.itemsize))
+
+
+def _in_order_of(leg: Leg, values: Array) -> Array:
+    """Return values of pieces, given in the direction of a trace, in ascending order, or back again."""
+    return values.copy() if leg.pieces.is_ascending else values[::-1].copy()
 
 
 class _Timer:
@@ -643,12 +724,17 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _trace_part(runner: RevisedRunner, ends: tuple[Number, Number]) -> Cover:
-    """Trace one part of an interval, in a process of its own."""
+def _trace_part(
+    runner: RevisedRunner, ends: tuple[Number, Number]
+) -> tuple[Cover, TraceInfo, NumericalTroubleError | None]:
+    """Trace one part of an interval, in a process of its own; return what is verified, and any trouble."""
     with np.errstate(over="ignore", invalid="ignore"):
         run = _Run(runner, *ends, Watch(StopLimits(), ends[0]), TraceResult())
-        run.execute(None)
-    return run.cover
+        try:
+            run.execute(None)
+        except NumericalTroubleError as trouble:
+            return run.cover, run.info, trouble
+    return run.cover, run.info, None
 
 
 def _unconfirmed(mu: Number) -> NumericalTroubleError:

@@ -66,7 +66,7 @@ class NoStart:
 
 
 def find_start(
-    scaled: ScaledProblem, program: Callable[[], ConeProgram], mu: float, watch: Watch | None = None
+    scaled: ScaledProblem, program: Callable[[], ConeProgram], mu: float, watch: Watch
 ) -> Array | NoStart:
     """Return states that are optimal at mu, or the end of a homotopy that does not lead there.
 
@@ -86,13 +86,15 @@ def find_start(
             return guess.follow(watch, most_events)
         except (NumericalTroubleError, TooManyEventsError):
             pass  # a guess that was not close enough; what follows does not depend on it
-    answer = program().solve(mu, np.inf if watch is None else watch.seconds_left())
+    answer = program().solve(mu, watch)
     trouble: NumericalTroubleError | None = None
     # Ties as close as rounding errors allow are rare on the way, but where there are some, more must count.
     for tie in HOMOTOPY_TIES:
         guess = Guess(scaled, mu, tie)
         guess.take(answer)
+        watch.check()
         guess.repair()
+        watch.check()
         try:
             return guess.follow(watch)
         except NumericalTroubleError as error:
@@ -338,7 +340,7 @@ class Guess:
 
     # ---- the homotopy ----
 
-    def follow(self, watch: Watch | None, most_events: float = np.inf) -> Array | NoStart:
+    def follow(self, watch: Watch, most_events: float = np.inf) -> Array | NoStart:
         """Take the shifts back; return the states at θ = 1, or where the way ends before.
 
         All shifts vanish together at θ = 1, so that close to it everything ties. A homotopy stops before, and
@@ -357,7 +359,7 @@ class Guess:
                 break
         return self.states
 
-    def _homotopy(self, watch: Watch | None, most_events: float) -> Array | NoStart:
+    def _homotopy(self, watch: Watch, most_events: float) -> Array | NoStart:
         """Follow one homotopy to its end."""
         problem = MixedLCP(self.system, self.q, build_state_table(self._bounds_at_zero()))
         self._shift_ends(Tracer(problem, self.states, 0.0))

@@ -18,6 +18,7 @@ from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Number, is_infinite, shown
 from pqp.linalg.tolerances import WIDE_RANGE
 from pqp.records.unsolvable import Obstruction, UnsolvablePiece
+from pqp.stopping import Watch
 from pqp.tableau.compile import CompiledQP, compile_problem, read_obstruction
 
 
@@ -52,10 +53,11 @@ class Tracer:
             return self.compiled
         return compile_problem(self.compiled.problem, RATIONAL)
 
-    def first(self, basis: frozenset[int] | None = None) -> Dictionary:
+    def first(self, basis: frozenset[int] | None = None, watch: Watch | None = None) -> Dictionary:
         """Return the dictionary to start from: a known basis, or none; free pairs are in."""
-        lcp = self.compiled.lcp
-        return with_free_pairs_in(first_dictionary(lcp) if basis is None else dictionary_of(lcp, basis))
+        lcp, check = self.compiled.lcp, None if watch is None else watch.check
+        first = first_dictionary(lcp) if basis is None else dictionary_of(lcp, basis, check)
+        return with_free_pairs_in(first, check)
 
     def trace(self, dictionary: Dictionary, begin: Number, stop: Number) -> Trace:
         """Yield what happens between two ends, in this direction, both closed; they may be infinite."""

@@ -17,6 +17,7 @@ from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
 from pqp.records.unsolvable import Obstruction, UnsolvablePiece
+from pqp.stopping import Watch
 from pqp.tableau.compile import CompiledQP, compile_problem, read_x
 from pqp.tableau.trace import OptimalPiece, Tracer
 
@@ -32,11 +33,13 @@ def unsolvable_segments(
     pieces: Sequence[UnsolvablePiece],
     problem: ParametricQP,
     field: Field,
+    watch: Watch,
     feasibility: Feasibility | None = None,
 ) -> list[Segment]:
     """Return the infeasible and unbounded segments, ascending, that neighbouring pieces amount to.
 
-    Where a feasible x exists is found by `feasibility`, by default in exact arithmetic.
+    Where a feasible x exists is found by `feasibility`, by default in exact arithmetic. Where the watch says
+    so, that search is given up with a `StoppedError`.
     """
     obstruction = _combined([piece.obstruction for piece in pieces])
     lo, hi = sorted([pieces[0].exact[0], pieces[-1].exact[1]])
@@ -44,7 +47,8 @@ def unsolvable_segments(
         return [_infeasible(obstruction, lo, hi, problem, field)]
     if feasibility is not None:
         return _with_feasible_segments(obstruction, feasibility(lo, hi), problem, field)
-    return _with_feasible_part(obstruction, lo, hi, compile_problem(problem, RATIONAL), field)
+    watch.check()
+    return _with_feasible_part(obstruction, lo, hi, compile_problem(problem, RATIONAL), field, watch)
 
 
 def _with_feasible_segments(
@@ -88,15 +92,15 @@ def _combined(obstructions: Sequence[Obstruction]) -> Obstruction:
 
 
 def _with_feasible_part(
-    obstruction: Obstruction, lo: Number, hi: Number, exact: CompiledQP, field: Field
+    obstruction: Obstruction, lo: Number, hi: Number, exact: CompiledQP, field: Field, watch: Watch
 ) -> list[Segment]:
     """Return what lies before, in and behind the interval of mu with a feasible x."""
     tracer = Tracer(exact.feasibility(), LEAST_INDEX)
-    events = [
-        event
-        for event in tracer.trace(tracer.first(), lo, hi)
-        if isinstance(event, OptimalPiece | UnsolvablePiece)
-    ]
+    events: list[OptimalPiece | UnsolvablePiece] = []
+    for event in tracer.trace(tracer.first(watch=watch), lo, hi):
+        watch.check()
+        if isinstance(event, OptimalPiece | UnsolvablePiece):
+            events.append(event)
     segments: list[Segment] = []
     for feasible, group in groupby(events, key=lambda event: isinstance(event, OptimalPiece)):
         if feasible:

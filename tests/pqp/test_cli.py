@@ -93,9 +93,12 @@ class TestSolve:
         assert out.startswith(str(path.log))
 
     @pytest.mark.parametrize("words", [(), ("--exact",)], ids=["float", "exact"])
-    @pytest.mark.parametrize("limit", ["--max-pieces", "--max-pivots", "--time-limit"])
-    def test_limit_gives_the_finished_part_and_code_3(self, run, limit, words):
-        words = (*words, limit, {"--max-pieces": "2", "--max-pivots": "1", "--time-limit": "1e-9"}[limit])
+    @pytest.mark.parametrize(
+        ("limit", "value"),
+        [("--max-pieces", "2"), ("--max-pivots", "1"), ("--time-limit", "1e-9"), ("--memory-limit", "1e-6")],
+    )
+    def test_limit_gives_the_finished_part_and_code_3(self, run, limit, value, words):
+        words = (*words, limit, value)
         code, out, err = run("solve", "budget.json", "--mu", "-2", "8", *words, "--save", "part.json")
         assert code == 3
         assert err.startswith(f"pqp: {limit[2:].replace('-', '_')} = ")

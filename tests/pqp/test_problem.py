@@ -260,6 +260,81 @@ class TestMistakes:
         assert pqp.solve(problem, 0, arithmetic="exact").x.tolist() == [10**400]
 
 
+def rounded_kernel(size: int, gamma: float = 0.1) -> np.ndarray:
+    """A kernel matrix whose mirrored entries differ by their last bits."""
+    X = np.random.default_rng(0).normal(size=(size, 10))
+    squares = (X * X).sum(axis=1)
+    K = np.exp(-gamma * (squares[:, None] + squares - 2 * (X * 1.0) @ X.T))
+    K[np.triu_indices(size, 1)] *= 1 + 2.0**-52
+    assert (K != K.T).any()
+    return K
+
+
+class TestSymmetryUpToRounding:
+    @pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_matrix, scipy.sparse.csc_array])
+    def test_floats_that_miss_symmetry_by_rounding_are_symmetrised_and_the_problem_says_so(self, kind):
+        K = rounded_kernel(30)
+        problem = pqp.ParametricQP(kind(K), mu, lower=0, upper=1)
+        stored = problem.data(FIELDS["float"]).dense_P
+        assert (stored == stored.T).all()
+        assert np.abs(stored - K).max() <= 2.0**-52
+        (note,) = problem.notes
+        assert "(P + P.T) / 2" in note
+
+    def test_units_of_single_variables_do_not_matter(self):
+        units = 10.0 ** np.arange(-15, 15)
+        K = units[:, None] * rounded_kernel(30) * units
+        assert len(pqp.ParametricQP(K, mu, lower=0, upper=1).notes) == 1
+        K[0, 1] *= 1 + 1e-6  # small among all entries, but not rounding error of this one
+        with refuses(ProblemError, "P", expected="symmetric"):
+            pqp.ParametricQP(K, mu, lower=0, upper=1)
+
+    def test_entries_that_cancelled_may_differ_by_rounding_of_their_terms(self):
+        P = np.array([[1.0, 2.0**-60], [-(2.0**-59), 1.0]])
+        assert len(pqp.ParametricQP(P, mu, lower=0).notes) == 1
+
+    def test_kernel_of_pairs_is_symmetrised_too(self):
+        problem = pqp.ParametricQP(pqp.PairGram(rounded_kernel(8), [(0, 1), (2, 5)]), -1, lower=0, upper=mu)
+        assert (problem.P.K == problem.P.K.T).all()
+        assert "K[" in problem.notes[0]
+
+    def test_real_asymmetry_is_refused_with_the_worst_pair(self):
+        K = rounded_kernel(30)
+        K[3, 7] = K[7, 3] + 1e-9
+        with refuses(ProblemError, "P", found=f"P[3, 7] = {K[3, 7]} and P[7, 3] = {K[7, 3]}"):
+            pqp.ParametricQP(K, mu, lower=0, upper=1)
+
+    @pytest.mark.parametrize("kind", [list, lambda rows: scipy.sparse.csr_array(np.array(rows))])
+    def test_integers_are_never_symmetrised(self, kind):
+        with refuses(ProblemError, "P", expected="symmetric"):
+            pqp.ParametricQP(kind([[10**14, 1], [0, 10**14]]), mu)
+
+    def test_rationals_are_never_symmetrised(self):
+        tiny = Fraction(1, 10**30)
+        with refuses(ProblemError, "P", expected="symmetric"):
+            pqp.ParametricQP([[Fraction(1), tiny], [Fraction(0), Fraction(1)]], mu)
+
+    def test_symmetric_data_have_no_notes(self):
+        kernel = pqp.PairGram(np.eye(2), [(0, 1)])
+        for P in (np.eye(2), scipy.sparse.eye(2), pqp.Gram([[0.1], [0.3]]), kernel):
+            assert pqp.ParametricQP(P, 0).notes == ()
+
+    def test_notes_are_saved_with_the_problem_and_with_its_path(self, tmp_path):
+        problem = pqp.ParametricQP(rounded_kernel(5), mu, lower=0, upper=1, notes=["a kernel of 5 points"])
+        assert problem.notes[0] == "a kernel of 5 points"
+        pqp.save_problem(problem, tmp_path / "problem.json")
+        assert pqp.load_problem(tmp_path / "problem.json").notes == problem.notes
+        path = pqp.solve_path(problem, (-2, 0))
+        assert path.certify().pieces == len(path.segments)
+        path.save(tmp_path / "path.npz")
+        assert pqp.load_path(tmp_path / "path.npz").problem.notes == problem.notes
+
+    @pytest.mark.parametrize("notes", ["one sentence", [3]])
+    def test_notes_are_sentences(self, notes):
+        with refuses(ProblemError, "notes", expected="a list of sentences"):
+            pqp.ParametricQP([[1]], 0, notes=notes)
+
+
 class TestManyRows:
     """What engines for large problems rely on: nothing is formed before it is asked for."""
 

@@ -99,7 +99,14 @@ class TestDirection:
                 assert point.x.tolist() == path(at).x.tolist()
 
 
-STOPS = [{"max_pieces": 1}, {"max_pieces": 2}, {"max_pivots": 1}, {"max_pivots": 3}, {"time_limit": 1e-9}]
+STOPS = [
+    {"max_pieces": 1},
+    {"max_pieces": 2},
+    {"max_pivots": 1},
+    {"max_pivots": 3},
+    {"time_limit": 1e-9},
+    {"memory_limit": 1e-6},
+]
 
 
 @EVERY_CASE
@@ -246,6 +253,7 @@ MISTAKES = [
     ({"max_pivots": -1}, {"argument": "max_pivots", "found": "-1"}),
     ({"time_limit": math.nan}, {"argument": "time_limit", "found": "nan"}),
     ({"max_pieces": "3"}, {"argument": "max_pieces", "found": "'3'"}),
+    ({"memory_limit": 0}, {"argument": "memory_limit", "found": "0"}),
 ]
 
 

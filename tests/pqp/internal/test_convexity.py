@@ -100,7 +100,7 @@ class TestSparse:
     N = convexity.LARGEST_DENSE + 500
 
     def test_large_definite_matrix_passes(self):
-        require_convex(as_convex(ring(self.N, 2.1), "P"), "P", exactly=True)
+        require_convex(as_convex(ring(self.N, 2.1), "P")[0], "P", exactly=True)
 
     def test_large_singular_matrix_passes_in_float(self):
         as_convex(ring(self.N, 2.0), "P")
@@ -120,7 +120,7 @@ class TestSparse:
         extra = scipy.sparse.coo_array(
             ([1] * 9, ([0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3)), shape=(self.N,) * 2
         )
-        matrix = as_convex(ring(self.N, 2, int) + extra, "P")
+        matrix, _ = as_convex(ring(self.N, 2, int) + extra, "P")
         assert not convexity.is_decided_exactly(matrix)
 
     def test_diagonal_decides_by_its_signs(self):

@@ -14,7 +14,7 @@ from pqp.revised.states import BETWEEN, UPPER
 from pqp.revised.verify import violations
 from tests.refusals import may_refuse, refused_at_most
 from tests.strategies import instances
-from tests.systems import FEW, sequence_of, trace_of
+from tests.systems import FEW, sequence_of, trace_of, unlimited
 
 
 class TooLarge(ExactTracer):
@@ -38,7 +38,9 @@ def test_excerpt_of_what_moves_has_the_solution_of_the_line(instance):
     assume(line.start < line.end < np.inf)
     subproblem = take_subproblem(runner.postsolve, item_states, runner.scaled.lcp.is_unknown(item_states))
     middle = (line.start + line.end) / 2
-    found = next(iter(ExactTracer(subproblem.problem).pieces(subproblem.own_states(), middle, middle)))
+    found = next(
+        iter(ExactTracer(subproblem.problem).pieces(subproblem.own_states(), middle, middle, unlimited()))
+    )
     assert not isinstance(found, UnsolvablePiece)
     values = subproblem.whole(found.x, found.y)[runner.postsolve.items[line.unknowns]]
     mine = line.values * runner.scaled.d[line.unknowns][:, None]
@@ -53,9 +55,9 @@ def test_pieces_of_subproblems_are_those_of_the_whole_problem(instance):
     sequence, runner = traced.sequence, traced.runner
     begin, stop = sequence.lo, sequence.hi
     assume(begin < stop < np.inf)
-    whole = list(repair_of(runner).pieces(sequence.first, begin, stop))
+    whole = list(repair_of(runner).pieces(sequence.first, begin, stop, unlimited()))
     with may_refuse():  # a subproblem cannot prove unsolvability
-        parts = list(repair_of(runner, TooLarge).pieces(sequence.first, begin, stop))
+        parts = list(repair_of(runner, TooLarge).pieces(sequence.first, begin, stop, unlimited()))
     assume(not any(isinstance(event, UnsolvablePiece) for event in whole))
     assert parts[-1].end == whole[-1].end
     for pieces in (whole, parts):
@@ -80,7 +82,7 @@ class TestLargeProblem:
 
     def test_items_that_move_are_traced_exactly_and_others_join(self):
         repair, sequence = self.traced()
-        pieces = list(repair.pieces(sequence.first, 0.1, 2.0))
+        pieces = list(repair.pieces(sequence.first, 0.1, 2.0, unlimited()))
         assert not repair.exact_tracer.is_small_enough
         np.testing.assert_allclose([piece.start for piece in pieces], [0.1, *self.BENDS], rtol=1e-15)
         assert (violations(sequence_of(pieces), repair.scaled.lcp) <= ACCURATE).all()
@@ -88,7 +90,7 @@ class TestLargeProblem:
     def test_exact_pieces_begin_in_the_middle_of_a_path_too(self):
         repair, sequence = self.traced()
         late = next(iter(sequence.runs(np.arange(len(sequence)) == 4)))
-        (piece,) = repair.pieces(late.first, 0.6, 0.7)
+        (piece,) = repair.pieces(late.first, 0.6, 0.7, unlimited())
         assert piece.unknowns.tolist() == [0]
         np.testing.assert_allclose(piece.values, [[0, 1]], atol=1e-15)
 
@@ -97,33 +99,35 @@ class TestLargeProblem:
         repair, sequence = self.traced()
         wrong = sequence.last_states()
         wrong[4], wrong[0] = BETWEEN, UPPER
-        pieces = list(repair.pieces(wrong, 0.6, 0.7))
+        pieces = list(repair.pieces(wrong, 0.6, 0.7, unlimited()))
         assert (violations(sequence_of(pieces), repair.scaled.lcp) <= ACCURATE).all()
         assert pieces[-1].states[[0, 4]].tolist() == [BETWEEN, UPPER]
 
     def test_without_states_a_large_problem_is_refused(self):
         repair, _ = self.traced()
         with pytest.raises(NumericalTroubleError) as caught:
-            next(repair.pieces(None, 0.1, 2.0))
+            next(repair.pieces(None, 0.1, 2.0, unlimited()))
         assert caught.value.found == exact_repair.MOST_PAIRS
 
     def test_what_has_too_many_moving_items_is_refused(self, monkeypatch):
         repair, sequence = self.traced()
         monkeypatch.setattr(exact_repair, "MOST_PAIRS", 3)
         with pytest.raises(NumericalTroubleError) as caught:
-            list(repair.pieces(sequence.first, 0.1, 2.0))
+            list(repair.pieces(sequence.first, 0.1, 2.0, unlimited()))
         assert caught.value.found == 3
 
 
 def test_small_problem_is_traced_from_nothing():
     traced = trace_of(pqp.ParametricQP([[1]], [-pqp.mu], lower=0, upper=1), (0, 2))
-    pieces = list(repair_of(traced.runner).pieces(None, -1, 2))
+    pieces = list(repair_of(traced.runner).pieces(None, -1, 2, unlimited()))
     assert [(piece.start, piece.end) for piece in pieces] == [(-1, 0), (0, 1), (1, 2)]
 
 
 def test_exact_pieces_say_where_there_is_no_solution():
     problem = pqp.ParametricQP([[1]], [0], lower=0, upper=pqp.mu)
     traced = trace_of(problem, (1, 2))
-    kinds = [isinstance(p, UnsolvablePiece) for p in repair_of(traced.runner).pieces(None, -1, 2)]
+    kinds = [
+        isinstance(p, UnsolvablePiece) for p in repair_of(traced.runner).pieces(None, -1, 2, unlimited())
+    ]
     assert kinds[0]
     assert not kinds[-1]

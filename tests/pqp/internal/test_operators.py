@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, issparse
 
-from pqp.linalg.operators import DenseOperator, SparseOperator, operator_of
+from pqp.linalg.operators import DenseOperator, LowRankOperator, SparseOperator, operator_of
 from tests.systems import FEW, OPERATORS, SEEDS, entries_of
 
 EVERY_OPERATOR = pytest.mark.parametrize("kind", OPERATORS)
@@ -99,9 +99,18 @@ def test_product_with_few_and_with_many_columns_is_the_same(chosen):
     assert np.allclose(operator.product(items, values), (F @ F.T)[:, items] @ values)
 
 
-def test_sparse_matrices_alone_have_entries():
+def test_sparse_matrices_and_products_of_sparse_factors_have_entries():
     for kind, make in OPERATORS.items():
-        assert issparse(make(1).entries()) == (kind == "sparse"), kind
+        entries = make(1).entries()
+        assert issparse(entries) == kind.startswith("sparse"), kind
+        if entries is not None:
+            assert np.allclose(entries.toarray(), entries_of(make(1)))
+
+
+def test_sparse_factors_with_a_full_column_are_not_multiplied_out():
+    """Their product would be dense."""
+    F = csr_array(np.eye(100) + np.outer(np.ones(100), np.eye(100)[0]))
+    assert LowRankOperator(F, F).entries() is None
 
 
 def test_entries_become_the_operator_of_their_kind():

@@ -17,6 +17,7 @@ from pqp.revised.runner import RevisedRunner
 from pqp.revised.start import NoStart, find_start
 from tests.definitions import LinearPrograms
 from tests.strategies import for_all, hessians, problems
+from tests.systems import unlimited
 
 MUS = st.sampled_from((0, 1, -1, 2))
 
@@ -31,7 +32,7 @@ def proof_at(problem, at):
     blocked = runner.crossing_bounds.violated(at)
     if blocked is not None:
         return blocked
-    found = find_start(runner.scaled, lambda: runner.program, float(at))
+    found = find_start(runner.scaled, lambda: runner.program, float(at), unlimited())
     return runner.proof(found.states, found.ray) if isinstance(found, NoStart) else None
 
 

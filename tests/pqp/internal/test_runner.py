@@ -13,9 +13,9 @@ from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path.path import Path
 from pqp.records.result import TraceResult
 from pqp.records.states import Basis
-from pqp.revised import exact_repair, runner
+from pqp.revised import exact_repair, runner, trace
 from pqp.revised.runner import Cover, RevisedRunner
-from pqp.revised.trace import LargeTieError, Tracer
+from pqp.revised.trace import Tracer
 from pqp.stopping import StopLimits, Watch
 from tests.comparison import inside, marks, optimal, optimal_points, traced
 from tests.engines import EVERY_ENGINE, EXACT, REVISED
@@ -323,6 +323,45 @@ def test_parts_are_the_run(instance):
                 assert is_close(twin.at(at).objective, segment.at(at).objective)
 
 
+class TestVerificationOnTheWay:
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_every_piece_is_verified_once_and_the_path_is_the_same(self, direction, monkeypatch):
+        whole = REVISED.trace(bends(40), (0, 50), direction=direction)
+        original, verified = runner.violations, []
+
+        def counted(sequence, *others):
+            verified.append(len(sequence))
+            return original(sequence, *others)
+
+        monkeypatch.setattr(runner, "violations", counted)
+        monkeypatch.setattr(runner, "VERIFY_EVERY", 3)
+        path = REVISED.trace(bends(40), (0, 50), direction=direction)
+        assert summary(path) == summary(whole)
+        assert sum(verified) == len(path.segments)
+        assert len(verified) > 10
+
+    @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
+    def test_bad_piece_is_looked_at_again_at_the_end_and_repaired(self, direction, monkeypatch):
+        original, bad = runner.violations, []
+
+        def blamed(sequence, *others):
+            misses = original(sequence, *others)
+            if len(bad) < 2:
+                for number in range(len(sequence)):
+                    if sequence.starts[number] <= 20.5 <= sequence.ends[number]:
+                        bad.append(number)
+                        misses[number] = 1.0
+            return misses
+
+        monkeypatch.setattr(runner, "violations", blamed)
+        monkeypatch.setattr(runner, "VERIFY_EVERY", 3)
+        path = REVISED.trace(bends(40), (0, 50), direction=direction)
+        assert len(bad) == 2
+        assert {path.info.rung_of(s) for s in path.segments if s.lo <= 20.5 <= s.hi} != {"trace"}
+        assert len(path.info.rungs) == 2
+        path.certify()
+
+
 class TestCover:
     def test_gaps_are_what_nothing_covers(self):
         whole = TraceResult()
@@ -354,13 +393,11 @@ class TestCrowdedBeginning:
         return pqp.catalog.svm(random.normal(size=(18, 2)) + y[:, None], y, kernel="linear")
 
     def test_start_inside_gives_the_same_path(self, machine, monkeypatch):
-        def large(tracer):
-            raise LargeTieError
-
         values = []
         for is_large in (False, True):
             if is_large:
-                monkeypatch.setattr(Tracer, "_require_small_tie", large)
+                monkeypatch.setattr(trace, "LARGE_TIE", 1)
+                monkeypatch.setattr(trace, "FEW_CLOSING", 0)
             path = pqp.solve_path(machine, (0, 10))
             path.certify()
             values.append([path(C).objective for C in np.linspace(0, 10, 41)])
