@@ -27,7 +27,6 @@ from pqp.certificate.cover import (
     CORRECTED,
     EXACT,
     TOLERANCE,
-    Accuracy,
     MisfitError,
     ProvedPiece,
     displacement,
@@ -40,6 +39,7 @@ from pqp.certificate.document import End, entry, items, one_of, shown
 from pqp.certificate.problem import read_problem
 from pqp.certificate.proving import Prover, Work
 from pqp.certificate.rationals import Span
+from pqp.certificate.stated import Accuracy
 from pqp.errors import CertificateError
 
 # Proofs that take less than this many seconds do not mention it: their text is then the same every time.

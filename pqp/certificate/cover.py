@@ -4,22 +4,18 @@ A piece is proved optimal from its states, infeasible or unbounded from the vect
 must fit together over the whole interval, with no gap, no overlap and no step in the optimal value.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
-from operator import sub
-from typing import Any, NamedTuple
+from typing import Any
 
 from flint import fmpq
 
 from pqp.certificate.document import (
     End,
-    approximate,
     end,
     entry,
-    index,
     items,
     numbers,
     one_of,
@@ -28,14 +24,9 @@ from pqp.certificate.document import (
 )
 from pqp.certificate.optimality import MuWindow
 from pqp.certificate.problem import Problem, Product
-from pqp.certificate.rationals import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
-from pqp.certificate.solution import PrimalVector, Solution
+from pqp.certificate.rationals import ZERO, Affine, Limit, Span, Vector, combine
+from pqp.certificate.solution import PrimalVector
 from pqp.errors import CertificateError
-
-# Sixteen units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
-ROUNDINGS = 2.0**-49
-# More than underflow can lose there.
-UNDERFLOW = 1e-300
 
 # How a piece was proved: as it is, after exact pivots, or optimal up to a bound.
 EXACT, CORRECTED, BOUNDED = PROOF_KINDS = ("exact", "corrected", "bounded")
@@ -75,94 +66,6 @@ class ProvedPiece:
         """Return the ends, moved outwards by as much as they may be off."""
         lo = None if self.lo is None else self.lo - tolerance * (1 + abs(self.lo))
         return MuWindow(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
-
-
-@dataclass
-class Accuracy:
-    """How far stated numbers may be off, and how far the worst of those seen so far is, relatively."""
-
-    tolerance: fmpq
-    worst: fmpq = field(default_factory=fmpq)
-    level: float = 0.0
-
-    def note(self, deviation: fmpq) -> None:
-        """Remember a deviation if it is the worst so far; `level` is that in float64."""
-        if deviation > self.worst:
-            self.worst, self.level = deviation, approximate(deviation)
-
-    def is_surpassed(self, stated: Sequence[Any], exact: Sequence[float]) -> bool:
-        """Return whether a vector may be further off than the worst so far; False only if float64 proves it.
-
-        The exact numbers come rounded to the nearest.
-        """
-        if not (set(map(type, stated)) <= {float} and all(map(math.isfinite, stated))):
-            return True
-        size = max(map(abs, exact), default=0.0)
-        gap = max(map(abs, map(sub, stated, exact)), default=0.0)
-        allowed = (1 - ROUNDINGS) * self.level * (1 + size)
-        return not gap + ROUNDINGS * (gap + size) + UNDERFLOW < allowed
-
-
-def compare_stated(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
-    """Raise unless the numbers that an optimal segment states are near the exact ones."""
-    if "changes" in segment:
-        _compare_moving(segment, solution, accuracy, place)
-        return
-    n, m = solution.problem.n, solution.problem.m
-    for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
-        exact = AffineBlock.of(range(size), map(exact_of, range(size)))
-        _compare(segment, name, BlockRows(exact, range(size)), accuracy, place)
-
-
-def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
-    """Raise unless the numbers that a compact segment states are near the exact ones."""
-    moving = entry(segment, "moving", place)
-    place = f"{place}: moving"
-    for kind, name, size, solved, exact_of in (
-        ("variables", "x", solution.problem.n, solution.solved_x, solution.x_of),
-        ("rows", "y", solution.problem.m, solution.solved_y, solution.y_of),
-    ):
-        listed = items(entry(moving, kind, place), None, f"{place}: {kind}")
-        found = solved.positions(listed)
-        if found is None:
-            stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
-            solved = AffineBlock.of(stated, map(exact_of, stated))
-            found = list(range(len(stated)))
-        _compare(moving, name, BlockRows(solved, found), accuracy, place)
-
-
-class BlockRows(NamedTuple):
-    """Some functions of a block, in some order."""
-
-    block: AffineBlock
-    positions: Sequence[int]
-
-    def rounded(self, k: int) -> list[float]:
-        """Return constants (0) or slopes (1), each the nearest float64 number."""
-        return list(map(self.block.approximation[k].__getitem__, self.positions))
-
-
-def _compare(stated: Any, name: str, exact: BlockRows, accuracy: Accuracy, place: str) -> None:
-    """Note the largest deviation of two stated vectors, relative to 1 + the largest exact entry of each."""
-    keys, size = (f"{name}0", f"{name}1"), len(exact.positions)
-    found = [items(entry(stated, key, place), size, f"{place}: {key}") for key in keys]
-    for k, key in enumerate(keys):
-        # only the worst deviation is reported, so float64 may dismiss a vector that cannot be worse
-        if accuracy.worst and not accuracy.is_surpassed(found[k], exact.rounded(k)):
-            continue
-        stated_values = numbers(found[k], size, f"{place}: {key}")
-        values = exact.block.column(k, exact.positions)
-        scale = 1 + max((abs(v) for v in values), default=fmpq(0))
-        gaps = [abs(a - b) for a, b in zip(stated_values, values, strict=True)]
-        for r, gap in enumerate(gaps):
-            if gap > accuracy.tolerance * scale:
-                allowed = shown(accuracy.tolerance * scale)
-                raise CertificateError(
-                    argument=f"{place}: {key}[{exact.block.places[exact.positions[r]]}]",
-                    expected=f"{shown(values[r])} according to its states, up to {allowed}",
-                    found=f"{shown(stated_values[r])}, which is off by {shown(gap)}",
-                )
-        accuracy.note(max(gaps, default=fmpq(0)) / scale)
 
 
 def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:

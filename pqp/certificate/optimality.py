@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -235,16 +234,16 @@ def _conditions(solutions: Sequence[Solution], windows: Sequence[MuWindow], is_e
         if is_exact:
             found = places.enclose(known)
             for k, (block, window) in enumerate(zip(blocks, windows, strict=True)):
-                rounded = np.array(window.block(block).approximation).reshape(2, -1)
+                rounded = window.block(block).approximation
                 found.value[k][:, block.places] = rounded
                 found.size[k][:, block.places] = np.abs(rounded)
             return found
         # all entries of all pieces at once: one assignment is far cheaper than one per piece
         flat = [k * 2 * count + j for k, block in enumerate(blocks) for j in block.places]
         at = np.array(flat, dtype=np.int64)
+        values = np.concatenate([block.approximation for block in blocks], axis=1)
         for half in (0, 1):
-            values = chain.from_iterable(block.approximation[half] for block in blocks)
-            known.reshape(-1)[at + half * count] = np.fromiter(values, np.float64, len(flat))
+            known.reshape(-1)[at + half * count] = values[half]
         return places.enclose(known)
 
     def held(columns: Indices) -> Enclosure:

@@ -18,10 +18,8 @@ from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
-    Accuracy,
     MisfitError,
     ProvedPiece,
-    compare_stated,
     displacement,
     earlier,
     later,
@@ -36,6 +34,7 @@ from pqp.certificate.optimality import BETWEEN, MuWindow, is_optimal_at, optimal
 from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import ZERO, Span
 from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is_diagonal_case
+from pqp.certificate.stated import Accuracy, compare_stated
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
@@ -186,16 +185,18 @@ class Prover:
         # states that give no basis are not a rounding error: no piece of any path has them
         with located(piece):
             solution = derive(self._active, piece.place)
-        try:
-            with located(piece):
-                compare_stated(segment, solution, self.accuracy, piece.place)
-        except CertificateError as error:
-            if not self.is_float:
-                raise
-            draft.states, draft.reason = solution.active, error
-            self._correct(draft)
-            return
         draft.states, draft.solution = solution.active, solution
+
+    def _compare_stated(self, drafts: Sequence[Draft]) -> None:
+        """Compare what is stated with the exact solutions; float pieces that are wrong are not solved."""
+        claims = [(draft.segment, draft.solution, draft.piece.place) for draft in drafts if draft.solution]
+        for draft, error in zip(drafts, compare_stated(claims, self.accuracy), strict=True):
+            if error is not None:
+                draft.reason, draft.solution = error, None
+                if not self.is_float:
+                    with located(draft.piece):
+                        raise error
+                self._correct(draft)
 
     def _unknowns(self, segment: Any) -> int:
         """Return how many unknowns an exact solve has, more or less: those stated of a compact segment."""
@@ -238,6 +239,7 @@ class Prover:
 
     def _prove_exactly(self, drafts: Sequence[Draft]) -> None:
         """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
+        self._compare_stated([draft for draft in drafts if draft.solution is not None])
         solved = [(draft, draft.solution) for draft in drafts if draft.solution is not None]
         windows = [draft.piece.window(self.accuracy.tolerance) for draft, _ in solved]
         spans = list(optimal_spans([solution for _, solution in solved], windows)) if solved else []

@@ -20,6 +20,9 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 from pqp.certificate.document import End, approximate, entry, index, items, number, shown
 from pqp.errors import CertificateError
 
+Floats: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.int64]
+Sparse: TypeAlias = dict[int, fmpq]
 # A denominator shared by several functions may be this many times as long as the longest of their own;
 # beyond, integers over it are longer than the fractions they replace.
 LONGEST_SHARED = 4
@@ -111,25 +114,37 @@ class Vector:
 
 
 class AffineBlock(Mapping[int, Affine]):
-    """Affine functions by index, solved for together: integers over one denominator where they share it.
+    """Affine functions by index: integers over one denominator, or as they are (`lines`).
 
-    >>> block = AffineBlock([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
-    >>> block[7], block.approximation, block.meets(AffineBlock([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
-    (Affine(constant=1/3, slope=0), ([0.5, 0.3333333333333333], [1.0, 0.0]), True)
+    `above` has the constants in its first column and the slopes in its second.
+
+    >>> block = AffineBlock([3, 7], fmpz_mat(2, 2, [3, 6, 2, 0]), fmpz(6))
+    >>> other = AffineBlock([7], fmpz_mat(1, 2, [0, 1]), fmpz(1))
+    >>> block[7], block.approximation.tolist(), block.meets(other, fmpq(1, 3))
+    (Affine(constant=1/3, slope=0), [[0.5, 0.3333333333333333], [1.0, 0.0]], True)
     """
 
-    def __init__(self, places: Sequence[int], table: fmpq_mat, is_shared: bool = True) -> None:
-        self.places, self._table, self._is_shared = places, table, is_shared
+    def __init__(
+        self, places: Sequence[int], above: fmpz_mat, below: fmpz, lines: Sequence[Affine] | None = None
+    ) -> None:
+        self.places, self._above, self._below, self._lines = places, above, below, lines
 
     @classmethod
     def of(cls, places: Sequence[int], lines: Iterable[Affine]) -> "AffineBlock":
         """Return a block of functions that may have no denominator in common."""
+        lines = list(lines)
         values = [value for line in lines for value in (line.constant, line.slope)]
-        return cls(places, fmpq_mat(len(places), 2, values), _is_shared([value.q for value in values]))
+        # Integers over a denominator much longer than the longest are longer than the fractions they replace.
+        longest = LONGEST_SHARED * max((value.q.bit_length() for value in values), default=1)
+        if common_multiple([value.q for value in values], longest) is None:
+            return cls(places, fmpz_mat(0, 2), fmpz(1), lines)
+        return cls(places, *fmpq_mat(len(places), 2, values).numer_denom())
 
     def __getitem__(self, place: int) -> Affine:
         k = self._position[place]
-        return Affine(self._table[k, 0], self._table[k, 1])
+        if self._lines is not None:
+            return self._lines[k]
+        return Affine(fmpq(self._above[k, 0], self._below), fmpq(self._above[k, 1], self._below))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.places)
@@ -146,69 +161,69 @@ class AffineBlock(Mapping[int, Affine]):
 
     def positions(self, places: Sequence[Any]) -> list[int] | None:
         """Return where these indices are in the block, None if some index is missing or is not an integer."""
-        if set(map(type, places)) <= {int} and places == self.places:
-            return list(range(len(self.places)))
-        if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
+        if not set(map(type, places)) <= {int}:
             return None
-        return [self._position[place] for place in places]
-
-    @cached_property
-    def _integers(self) -> tuple[fmpz_mat, fmpz]:
-        above, below = self._table.numer_denom()
-        return above, below
+        found = [self._position.get(place, -1) for place in places]
+        return None if -1 in found else found
 
     @cached_property
     def vector(self) -> Vector:
         """The same as a vector."""
-        if not self._is_shared:
+        if self._lines is not None:
             return Vector.of(self)
-        above, below = self._integers
-        return Vector(dict(zip(self.places, above.tolist(), strict=True)), below)
+        return Vector(dict(zip(self.places, self._above.tolist(), strict=True)), self._below)
+
+    def dot(self, A: "ExactMatrix", i: int) -> Affine:
+        """Return the product with a row of a matrix."""
+        if self._lines is not None or not A.is_dense or len(self.places) < A.shape[1]:
+            return self.vector.dot(A.integer_row(i))
+        # all entries are here: one product in flint
+        below, row = A.flint_row(i)
+        found, below = row * self._above, below * self._below
+        return Affine(fmpq(found[0, 0], below), fmpq(found[0, 1], below))
 
     @cached_property
-    def approximation(self) -> tuple[list[float], list[float]]:
-        """The constants and the slopes, each the nearest float64 number."""
+    def approximation(self) -> Floats:
+        """The constants and, in a second row, the slopes, each the nearest float64 number."""
         values: list[float] = []
-        if self._is_shared:
-            above, below = self._integers
-            divisor = int(below)
+        if self._lines is None:
+            divisor = int(self._below)
             # Integers beyond float64 overflow, though their quotient may be an ordinary number.
             with suppress(OverflowError):
-                values = [value / divisor for value in map(int, above.entries())]
-        values = values or [approximate(value) for value in self._table.entries()]
-        return values[0::2], values[1::2]
+                values = [value / divisor for value in map(int, self._above.entries())]
+        if not values:
+            values = [approximate(value) for line in self.values() for value in (line.constant, line.slope)]
+        return np.array(values, dtype=np.float64).reshape(-1, 2).T
 
     def times(self, factors: fmpq_mat) -> "AffineBlock":
         """Return two combinations of constant and slope, as if they were constant and slope.
 
-        >>> AffineBlock([5], fmpq_mat(1, 2, [1, 2])).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
+        >>> AffineBlock([5], fmpz_mat(1, 2, [1, 2]), fmpz(1)).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
         Affine(constant=21, slope=41)
         """
-        return AffineBlock(self.places, self._table * factors, self._is_shared)
+        if self._lines is not None:
+            table = (pair_table(self._lines) * factors).tolist()
+            return AffineBlock(self.places, self._above, self._below, [Affine(*pair) for pair in table])
+        above, below = factors.numer_denom()
+        return AffineBlock(self.places, self._above * above, self._below * below)
 
     def column(self, k: int, positions: Sequence[int]) -> list[fmpq]:
         """Return constants (0) or slopes (1)."""
-        return [self._table[r, k] for r in positions]
+        lines = [self[self.places[r]] for r in positions]
+        return [line.slope if k else line.constant for line in lines]
 
     def meets(self, other: "AffineBlock", mu: fmpq) -> bool:
         """Return whether the values of the indices in both blocks are the same at mu."""
-        if not (self._is_shared and other._is_shared):
+        if self._lines is not None or other._lines is not None:
             return all(self[j].at(mu) == other[j].at(mu) for j in self if j in other)
         # a/b + mu c/b at mu = p/q, times all denominators: integers are compared without a single division
-        (above, below), (other_above, other_below) = self._integers, other._integers
         weights = fmpz_mat(2, 1, [mu.q, mu.p])
-        left, right = above * weights * other_below, other_above * weights * below
+        left, right = self._above * (weights * other._below), other._above * (weights * self._below)
         if self.places == other.places:
             return bool(left == right)
         pairs = zip(self.places, left.entries(), strict=True)
         found = dict(zip(other.places, right.entries(), strict=True))
         return all(value == found[j] for j, value in pairs if j in found)
-
-
-def _is_shared(belows: Sequence[fmpz]) -> bool:
-    """Return whether a common denominator is not much longer than the longest."""
-    longest = LONGEST_SHARED * max((below.bit_length() for below in belows), default=1)
-    return common_multiple(belows, longest) is not None
 
 
 def common_multiple(integers: Iterable[fmpz], longest: int) -> fmpz | None:
@@ -294,9 +309,6 @@ class Span:
         return f"Span({replace(self, lo_why='', hi_why='')})"
 
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.int64]
-Sparse: TypeAlias = dict[int, fmpq]
 # Integers up to this size are float64 numbers.
 EXACT_INTEGERS = 2**53
 INTEGER_ZERO = fmpz(0)
@@ -350,6 +362,13 @@ class ExactMatrix:
             below, row = self.integer_row(i)
             self._kept["integers", i] = below, [row.get(j, INTEGER_ZERO) for j in range(self.shape[1])]
         return self._kept["integers", i]
+
+    def flint_row(self, i: int) -> tuple[fmpz, fmpz_mat]:
+        """Return the same as a matrix with one row."""
+        if ("flint", i) not in self._kept:
+            below, row = self.integers(i)
+            self._kept["flint", i] = below, fmpz_mat(1, len(row), row)
+        return self._kept["flint", i]
 
     def _exact(self, k: int) -> fmpq:
         value = self._values[k]

@@ -52,30 +52,32 @@ def solve_diagonal(
     free, held = list(gradient), list(targets)
     below, all_factors = problem.reciprocals
     rows, factors = [problem.A.integers(i) for i in held], [all_factors[j] for j in free]
-    scales = [scale for scale, _ in rows]
     entries = [row if len(row) == len(free) else [row[j] for j in free] for _, row in rows]
     side = weighted = fmpz_mat(len(held), len(free), list(chain.from_iterable(entries)))
     # P = I, as in support vector machines: no product needs to be written out
     if factors.count(ONE) < len(factors):
         products = chain.from_iterable(map(mul, row, factors) for row in entries)
         weighted = fmpz_mat(len(held), len(free), list(products))
-    start = _scaled(pair_table(gradient.values()), factors) * fmpq(-1, below)
-    u = _scaled(pair_table(targets.values()), scales)
+    g, g_below = pair_table(gradient.values()).numer_denom()
+    t, t_below = pair_table(targets.values()).numer_denom()
+    scales = [scale for scale, _ in rows]
+    # integers all along, u over u_below: fractions would be reduced again and again
+    u_below = g_below * t_below
+    u = _scaled(t, scales) * (below * g_below) + weighted * g * t_below
     if held:
-        # integers on both sides: their solver is the faster one
-        right, divisor = ((u - side * start) * below).numer_denom()
-        solved: fmpq_mat = (weighted * side.transpose()).solve(right)  # type: ignore[assignment]
-        u = solved * fmpq(1, divisor)
-    x = start + weighted.transpose() * u * fmpq(1, below)
-    return AffineBlock(free, x), AffineBlock(held, _scaled(u, scales))
+        solved: fmpq_mat = (weighted * side.transpose()).solve(u)  # type: ignore[assignment]
+        u, divisor = solved.numer_denom()
+        u_below *= divisor
+    x = weighted.transpose() * u - _scaled(g, factors) * (u_below // g_below)
+    return AffineBlock(free, x, below * u_below), AffineBlock(held, _scaled(u, scales), u_below)
 
 
-def _scaled(pairs: fmpq_mat, factors: list[fmpz]) -> fmpq_mat:
+def _scaled(pairs: fmpz_mat, factors: list[fmpz]) -> fmpz_mat:
     """Return rows of two times their factors."""
     if factors.count(ONE) == len(factors):
         return pairs
     products = [factor * pairs[r, k] for r, factor in enumerate(factors) for k in (0, 1)]
-    return fmpq_mat(len(factors), 2, products)
+    return fmpz_mat(len(factors), 2, products)
 
 
 @dataclass
@@ -343,9 +345,8 @@ class Solution:
         # A held row is at its limit by the equations that were solved.
         if known is not None:
             return known
-        row = self.problem.A.integer_row(i)
-        moving = self.solved_x.vector.dot(row)
-        return moving + self._known_vector.dot(row) if self.active.x else moving
+        moving = self.solved_x.dot(self.problem.A, i)
+        return moving + self._known_vector.dot(self.problem.A.integer_row(i)) if self.active.x else moving
 
     @cached_property
     def _solved_y(self) -> dict[int, Affine]:
