@@ -8,6 +8,7 @@ if the system then becomes singular, an item that is close to a change takes par
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from flint import fmpq
 
@@ -175,5 +176,5 @@ def corrected(
     found = Corrector(states, is_allowed).cover(piece.lo, piece.hi, piece.window(tolerance))
     if found is None:
         return None
-    lo, hi = earlier(*(span.lo for span, _ in found)), later(*(span.hi for span, _ in found))
+    lo, hi = reduce(earlier, (span.lo for span, _ in found)), reduce(later, (span.hi for span, _ in found))
     return Correction(Span(lo, hi), found[0][1].x, found[-1][1].x, len(found))

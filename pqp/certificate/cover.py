@@ -6,9 +6,8 @@ must fit together over the whole interval, with no gap, no overlap and no step i
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import fmpq
 
@@ -42,8 +41,7 @@ def read_interval(pair: Any, place: str) -> tuple[End, End]:
     return ends
 
 
-@dataclass(frozen=True)
-class ProvedPiece:
+class ProvedPiece(NamedTuple):
     """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal.
 
     The set is known within a window around the stated ends, as wide as these may be off.
@@ -84,7 +82,7 @@ def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> Pro
         if excess:
             message = "{argument} must cancel {expected}, but leaves {found} times it"
             raise CertificateError(message, argument=place, expected=f"x[{j}]", found=shown(excess))
-    return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
+    return piece._replace(span=Span().where(gap, "gap > 0", strict=True))
 
 
 def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
@@ -111,7 +109,7 @@ def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> Prov
         span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
     for i, value in enumerate(_activities(problem, dict(enumerate(x)))):
         span = span.within(value, hard["row_lower"][i], hard["row_upper"][i], f"row {i}")
-    return replace(piece, span=span)
+    return piece._replace(span=span)
 
 
 def _activities(problem: Problem, x: Mapping[int, Affine]) -> list[Affine]:
@@ -249,7 +247,7 @@ def require_continuity(problem: Problem, left: ProvedPiece, right: ProvedPiece) 
     lo, hi = later(left.span.lo, right.span.lo), earlier(left.span.hi, right.span.hi)
     if lo is None or hi is None or lo > hi:
         return  # the ends of the pieces do not fit, which `exact_ends` reports
-    if all(left.x.meet(right.x, mu) for mu in {lo, hi}):
+    if left.x.meet(right.x, lo) and (lo == hi or left.x.meet(right.x, hi)):
         return
     for mu in {lo, (lo + hi) / 2, hi}:
         before, after = ([x.get(j, ZERO).at(mu) for j in range(problem.n)] for x in (left.x, right.x))
@@ -262,14 +260,18 @@ def _proved_sets(pieces: Iterable[ProvedPiece]) -> str:
     return "; ".join(f"{piece.title} is {piece.status} for {piece.span}" for piece in pieces)
 
 
-def later(*candidates: End) -> End:
-    """Return the last of several ends, None if there is none."""
-    return max((mu for mu in candidates if mu is not None), default=None)
+def later(one: End, other: End) -> End:
+    """Return the later of two ends, None if there is none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
 
 
-def earlier(*candidates: End) -> End:
-    """Return the first of several ends, None if there is none."""
-    return min((mu for mu in candidates if mu is not None), default=None)
+def earlier(one: End, other: End) -> End:
+    """Return the earlier of two ends, None if there is none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
 
 
 def displacement(exact: End, stated: End) -> fmpq:

@@ -132,17 +132,19 @@ class MuWindow:
     lo: End
     hi: End
 
-    @cached_property
+    @property
     def weights(self) -> list[tuple[fmpq, fmpq]]:
         """For each end, how the constant and the slope of a function are to be added up."""
         left = (fmpq(0), fmpq(-1)) if self.lo is None else (fmpq(1), self.lo)
         right = (fmpq(0), fmpq(1)) if self.hi is None else (fmpq(1), self.hi)
         return [left, right]
 
-    @cached_property
+    @property
     def factors(self) -> list[list[float]]:
         """The weights in float64, one row per end."""
-        return [[approximate(w) for w in pair] for pair in self.weights]
+        left = [0.0, -1.0] if self.lo is None else [1.0, approximate(self.lo)]
+        right = [0.0, 1.0] if self.hi is None else [1.0, approximate(self.hi)]
+        return [left, right]
 
     def block(self, block: AffineBlock) -> AffineBlock:
         """Return a block at both ends, added up before it is rounded: terms may cancel."""

@@ -29,18 +29,19 @@ from pqp.certificate.cover import (
     require_continuity,
     require_somewhere,
 )
+from pqp.certificate.diagonal import LARGEST_DIAGONAL_CASE, is_diagonal_case
 from pqp.certificate.document import approximate, entry, items
 from pqp.certificate.optimality import BETWEEN, MuWindow, is_optimal_at, optimal_spans
 from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import ZERO, Span
-from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is_diagonal_case
+from pqp.certificate.solution import Solution, derive
 from pqp.certificate.stated import Accuracy, compare_stated
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
 # Pieces are evaluated together, in tables of about this many numbers: enough for products of matrices to pay,
 # few enough to stay in a cache.
-BATCH_NUMBERS, SHORTEST_BATCH, LONGEST_BATCH = 2**14, 8, 64
+BATCH_NUMBERS, SHORTEST_BATCH, LONGEST_BATCH = 2**15, 8, 64
 
 
 class Work:
@@ -115,7 +116,7 @@ class Draft:
         """Let this piece be bounded: it holds from one stated end to the other, up to that bound."""
         self.reason = self.reason or reason
         span = Span(self.piece.lo, self.piece.hi)
-        self.piece = replace(self.piece, span=span, x=None, proof=BOUNDED)
+        self.piece = self.piece._replace(span=span, x=None, proof=BOUNDED)
 
 
 class Prover:
@@ -154,7 +155,7 @@ class Prover:
             self._measure(done)
             for draft in done:
                 # One solution at a time, so that memory does not grow with the number of pieces.
-                yield replace(draft.piece, x=None)
+                yield draft.piece._replace(x=None)
 
     def _draft(self, number: int, segment: Any) -> Draft:
         place = f"segments[{number}]"
@@ -248,7 +249,7 @@ class Prover:
             # At a single mu only the values there count: functions that differ may meet just at this point.
             if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
                 span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
-            draft.piece = replace(piece, span=span, x=solution.x)
+            draft.piece = piece._replace(span=span, x=solution.x)
             draft.solution = None
             try:
                 require_somewhere(draft.piece)
@@ -267,7 +268,7 @@ class Prover:
             draft.bound(None)
             return
         found = draft.correction
-        draft.piece = replace(draft.piece, span=found.span, x=found.last_x, proof=CORRECTED)
+        draft.piece = draft.piece._replace(span=found.span, x=found.last_x, proof=CORRECTED)
 
     def _join(self, drafts: Sequence[Draft], is_last: bool) -> None:
         """Let neighbours meet: where exact sets leave a hole, the piece that falls short is bounded."""
@@ -280,7 +281,7 @@ class Prover:
         for left, right in pairwise(drafts):
             first_x = right.correction.first_x if right.correction else right.piece.x
             if left.piece.proof != BOUNDED and right.piece.proof != BOUNDED:
-                require_continuity(self.problem, left.piece, replace(right.piece, x=first_x))
+                require_continuity(self.problem, left.piece, right.piece._replace(x=first_x))
 
     def _require_ends(self, draft: Draft, is_first: bool, is_last: bool) -> None:
         """Bound a first or last piece that misses the end of the path by more than rounding."""
@@ -316,9 +317,9 @@ class Prover:
                     self._settle(draft)
         # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
         if is_apart() and left.piece.proof == BOUNDED:
-            left.piece = replace(left.piece, span=replace(left.piece.span, hi=right.piece.span.lo))
+            left.piece = left.piece._replace(span=replace(left.piece.span, hi=right.piece.span.lo))
         elif is_apart() and right.piece.proof == BOUNDED:
-            right.piece = replace(right.piece, span=replace(right.piece.span, lo=left.piece.span.hi))
+            right.piece = right.piece._replace(span=replace(right.piece.span, lo=left.piece.span.hi))
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
         """Bound what is stated of those drafts that are not exactly as stated."""

@@ -28,7 +28,8 @@ Sparse: TypeAlias = dict[int, fmpq]
 LONGEST_SHARED = 4
 
 
-@dataclass(frozen=True)
+# not frozen, though nothing ever changes: checking that would cost more than the arithmetic itself
+@dataclass(slots=True)
 class Affine:
     """The affine function constant + mu * slope."""
 
@@ -116,7 +117,7 @@ class Vector:
 class AffineBlock(Mapping[int, Affine]):
     """Affine functions by index: integers over one denominator, or as they are (`lines`).
 
-    `above` has the constants in its first column and the slopes in its second.
+    `above` has the constants in its first column and the slopes in its second; further rows are zero.
 
     >>> block = AffineBlock([3, 7], fmpz_mat(2, 2, [3, 6, 2, 0]), fmpz(6))
     >>> other = AffineBlock([7], fmpz_mat(1, 2, [0, 1]), fmpz(1))
@@ -171,7 +172,7 @@ class AffineBlock(Mapping[int, Affine]):
         """The same as a vector."""
         if self._lines is not None:
             return Vector.of(self)
-        return Vector(dict(zip(self.places, self._above.tolist(), strict=True)), self._below)
+        return Vector(dict(zip(self.places, self._above.tolist(), strict=False)), self._below)
 
     def dot(self, A: "ExactMatrix", i: int) -> Affine:
         """Return the product with a row of a matrix."""
@@ -190,7 +191,7 @@ class AffineBlock(Mapping[int, Affine]):
             divisor = int(self._below)
             # Integers beyond float64 overflow, though their quotient may be an ordinary number.
             with suppress(OverflowError):
-                values = [value / divisor for value in map(int, self._above.entries())]
+                values = [v / divisor for v in map(int, self._above.entries()[: 2 * len(self.places)])]
         if not values:
             values = [approximate(value) for line in self.values() for value in (line.constant, line.slope)]
         return np.array(values, dtype=np.float64).reshape(-1, 2).T
@@ -237,7 +238,7 @@ def common_multiple(integers: Iterable[fmpz], longest: int) -> fmpz | None:
     return common
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Span:
     """A set of consecutive mu, shrunk by one inequality after the other; it remembers what ended it where."""
 

@@ -8,76 +8,23 @@ Singletons are eliminated first: a held row with one free entry gives that x, an
 end; a free column without curvature that meets one held row gives that y, and its own x at the end. Variables
 that P does not couple to other free ones are eliminated next. What remains is dense and solved by
 python-flint. Where P is diagonal and positive for all free variables, all this is one elimination with
-integers.
+integers (`diagonal`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from operator import mul
 
-from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
+from flint import fmpq, fmpq_mat
 
+from pqp.certificate.diagonal import is_diagonal_case
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.rationals import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
 RATIONAL_ZERO = fmpq(0)
-ONE = fmpz(1)
-# Held rows times free variables up to which all are eliminated at once; beyond, reading off may spare most.
-LARGEST_DIAGONAL_CASE = 2**14
-
-
-def is_diagonal_case(problem: Problem, free: Sequence[int], held: Sequence[int]) -> bool:
-    """Return whether `solve_diagonal` applies: few rows, and P diagonal with short positive entries."""
-    if problem.reciprocals is None or len(free) * len(held) > LARGEST_DIAGONAL_CASE:
-        return False
-    return all(map(problem.reciprocals[1].__getitem__, free))
-
-
-def solve_diagonal(
-    problem: Problem, gradient: Mapping[int, Affine], targets: Mapping[int, Affine]
-) -> tuple[AffineBlock, AffineBlock]:
-    r"""Return x of the free variables and y of the held rows where P is diagonal.
-
-    They are the keys of `gradient` g and of `targets` t. A singular system raises ZeroDivisionError.
-
-    With integer rows :math:`B = \operatorname{diag}(b) A` and :math:`P^{-1} = \operatorname{diag}(e) / E`,
-    :math:`x = P^{-1}(B^\top u - g)` and :math:`y = \operatorname{diag}(b) u`, where
-    :math:`B \operatorname{diag}(e) B^\top u = E (\operatorname{diag}(b) t + B P^{-1} g)`.
-    """
-    assert problem.reciprocals is not None
-    free, held = list(gradient), list(targets)
-    below, all_factors = problem.reciprocals
-    rows, factors = [problem.A.integers(i) for i in held], [all_factors[j] for j in free]
-    entries = [row if len(row) == len(free) else [row[j] for j in free] for _, row in rows]
-    side = weighted = fmpz_mat(len(held), len(free), list(chain.from_iterable(entries)))
-    # P = I, as in support vector machines: no product needs to be written out
-    if factors.count(ONE) < len(factors):
-        products = chain.from_iterable(map(mul, row, factors) for row in entries)
-        weighted = fmpz_mat(len(held), len(free), list(products))
-    g, g_below = pair_table(gradient.values()).numer_denom()
-    t, t_below = pair_table(targets.values()).numer_denom()
-    scales = [scale for scale, _ in rows]
-    # integers all along, u over u_below: fractions would be reduced again and again
-    u_below = g_below * t_below
-    u = _scaled(t, scales) * (below * g_below) + weighted * g * t_below
-    if held:
-        solved: fmpq_mat = (weighted * side.transpose()).solve(u)  # type: ignore[assignment]
-        u, divisor = solved.numer_denom()
-        u_below *= divisor
-    x = weighted.transpose() * u - _scaled(g, factors) * (u_below // g_below)
-    return AffineBlock(free, x, below * u_below), AffineBlock(held, _scaled(u, scales), u_below)
-
-
-def _scaled(pairs: fmpz_mat, factors: list[fmpz]) -> fmpz_mat:
-    """Return rows of two times their factors."""
-    if factors.count(ONE) == len(factors):
-        return pairs
-    products = [factor * pairs[r, k] for r, factor in enumerate(factors) for k in (0, 1)]
-    return fmpz_mat(len(factors), 2, products)
 
 
 @dataclass
@@ -374,8 +321,8 @@ def derive(active: ActiveSet, place: str) -> Solution:
             targets[i] -= active.x[j].scaled(row[j])
     try:
         if is_diagonal_case(problem, free, held):
-            gradient = {j: active.gradient[j] for j in free}
-            return Solution(active.snapshot(), *solve_diagonal(problem, gradient, targets))
+            gradient = [active.gradient[j] for j in free]
+            return Solution(active.snapshot(), *active.diagonal.solve(free, gradient, targets))
         known = Product(problem.P, active.x, active.inner)
         right = {j: -(active.gradient[j] + known[j]) for j in free}
         x, y = KKTSystem(problem, right, targets).solve()

@@ -80,8 +80,9 @@ def deviations(vectors: Sequence[StatedVector]) -> Floats:
     starts = np.cumsum([0, *(len(vector.values) for vector in vectors[:-1])])
     stated = np.array([value for vector in vectors for value in vector.floats])
     exact = np.concatenate([vector.rounded for vector in vectors])
-    sizes, gaps = (np.maximum.reduceat(np.abs(part), starts) for part in (exact, stated - exact))
-    found: Floats = (gaps + ROUNDINGS * (gaps + sizes) + UNDERFLOW) / (1 + sizes)
+    with np.errstate(invalid="ignore"):
+        sizes, gaps = (np.maximum.reduceat(np.abs(part), starts) for part in (exact, stated - exact))
+        found: Floats = (gaps + ROUNDINGS * (gaps + sizes) + UNDERFLOW) / (1 + sizes)
     return np.where(np.isfinite(sizes), found, np.nan)
 
 
