@@ -38,6 +38,7 @@ from pqp.certificate.optimality import (
     Conditions,
     Enclosure,
     MuWindow,
+    Products,
     Windows,
 )
 from pqp.certificate.problem import Mask, Problem
@@ -172,7 +173,7 @@ class Completion:
         batch.settle()
         for i, j, a, kept in from_rows:
             if kept.any():
-                rest = batch.targets[:, :, i] - batch.conditions.activity.value[:, :, i]
+                rest = batch.targets[:, :, i] - batch.conditions.products.activity.value[:, :, i]
                 batch.put_x(j, kept, batch.x[:, :, j] + rest / a)
         self.refine(batch, np.flatnonzero(batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)))
         batch.drop_noise()
@@ -221,14 +222,14 @@ class Completion:
                 continue
         for _ in range(REFINEMENTS if systems else 0):
             missed_x = batch.conditions.bound_multipliers.value
-            missed_y = batch.targets - batch.conditions.activity.value
+            missed_y = batch.targets - batch.conditions.products.activity.value
             for k, (free, held, factor) in systems.items():
                 right = np.concatenate([-missed_x[k][:, free], missed_y[k][:, held]], axis=1)
                 found = np.array([factor.solve(row) for row in right])
                 if np.isfinite(found).all():
                     batch.x[k][:, free] += found[:, : len(free)]
                     batch.y[k][:, held] += found[:, len(free) :]
-            batch.forget()
+            batch.forget_x()
         batch.settle()
 
 
@@ -263,6 +264,8 @@ class Candidates:
         stated = (np.array([getattr(piece.stated, name) for piece in pieces]) for name in ("x", "y"))
         self.x, self.y = (self.windows.factors @ pairs for pairs in stated)
         self.stated_x, self.stated_y = self.x.copy(), self.y.copy()
+        self._products: Products | None = None
+        self._conditions: Conditions | None = None
         self.drop_noise()
         self._known_x, self._known_y = (
             self.windows.sizes @ np.abs([getattr(state, name) for state in self.states])
@@ -272,7 +275,6 @@ class Candidates:
         self.single_rows: list[tuple[Indices, Indices, Floats, Mask]] = []
         self.is_settled = np.zeros_like(self.is_free)
         self._settled_sizes = np.zeros_like(self.y)
-        self._conditions: Conditions | None = None
 
     @cached_property
     def targets(self) -> Floats:
@@ -284,30 +286,35 @@ class Candidates:
     @property
     def conditions(self) -> Conditions:
         """The conditions at the points as they are now."""
-        if self._conditions is None:
-            # unknowns are what they are; known ones are exact functions, of which these are roundings
+        # unknowns are what they are; known ones are exact functions, of which these are roundings
+        if self._products is None:
             size_x = np.where(self.is_free[:, None], np.abs(self.x), self._known_x)
+            self._products = Products(self.problem, Enclosure(self.x, size_x))
+        if self._conditions is None:
             size_y = np.where(self.is_held[:, None], np.abs(self.y), self._known_y)
-            size_y = np.maximum(size_y, self._settled_sizes)
-            x, y = Enclosure(self.x, size_x), Enclosure(self.y, size_y)
-            self._conditions = Conditions(self.problem, self.states, self.windows, x, lambda: y)
+            y = Enclosure(self.y, np.maximum(size_y, self._settled_sizes))
+            self._conditions = Conditions(self._products, self.states, self.windows, lambda: y)
         return self._conditions
 
-    def forget(self) -> None:
-        """Evaluate the conditions again when next asked for."""
+    def forget_x(self) -> None:
+        """Evaluate the conditions again when next asked for: x was changed."""
+        self._products = self._conditions = None
+
+    def forget_y(self) -> None:
+        """Evaluate again what depends on y, which was changed: products with x are the costly ones."""
         self._conditions = None
 
     def put_x(self, places: Indices, kept: Mask, values: Floats) -> None:
         """Set some entries of x, where `kept` says so."""
         self.x[:, :, places] = np.where(kept[:, None], values, self.x[:, :, places])
         self.misses_x[:, places] &= ~kept
-        self.forget()
+        self.forget_x()
 
     def put_y(self, places: Indices, kept: Mask, values: Floats) -> None:
         """Set some entries of y, where `kept` says so."""
         self.y[:, :, places] = np.where(kept[:, None], values, self.y[:, :, places])
         self.misses_y[:, places] &= ~kept
-        self.forget()
+        self.forget_y()
 
     def settle(self) -> None:
         """Let y of single rows be the exact functions that stationarity gives, and round these.
@@ -320,7 +327,7 @@ class Candidates:
             self.y[:, :, i] += np.where(kept[:, None], rest, 0.0)
             self._settled_sizes[:, :, i] = np.where(kept[:, None], sizes, self._settled_sizes[:, :, i])
             self.is_settled[:, j] |= kept
-            self.forget()
+            self.forget_y()
 
     def drop_noise(self) -> None:
         """Replace slopes towards infinity that are rounding errors by 0."""
@@ -331,7 +338,7 @@ class Candidates:
                     largest = np.max(np.abs(other), initial=0.0) if self.is_finite[k, 1 - end] else 0.0
                     is_noise = np.abs(table[k, end]) * (1 + mu) <= NO_SLOPE * largest
                     table[k, end][is_noise & is_unknown] = 0.0
-        self.forget()
+                self.forget_x()
 
 
 KINDS = ("x", "row", "multiplier of x", "multiplier of row")
@@ -349,7 +356,8 @@ class Measure:
         self._bound = batch.conditions.bound if largest < LARGEST_FACTOR else np.inf
         self.is_finite = batch.is_finite
         conditions, problem = batch.conditions, batch.problem
-        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, conditions.activity
+        products = conditions.products
+        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, products.activity
         row_lower, row_upper = (batch.windows.limits(side) for side in (problem.row_lower, problem.row_upper))
         below = np.where(problem.row_lower.is_finite, self._excess(row_lower.minus(activity)), 0.0)
         above = np.where(problem.row_upper.is_finite, self._excess(activity.minus(row_upper)), 0.0)
@@ -360,8 +368,7 @@ class Measure:
         wrong = self._wrong_x(x), wrong_rows, self._wrong_bound_multipliers(z), self._wrong_multipliers(y)
         self.violations = dict(zip(KINDS, wrong, strict=True))
         is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
-        half = Enclosure(conditions.curvature.value / 2, conditions.curvature.size / 2)
-        gradient = np.abs(half.plus(batch.windows.limits(problem.c)).value)
+        gradient = np.abs(products.curvature.value / 2 + batch.windows.limits(problem.c).value)
         spent = np.where(is_soft, penalty * outside, 0.0).sum(axis=-1)
         self.objective: Floats = (np.abs(x.value) * gradient).sum(axis=-1) + spent
         # what a missed limit costs: its multiplier, and in soft rows also the penalty itself
@@ -426,11 +433,10 @@ class Worst:
     def note(self, table: Floats, pieces: Indices) -> None:
         """Take over what is larger; rows of the table belong to the pieces."""
         if len(table) and table.shape[1]:
-            rows = np.argmax(table, axis=0)
-            found = table[rows, np.arange(table.shape[1])]
-            is_larger = ~(found <= self.values)  # what is not a number counts as larger
-            self.values = np.where(is_larger, found, self.values)
-            self.pieces = np.where(is_larger, pieces[rows], self.pieces)
+            found = table.max(axis=0)
+            larger = np.flatnonzero(~(found <= self.values))  # what is not a number counts as larger
+            self.values[larger] = found[larger]
+            self.pieces[larger] = pieces[np.argmax(table[:, larger], axis=0)]
 
 
 @dataclass

@@ -258,8 +258,28 @@ def _conditions(solutions: Sequence[Solution], windows: Sequence[MuWindow], is_e
             pairs[k][:, at] = (block if not is_exact else windows[k].block(block)).approximation
         return Enclosure(pairs, np.abs(pairs)) if is_exact else places.enclose(pairs)
 
-    x = enclosed("x", problem.n)
-    return Conditions(problem, states, places, x, lambda: enclosed("y", problem.m), held)
+    products = Products(problem, enclosed("x", problem.n))
+    return Conditions(products, states, places, lambda: enclosed("y", problem.m), held)
+
+
+class Products:
+    """Enclosed points x of some pieces, with P x and A x once asked for."""
+
+    def __init__(self, problem: Problem, x: Enclosure) -> None:
+        self.problem, self.x = problem, x
+
+    @cached_property
+    def curvature(self) -> Enclosure:
+        """P x."""
+        value, size = self.x
+        found = self.problem.P.enclose(_flat(value).T, _flat(size).T)
+        return Enclosure(*(part.T.reshape(value.shape) for part in found))
+
+    @cached_property
+    def activity(self) -> Enclosure:
+        """A x."""
+        A = self.problem.A
+        return self.x.through(A.times, A.sizes.times)
 
 
 class Conditions:
@@ -267,14 +287,13 @@ class Conditions:
 
     def __init__(
         self,
-        problem: Problem,
+        products: Products,
         states: Sequence[Snapshot],
         windows: Windows,
-        x: Enclosure,
         multipliers: Callable[[], Enclosure],
         held: Callable[[Indices], Enclosure] | None = None,
     ) -> None:
-        self.problem, self.windows, self.x = problem, windows, x
+        self.problem, self.windows, self.products, self.x = products.problem, windows, products, products.x
         self._states, self._multipliers, self._held = states, multipliers, held
 
     @cached_property
@@ -329,24 +348,11 @@ class Conditions:
         return is_undecided
 
     @cached_property
-    def curvature(self) -> Enclosure:
-        """P x."""
-        value, size = self.x
-        found = self.problem.P.enclose(_flat(value).T, _flat(size).T)
-        return Enclosure(*(part.T.reshape(self.x.value.shape) for part in found))
-
-    @cached_property
     def bound_multipliers(self) -> Enclosure:
         """P x + c − Aᵀy."""
         A = self.problem.A
         pull = self.y.through(A.transposed_times, A.sizes.transposed_times)
-        return self.curvature.minus(pull).plus(self.windows.limits(self.problem.c))
-
-    @cached_property
-    def activity(self) -> Enclosure:
-        """A x."""
-        A = self.problem.A
-        return self.x.through(A.times, A.sizes.times)
+        return self.products.curvature.minus(pull).plus(self.windows.limits(self.problem.c))
 
     def _undecided_rows(self) -> Mask:
         """Return the rows, not held, that are not surely on their side of their limits."""
@@ -356,7 +362,7 @@ class Conditions:
         for k, limits in enumerate((problem.row_lower, problem.row_upper)):
             side = sides[:, k]
             if limits.has_any and side.any():
-                gap = self.activity.minus(self.windows.limits(limits))
+                gap = self.products.activity.minus(self.windows.limits(limits))
                 found |= ~gap.has_sign(side[:, None], self.bound) & (side != 0)
         return found
 
