@@ -40,6 +40,7 @@ from pqp.certificate.optimality import (
     MuWindow,
     Products,
     Windows,
+    rowwise,
 )
 from pqp.certificate.problem import Mask, Problem
 from pqp.certificate.rationals import Floats, Indices
@@ -100,8 +101,11 @@ class StatedPiece:
 
 def _indices(listed: Sequence[Any], size: int, place: str) -> Indices:
     """Return indices after checking that all are below `size`."""
-    if set(map(type, listed)) <= {int} and (not listed or (min(listed) >= 0 and max(listed) < size)):
-        return np.array(listed, dtype=np.int64)
+    if set(map(type, listed)) <= {int}:
+        found = np.array(listed)
+        # integers beyond int64 make another type
+        if found.dtype == np.int64 and found.min() >= 0 and found.max() < size:
+            return found
     return np.array([index(k, size, f"{place}[{r}]") for r, k in enumerate(listed)], dtype=np.int64)
 
 
@@ -181,7 +185,8 @@ class Completion:
 
     def _solve_curved(self, batch: "Candidates", missing: Mask, cost: Floats) -> None:
         """Free variables that only stationarity determines: P x = Aᵀy − c over them, the rest being known."""
-        rest = batch.conditions.bound_multipliers.value
+        pull = rowwise(self.problem.A.transposed_times, batch.y)
+        rest = batch.conditions.products.curvature.value - pull + cost
         if self.problem.P.is_diagonal:
             diagonal = self.problem.P.float_diagonal
             kept = missing & (diagonal > 0)
@@ -358,25 +363,27 @@ class Measure:
         conditions, problem = batch.conditions, batch.problem
         products = conditions.products
         x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, products.activity
-        row_lower, row_upper = (batch.windows.limits(side) for side in (problem.row_lower, problem.row_upper))
-        below = np.where(problem.row_lower.is_finite, self._excess(row_lower.minus(activity)), 0.0)
-        above = np.where(problem.row_upper.is_finite, self._excess(activity.minus(row_upper)), 0.0)
+        low, high = self._distances(activity)
+        below = np.where(problem.row_lower.is_finite, np.maximum(0.0, low.size - low.value), 0.0)
+        above = np.where(problem.row_upper.is_finite, np.maximum(0.0, high.size + high.value), 0.0)
         outside = np.maximum(below, above)
-        wrong_rows = self._wrong_rows(activity, row_lower, row_upper, outside)
+        wrong_rows = self._wrong_rows(low, high, outside)
         tables = np.abs(x.value), activity.size, z.size, np.abs(y.value)
         self.sizes = dict(zip(KINDS, tables, strict=True))
         wrong = self._wrong_x(x), wrong_rows, self._wrong_bound_multipliers(z), self._wrong_multipliers(y)
         self.violations = dict(zip(KINDS, wrong, strict=True))
-        is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
         gradient = np.abs(products.curvature.value / 2 + batch.windows.limits(problem.c).value)
-        spent = np.where(is_soft, penalty * outside, 0.0).sum(axis=-1)
-        self.objective: Floats = (np.abs(x.value) * gradient).sum(axis=-1) + spent
+        self.objective: Floats = (self.sizes["x"] * gradient).sum(axis=-1)
         # what a missed limit costs: its multiplier, and in soft rows also the penalty itself
-        price = np.where(is_soft, 2 * np.maximum(penalty, np.abs(y.value)), np.abs(y.value))
+        price = self.sizes["multiplier of row"]
+        if problem.penalty.has_any:
+            is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
+            self.objective += np.where(is_soft, penalty * outside, 0.0).sum(axis=-1)
+            price = np.where(is_soft, 2 * np.maximum(penalty, price), price)
         # both factors are affine, so the product of their maxima is above it all over the piece; with slopes
         # in the place of values this bounds the coefficients of a polynomial in mu
-        products = price.max(axis=1) * wrong_rows.max(axis=1)
-        self.gaps: Floats = products.sum(axis=-1) * (1 + self._bound)
+        products_of_maxima = price.max(axis=1) * wrong_rows.max(axis=1)
+        self.gaps: Floats = products_of_maxima.sum(axis=-1) * (1 + self._bound)
 
     def _excess(self, part: Enclosure) -> Floats:
         """Return how far the exact values may be above 0."""
@@ -386,36 +393,63 @@ class Measure:
         """Return how far the exact values may be from 0."""
         return np.abs(part.value) + self._bound * part.size
 
+    def _distances(self, activity: Enclosure) -> list[Enclosure]:
+        """Return how far rows are above their lower and their upper limits, and the errors of that."""
+        problem = self._batch.problem
+        found: list[Enclosure] = []
+        for limits in (problem.row_lower, problem.row_upper):
+            if found and problem.is_equation.all():
+                return found * 2
+            value, size = activity.minus(self._batch.windows.limits(limits))
+            found.append(Enclosure(value, self._bound * size))
+        return found
+
     def _wrong_x(self, x: Enclosure) -> Floats:
-        problem, windows = self._batch.problem, self._batch.windows
-        below = self._excess(windows.limits(problem.lower).minus(x))
-        above = self._excess(x.minus(windows.limits(problem.upper)))
-        below = np.where(problem.lower.is_finite, below, 0.0)
-        above = np.where(problem.upper.is_finite, above, 0.0)
+        problem, windows, is_free = self._batch.problem, self._batch.windows, self._batch.is_free[:, None]
+        wrong = np.zeros_like(x.value)
         # variables at a limit are there by definition
-        return np.where(self._batch.is_free[:, None], np.maximum(below, above), 0.0)
+        if problem.lower.has_any:
+            below = self._excess(windows.limits(problem.lower).minus(x))
+            wrong = np.where(is_free & problem.lower.is_finite, below, wrong)
+        if problem.upper.has_any:
+            above = self._excess(x.minus(windows.limits(problem.upper)))
+            wrong = np.where(is_free & problem.upper.is_finite, np.maximum(above, wrong), wrong)
+        return wrong
 
     def _wrong_bound_multipliers(self, z: Enclosure) -> Floats:
-        states = self._batch.variables[:, None]
-        wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), self._distance(z))
-        wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
-        return np.where(self._batch.problem.is_fixed | self._batch.is_settled[:, None], 0.0, wrong)
+        batch, states = self._batch, self._batch.variables[:, None]
+        wrong = self._distance(z)
+        if (states == AT_LOWER).any():
+            wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), wrong)
+        if (states == AT_UPPER).any():
+            wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
+        return np.where(batch.problem.is_fixed | batch.is_settled[:, None], 0.0, wrong)
 
-    def _wrong_rows(self, activity: Enclosure, lower: Enclosure, upper: Enclosure, outside: Floats) -> Floats:
+    def _wrong_rows(self, low: Enclosure, high: Enclosure, outside: Floats) -> Floats:
         codes, is_held = self._batch.rows[:, None], self._batch.is_held[:, None]
-        wrong = np.where((codes == OFF) & ~self._batch.problem.is_costless, outside, 0.0)
-        wrong = np.where(is_held, self._distance(activity.minus(lower)), wrong)
-        wrong = np.where(codes == AT_ROW_UPPER, self._distance(activity.minus(upper)), wrong)
-        wrong = np.where(codes == BELOW, self._excess(activity.minus(lower)), wrong)
-        return np.where(codes == ABOVE, self._excess(upper.minus(activity)), wrong)
+        wrong = np.where(is_held & (codes != AT_ROW_UPPER), np.abs(low.value) + low.size, 0.0)
+        for code, miss in (
+            (OFF, lambda: np.where(self._batch.problem.is_costless, 0.0, outside)),
+            (AT_ROW_UPPER, lambda: np.abs(high.value) + high.size),
+            (BELOW, lambda: np.maximum(0.0, low.size + low.value)),
+            (ABOVE, lambda: np.maximum(0.0, high.size - high.value)),
+        ):
+            is_here = codes == code
+            if is_here.any():
+                wrong = np.where(is_here, miss(), wrong)
+        return wrong
 
     def _wrong_multipliers(self, y: Enclosure) -> Floats:
         batch, penalty = self._batch, self._batch.problem.penalty
         signs = np.array([state.signs for state in batch.states])[:, None]
-        wrong = np.where(signs != 0, self._excess(Enclosure(-signs * y.value, y.size)), 0.0)
-        cap = batch.windows.limits(penalty)
-        beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
-        return np.where(penalty.is_finite & batch.is_held[:, None], np.maximum(wrong, beyond), wrong)
+        wrong = np.zeros_like(y.value)
+        if signs.any():
+            wrong = np.where(signs != 0, self._excess(Enclosure(-signs * y.value, y.size)), wrong)
+        if penalty.has_any:
+            cap = batch.windows.limits(penalty)
+            beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
+            wrong = np.where(penalty.is_finite & batch.is_held[:, None], np.maximum(wrong, beyond), wrong)
+        return wrong
 
 
 @dataclass

@@ -106,7 +106,7 @@ class Enclosure(NamedTuple):
 
     def through(self, product: Callable[[Floats], Floats], sizes: Callable[[Floats], Floats]) -> "Enclosure":
         """Return the product with a matrix, given as what it and its absolute values do to columns."""
-        return Enclosure(_rowwise(product, self.value), _rowwise(sizes, self.size))
+        return Enclosure(rowwise(product, self.value), rowwise(sizes, self.size))
 
     def has_sign(self, signs: Floats | int, bound: float) -> Mask:
         """Return where the value has this sign, 1 or -1, at both ends by more than all rounding errors."""
@@ -114,7 +114,7 @@ class Enclosure(NamedTuple):
         return np.asarray(is_sure[..., 0, :] & is_sure[..., 1, :])
 
 
-def _rowwise(product: Callable[[Floats], Floats], table: Floats) -> Floats:
+def rowwise(product: Callable[[Floats], Floats], table: Floats) -> Floats:
     """Return the products of a matrix with the last axis of a table."""
     found = product(_flat(table).T).T
     return found.reshape(*table.shape[:-1], found.shape[-1])
@@ -158,6 +158,7 @@ class Windows:
     def __init__(self, windows: Sequence[MuWindow]) -> None:
         self.factors: Floats = np.array([window.factors for window in windows])
         self.sizes: Floats = np.abs(self.factors)
+        self.are_finite = bool((self.factors[:, :, 0] == 1).all())
 
     def enclose(self, pairs: Floats) -> Enclosure:
         """Return affine functions, constants in one row and slopes in another, at both ends."""
@@ -168,6 +169,9 @@ class Windows:
         if not limits.is_constant:
             return self.enclose(limits.approximation)
         constants = limits.approximation[:1]
+        if self.are_finite:
+            shape = (*self.factors.shape[:2], len(limits))
+            return Enclosure(np.broadcast_to(constants, shape), np.broadcast_to(np.abs(constants), shape))
         return Enclosure(self.factors[..., :1] * constants, self.sizes[..., :1] * np.abs(constants))
 
 

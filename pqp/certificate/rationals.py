@@ -487,14 +487,15 @@ def _from_entries(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, in
 
 def _exact_floats(values: list[Any]) -> Floats | None:
     """Return numbers as float64 if that changes none of them."""
-    if not set(map(type, values)) <= {int, float}:
+    kinds = set(map(type, values))
+    if not kinds <= {int, float}:
         return None
     try:
         found = np.array(values, dtype=np.float64)
     except OverflowError:
         return None
     # integers beyond 2^53 may be rounded on the way to float64, and the checker takes numbers at face value
-    is_exact = {type(v) for v in values} <= {float} or bool((np.abs(found) <= EXACT_INTEGERS).all())
+    is_exact = kinds <= {float} or bool((np.abs(found) <= EXACT_INTEGERS).all())
     return found if is_exact and bool(np.isfinite(found).all()) else None
 
 
