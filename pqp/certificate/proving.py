@@ -11,9 +11,7 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from pqp.certificate.bounds import BoundedPiece, Ledger, StatedPiece
+from pqp.certificate.bounds import BOUND_TOLERANCE, Ledger
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
@@ -31,9 +29,10 @@ from pqp.certificate.cover import (
 )
 from pqp.certificate.diagonal import LARGEST_DIAGONAL_CASE, is_diagonal_case
 from pqp.certificate.document import approximate, entry, items
-from pqp.certificate.optimality import BETWEEN, MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.points import BoundedPiece, StatedPiece
 from pqp.certificate.problem import Problem
-from pqp.certificate.rationals import ZERO, Span
+from pqp.certificate.rationals import Span
 from pqp.certificate.solution import Solution, derive
 from pqp.certificate.stated import Accuracy, compare_stated
 from pqp.certificate.states import ActiveSet, Snapshot
@@ -111,6 +110,8 @@ class Draft:
     solution: Solution | None = None
     reason: CertificateError | None = None
     correction: Correction | None = None
+    # what is stated is the corrected solution, and not only near it
+    is_confirmed: bool = False
 
     def bound(self, reason: CertificateError | None) -> None:
         """Let this piece be bounded: it holds from one stated end to the other, up to that bound."""
@@ -213,23 +214,14 @@ class Prover:
         """Look for the exactly optimal bases around a piece."""
         assert draft.states is not None
         found = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
-        if found is not None and self._is_near(draft, found):
-            draft.correction = found
-
-    def _is_near(self, draft: Draft, found: Correction) -> bool:
-        """Return whether the stated x is that of the corrected pieces at both ends, up to rounding."""
-        assert draft.states is not None
+        if found is None:
+            return
         with located(draft.piece):
             stated = StatedPiece.read(draft.states, draft.segment, draft.piece.place)
-        for mu, vector in ((draft.piece.lo, found.first_x), (draft.piece.hi, found.last_x)):
-            assert mu is not None
-            exact = np.array([approximate(vector.get(j, ZERO).at(mu)) for j in range(self.problem.n)])
-            values = stated.x[0] + approximate(mu) * stated.x[1]
-            is_known = stated.has_x | (draft.states.variables != BETWEEN)
-            gap = np.max(np.abs(values - exact)[is_known], initial=0.0)
-            if not gap <= approximate(self.accuracy.tolerance) * (1 + np.max(np.abs(exact), initial=0.0)):
-                return False
-        return True
+        ends = draft.piece.lo, draft.piece.hi
+        if found.is_near(stated, ends, approximate(self.accuracy.tolerance)):
+            draft.correction = found
+            draft.is_confirmed = found.confirms(stated, ends, BOUND_TOLERANCE)
 
     def _may_pivot(self, active: ActiveSet) -> bool:
         """Return whether another exact solve is cheap enough."""
@@ -268,7 +260,7 @@ class Prover:
             draft.bound(None)
             return
         found = draft.correction
-        draft.piece = draft.piece._replace(span=found.span, x=found.last_x, proof=CORRECTED)
+        draft.piece = draft.piece._replace(span=found.span, x=found.last.x, proof=CORRECTED)
 
     def _join(self, drafts: Sequence[Draft], is_last: bool) -> None:
         """Let neighbours meet: where exact sets leave a hole, the piece that falls short is bounded."""
@@ -279,7 +271,7 @@ class Prover:
             for left, right in [*pairwise(drafts), *pairwise(drafts)]:
                 self._close(left, right)
         for left, right in pairwise(drafts):
-            first_x = right.correction.first_x if right.correction else right.piece.x
+            first_x = right.correction.first.x if right.correction else right.piece.x
             if left.piece.proof != BOUNDED and right.piece.proof != BOUNDED:
                 require_continuity(self.problem, left.piece, right.piece._replace(x=first_x))
 
@@ -326,9 +318,9 @@ class Prover:
         waiting = []
         for draft in drafts:
             piece = draft.piece
-            # a correction finds the solution wherever it starts: that the stated one is off by no more than a
-            # rounding error is shown by the bound
-            if piece.proof not in (BOUNDED, CORRECTED):
+            # a correction finds the solution wherever it starts: unless the stated one is the same, a bound
+            # has to show that it is off by no more than a rounding error
+            if piece.proof not in (BOUNDED, CORRECTED) or (piece.proof == CORRECTED and draft.is_confirmed):
                 continue
             assert draft.states is not None
             if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
