@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from flint import fmpq
 
+from pqp.certificate.bounds import BOUND_TOLERANCE, NOISE_SHARE
 from pqp.certificate.document import (
     End,
+    approximate,
     end,
     entry,
     items,
@@ -44,7 +46,8 @@ def read_interval(pair: Any, place: str) -> tuple[End, End]:
 class ProvedPiece(NamedTuple):
     """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal.
 
-    The set is known within a window around the stated ends, as wide as these may be off.
+    The set is known within a window around the stated ends, as wide as these may be off. `violation` is by
+    how much the feasible point of an unbounded piece misses its limits, relative to their scales.
     """
 
     place: str
@@ -54,6 +57,7 @@ class ProvedPiece(NamedTuple):
     span: Span
     x: PrimalVector | None = None
     proof: str = EXACT
+    violation: float = 0.0
 
     @property
     def title(self) -> str:
@@ -66,7 +70,7 @@ class ProvedPiece(NamedTuple):
         return MuWindow(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
 
 
-def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece, _: bool) -> ProvedPiece:
     place = f"{piece.place}: farkas"
     farkas, gap, signed = entry(segment, "farkas", piece.place), ZERO, {}
     for key, limits in problem.hard_limits.items():
@@ -85,7 +89,7 @@ def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> Pro
     return piece._replace(span=Span().where(gap, "gap > 0", strict=True))
 
 
-def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece, is_float: bool) -> ProvedPiece:
     place, keys = piece.place, ("ray", "x0", "x1")
     size = problem.n
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
@@ -102,14 +106,52 @@ def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> Prov
     _require_recession(growth, violation, problem.row_lower, problem.row_upper, f"{place}: ray of row ")
     change = combine(ray, problem.c) + combine(violation, problem.penalty)
     span = Span().where(-change, "the objective falls along the ray", strict=True)
-    hard = problem.hard_limits
     # a ray makes the problem unbounded only where there is a feasible point to start from
     x = [Affine(*pair) for pair in zip(x0, x1, strict=True)]
-    for j, value in enumerate(x):
-        span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
-    for i, value in enumerate(_activities(problem, dict(enumerate(x)))):
-        span = span.within(value, hard["row_lower"][i], hard["row_upper"][i], f"row {i}")
-    return piece._replace(span=span)
+    sides = _sides(problem, x, [mu for mu in (piece.lo, piece.hi) if mu is not None])
+    exact = span
+    for side in sides:
+        exact = exact.within(side.value, side.lower, side.upper, side.name)
+    if exact.holds_between(piece.lo, piece.hi) or not is_float:
+        return piece._replace(span=exact)
+    # equations leave no room for the rounding errors of a float point: like an optimal one it is bounded
+    for side in sides:
+        room = Affine(side.scale * fmpq(*BOUND_TOLERANCE.as_integer_ratio()), fmpq(0))
+        lower, upper = side.lower and side.lower - room, side.upper and side.upper + room
+        span = span.within(side.value, lower, upper, side.name)
+    worst = max((side.violation for side in sides), default=0.0)
+    return piece._replace(span=span, proof=BOUNDED, violation=worst)
+
+
+class _Side(NamedTuple):
+    """A value of a point, its hard limits and scale, and by how much it misses a limit, relatively."""
+
+    name: str
+    value: Affine
+    lower: Limit
+    upper: Limit
+    scale: fmpq
+    violation: float
+
+
+def _sides(problem: Problem, x: Sequence[Affine], ends: Sequence[fmpq]) -> list[_Side]:
+    """Return x and A x with their limits, in scales as those of bounded optimal pieces (`bounds`)."""
+    hard, found = problem.hard_limits, []
+    sizes = [max((abs(line.at(mu)) for mu in ends), default=fmpq(0)) for line in x]
+    terms = (problem.A.row(i).items() for i in range(problem.m))
+    row_sizes = [sum((abs(value) * sizes[j] for j, value in row), fmpq(0)) for row in terms]
+    for name, values, scales, lower, upper in (
+        ("x[{}]", x, sizes, hard["lower"], hard["upper"]),
+        ("row {}", _activities(problem, dict(enumerate(x))), row_sizes, hard["row_lower"], hard["row_upper"]),
+    ):
+        least = max(scales, default=fmpq(0)) * fmpq(*NOISE_SHARE.as_integer_ratio())
+        for k, (value, low, high) in enumerate(zip(values, lower, upper, strict=True)):
+            misses = [low.at(mu) - value.at(mu) for mu in ends if low is not None]
+            misses += [value.at(mu) - high.at(mu) for mu in ends if high is not None]
+            scale, miss = max(scales[k], least), max(misses, default=fmpq(0))
+            share = approximate(miss / scale) if miss > 0 and scale else 0.0
+            found.append(_Side(name.format(k), value, low, high, scale, share))
+    return found
 
 
 def _activities(problem: Problem, x: Mapping[int, Affine]) -> list[Affine]:
@@ -126,7 +168,7 @@ def _require_recession(
             raise CertificateError(message, argument=f"{place}[{i}]", found=shown(change))
 
 
-PROOFS: dict[str, Callable[[Problem, Any, ProvedPiece], ProvedPiece]] = {
+PROOFS: dict[str, Callable[[Problem, Any, ProvedPiece, bool], ProvedPiece]] = {
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,
 }
@@ -139,10 +181,10 @@ def read_piece(segment: Any, place: str) -> ProvedPiece:
     return ProvedPiece(place, status, *ends, Span())
 
 
-def prove_unsolvable(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+def prove_unsolvable(problem: Problem, segment: Any, piece: ProvedPiece, is_float: bool) -> ProvedPiece:
     """Return an infeasible or unbounded segment as a proved piece."""
     with located(piece):
-        piece = PROOFS[piece.status](problem, segment, piece)
+        piece = PROOFS[piece.status](problem, segment, piece, is_float)
     require_somewhere(piece)
     return piece
 

@@ -16,6 +16,7 @@ from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
+    EXACT,
     MisfitError,
     ProvedPiece,
     displacement,
@@ -162,7 +163,9 @@ class Prover:
         place = f"segments[{number}]"
         piece = read_piece(segment, place)
         if piece.status != "optimal":
-            return Draft(number, segment, prove_unsolvable(self.problem, segment, piece))
+            piece = prove_unsolvable(self.problem, segment, piece, self.is_float)
+            self.ledger.largest_violation = max(self.ledger.largest_violation, piece.violation)
+            return Draft(number, segment, piece)
         with located(piece):
             if "changes" in segment and not self._active.is_set:
                 message = "{argument} need `states` to start from"
@@ -299,18 +302,22 @@ class Prover:
             stop, start = left.piece.span.hi, right.piece.span.lo
             return stop is not None and start is not None and start > stop
 
-        if is_apart() and BOUNDED not in (left.piece.proof, right.piece.proof):
+        if is_apart():
             misfit = MisfitError([left.piece, right.piece], mu, right.number)
+            is_exact = BOUNDED not in (left.piece.proof, right.piece.proof)
             for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
                 falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
-                if falls_short and draft.piece.status == "optimal":
+                # a bounded neighbour can reach over a rounding error, not over a part of a piece
+                is_wide = is_exact or displacement(reached, mu) > self.accuracy.tolerance
+                if falls_short and is_wide and draft.piece.status == "optimal":
                     draft.reason = misfit
                     self._correct(draft)
                     self._settle(draft)
         # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
-        if is_apart() and left.piece.proof == BOUNDED:
+        proofs = [part.piece.proof if part.piece.status == "optimal" else EXACT for part in (left, right)]
+        if is_apart() and proofs[0] == BOUNDED:
             left.piece = left.piece._replace(span=replace(left.piece.span, hi=right.piece.span.lo))
-        elif is_apart() and right.piece.proof == BOUNDED:
+        elif is_apart() and proofs[1] == BOUNDED:
             right.piece = right.piece._replace(span=replace(right.piece.span, lo=left.piece.span.hi))
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
@@ -320,7 +327,8 @@ class Prover:
             piece = draft.piece
             # a correction finds the solution wherever it starts: unless the stated one is the same, a bound
             # has to show that it is off by no more than a rounding error
-            if piece.proof not in (BOUNDED, CORRECTED) or (piece.proof == CORRECTED and draft.is_confirmed):
+            is_bounded = piece.proof == BOUNDED and piece.status == "optimal"
+            if not (is_bounded or (piece.proof == CORRECTED and not draft.is_confirmed)):
                 continue
             assert draft.states is not None
             if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
