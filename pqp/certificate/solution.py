@@ -18,6 +18,7 @@ from itertools import chain
 
 from flint import fmpq, fmpq_mat
 
+from pqp.certificate import lifting
 from pqp.certificate.diagonal import is_diagonal_case
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.rationals import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
@@ -25,6 +26,8 @@ from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
 RATIONAL_ZERO = fmpq(0)
+# Larger systems would take more than a fraction of a second in one call, which Ctrl-C cannot interrupt.
+LARGEST_CALL = 150
 
 
 @dataclass
@@ -181,7 +184,7 @@ class DenseKKTSystem:
         schur, moved = side * scaled.transpose(), scaled * pair_table(right[j] for j in single)
         rest = (total - Affine(moved[r, 0], moved[r, 1]) for r, total in enumerate(sums))
         sides = pair_table(chain((right[j] for j in self.coupled), rest))
-        answers = self._matrix(schur).solve(sides) if self.size else fmpq_mat(0, 2)
+        answers = _solved(self._matrix(schur), sides)
         found = [Affine(answers[r, 0], answers[r, 1]) for r in range(self.size)]
         x = dict(zip(self.coupled, found, strict=False))
         y = found[len(self.coupled) :]
@@ -206,6 +209,15 @@ class DenseKKTSystem:
                 inner[r][r] += 1
             table.append([row.get(j, RATIONAL_ZERO) for j in self.coupled] + inner[r])
         return fmpq_mat(self.size, self.size, list(chain.from_iterable(table)))
+
+
+def _solved(matrix: fmpq_mat, sides: fmpq_mat) -> fmpq_mat:
+    """Return the solution of a dense system, in one call if that does not take long."""
+    if matrix.nrows() <= LARGEST_CALL:
+        return matrix.solve(sides) if matrix.nrows() else sides
+    (A, below), (b, other) = matrix.numer_denom(), sides.numer_denom()
+    above, divisor = lifting.solve(A, b)
+    return fmpq_mat(above) * fmpq(below, other * divisor)
 
 
 def _columns(factor: ExactMatrix, free: Sequence[int]) -> list[Sparse]:

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import signal
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -11,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pqp
+from pqp.certificate import lifting
 from pqp.certificate.convexity import _is_indefinite, _is_surely_definite, require_convex
 from pqp.certificate.diagonal import DiagonalSystem, is_diagonal_case
 from pqp.certificate.optimality import ComplementaryPair, MuWindow, optimal_span
 from pqp.certificate.problem import Problem, read_problem
 from pqp.certificate.rationals import Affine, AffineBlock, Span, read_matrix
-from pqp.certificate.solution import PrimalVector, Solution, derive
+from pqp.certificate.solution import PrimalVector, Solution, _solved, derive
 from pqp.certificate.stated import Accuracy, StatedVector, deviations
 from pqp.certificate.states import ROWS, VARIABLES, ActiveSet, row_roles, variable_roles
 from pqp.errors import CertificateError
@@ -291,6 +294,33 @@ class TestSeparate:
         P = {"sparse": {"shape": [len(primes)] * 2, "row": list(range(len(primes)))}}
         P["sparse"] |= {"column": P["sparse"]["row"], "value": [str(Fraction(p, 2)) for p in primes]}
         assert read_problem({"P": P, "c": affine([0] * len(primes))}).reciprocals is None
+
+
+class TestLifting:
+    @settings(max_examples=40, deadline=None)
+    @given(data=st.data(), n=st.integers(1, 5), size=st.sampled_from((2, 10**9, 10**60)))
+    def test_digits_give_the_exact_solution(self, data, n, size):
+        entries = data.draw(st.lists(st.integers(-size, size), min_size=n * (n + 2), max_size=n * (n + 2)))
+        A, b = fmpz_mat(n, n, entries[: n * n]), fmpz_mat(n, 2, entries[n * n :])
+        if not A.det():
+            with pytest.raises(ZeroDivisionError):
+                lifting.solve(A, b)
+            return
+        above, below = lifting.solve(A, b)
+        assert A * above == b * below
+        assert below > 0
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no alarm")
+    def test_interrupt_is_heard_within_a_second(self):
+        """The longest exact call is part of a system of 300 unknowns, which takes several seconds."""
+        A = np.random.default_rng(0).normal(size=(300, 300))
+        system = fmpq_mat(300, 300, [fmpq(*v.as_integer_ratio()) for v in A.ravel().tolist()])
+        began = time.perf_counter()
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            _solved(system, fmpq_mat(300, 2, list(range(600))))
+        assert time.perf_counter() - began < 1.2
 
 
 def rational(value: Fraction) -> fmpq:
