@@ -64,9 +64,7 @@ class Measure:
         products = conditions.products
         x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, products.activity
         low, high = self._distances(activity, sharp)
-        below = np.where(problem.row_lower.is_finite, np.maximum(0.0, low.size - low.value), 0.0)
-        above = np.where(problem.row_upper.is_finite, np.maximum(0.0, high.size + high.value), 0.0)
-        outside = np.maximum(below, above)
+        outside = self._outside(low, high)
         wrong_rows = self._wrong_rows(low, high, outside)
         tables = np.abs(x.value), activity.size, z.size, np.abs(y.value)
         self.sizes = dict(zip(KINDS, tables, strict=True))
@@ -74,16 +72,15 @@ class Measure:
         self.violations = dict(zip(KINDS, wrong, strict=True))
         gradient = np.abs(products.curvature.value / 2 + batch.windows.limits(problem.c).value)
         self.objective: Floats = (self.sizes["x"] * gradient).sum(axis=-1)
-        # what a missed limit costs: its multiplier, and in soft rows also the penalty itself
-        price = self.sizes["multiplier of row"]
+        # what a missed limit costs: its multiplier, and in soft rows the penalty as well. Both factors are
+        # affine, so the product of their maxima is above it all over the piece; with slopes in the place of
+        # values this bounds the coefficients of a polynomial in mu
+        price = self.sizes["multiplier of row"].max(axis=1)
         if problem.penalty.has_any:
             is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
-            self.objective += np.where(is_soft, penalty * outside, 0.0).sum(axis=-1)
-            price = np.where(is_soft, 2 * np.maximum(penalty, price), price)
-        # both factors are affine, so the product of their maxima is above it all over the piece; with slopes
-        # in the place of values this bounds the coefficients of a polynomial in mu
-        products_of_maxima = price.max(axis=1) * wrong_rows.max(axis=1)
-        self.gaps: Floats = products_of_maxima.sum(axis=-1) * (1 + self._bound)
+            self.objective += (np.where(is_soft, penalty, 0.0) * outside).sum(axis=-1)
+            price = np.where(is_soft, 2 * np.maximum(penalty.max(axis=1), price), price)
+        self.gaps: Floats = (price * wrong_rows.max(axis=1)).sum(axis=-1) * (1 + self._bound)
 
     def _excess(self, part: Enclosure) -> Floats:
         """Return how far the exact values may be above 0."""
@@ -99,14 +96,27 @@ class Measure:
         For `sharp` pieces sums are exact: at a high price per row the error of float64 alone would be too
         much.
         """
-        found = []
-        for limits in (self._batch.problem.row_lower, self._batch.problem.row_upper):
+        problem = self._batch.problem
+        found: list[Enclosure] = []
+        for limits in (problem.row_lower, problem.row_upper):
+            if found and problem.is_equation.all():
+                found *= 2
+                break
             value, size = activity.minus(self._batch.windows.limits(limits))
             found.append(Enclosure(value, self._bound * size))
         for k in sharp:
             for table, exact in zip(found, self._batch.exact_distances(k), strict=True):
                 table.value[k], table.size[k] = exact, ONE_ROUNDING * np.abs(exact)
         return found
+
+    def _outside(self, low: Enclosure, high: Enclosure) -> Floats:
+        """Return how far rows may be outside their limits."""
+        problem = self._batch.problem
+        if problem.is_equation.all():
+            return np.abs(low.value) + low.size
+        below = np.where(problem.row_lower.is_finite, np.maximum(0.0, low.size - low.value), 0.0)
+        above = np.where(problem.row_upper.is_finite, np.maximum(0.0, high.size + high.value), 0.0)
+        return np.maximum(below, above)
 
     def _wrong_x(self, x: Enclosure) -> Floats:
         problem, windows, is_free = self._batch.problem, self._batch.windows, self._batch.is_free[:, None]
@@ -131,7 +141,8 @@ class Measure:
 
     def _wrong_rows(self, low: Enclosure, high: Enclosure, outside: Floats) -> Floats:
         codes, is_held = self._batch.rows[:, None], self._batch.is_held[:, None]
-        wrong = np.where(is_held & (codes != AT_ROW_UPPER), np.abs(low.value) + low.size, 0.0)
+        distance = outside if low is high else np.abs(low.value) + low.size
+        wrong = np.where(is_held & (codes != AT_ROW_UPPER), distance, 0.0)
         for code, miss in (
             (OFF, lambda: np.where(self._batch.problem.is_costless, 0.0, outside)),
             (AT_ROW_UPPER, lambda: np.abs(high.value) + high.size),

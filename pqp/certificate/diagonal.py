@@ -13,6 +13,7 @@ it. So the matrices are kept: every held row has a slot in them, and only slots 
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from operator import mul
 
 from flint import fmpz, fmpz_mat
 
@@ -53,6 +54,7 @@ class DiagonalSystem:
         n, size = len(free), count + SPARE_SLOTS
         self._free, self._size = free, size
         self._factors = [self._e[j] for j in free]
+        self._is_unit = self._factors.count(fmpz(1)) == n
         self._held: list[int] = []
         self._slot: dict[int, int] = {}
         self._targets: list[Affine] = [ZERO] * size
@@ -123,9 +125,11 @@ class DiagonalSystem:
             below, entries = self._A.integers(i)
             row = entries if len(entries) == len(self._free) else [entries[j] for j in self._free]
             row = row if below == self._b else [v * (self._b // below) for v in row]
-        for c, (value, factor) in enumerate(zip(row, self._factors, strict=True)):
+        for c, value in enumerate(row):
             self._rows[k, c] = value
-            self._weighted[k, c] = value * factor
+        # P = I, as in support vector machines: no product needs to be written out
+        for c, value in enumerate(row if self._is_unit else map(mul, row, self._factors)):
+            self._weighted[k, c] = value
         self._offsets[k, k] = int(i is None)
         self._set_target(k, ZERO)
 

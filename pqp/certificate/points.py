@@ -81,15 +81,16 @@ def _indices(listed: Sequence[Any], size: int, place: str) -> Indices:
 
 
 def _pairs(stated: Any, name: str, size: int, place: str) -> Floats:
-    found = []
-    for key in (f"{name}0", f"{name}1"):
+    found = np.zeros((2, size))
+    for row, key in enumerate((f"{name}0", f"{name}1")):
         listed = items(entry(stated, key, place), size, f"{place}: {key}")
-        is_float = set(map(type, listed)) <= {float}
-        values = np.array(listed, dtype=np.float64) if is_float else np.full(size, np.nan)
-        if not np.isfinite(values).all():
-            values = np.array([approximate(v) for v in numbers(listed, size, f"{place}: {key}")])
-        found.append(values)
-    return np.array(found).reshape(2, size)
+        if set(map(type, listed)) <= {float}:
+            found[row] = listed
+        else:
+            found[row] = np.nan
+        if not np.isfinite(found[row]).all():
+            found[row] = [approximate(v) for v in numbers(listed, size, f"{place}: {key}")]
+    return found
 
 
 @dataclass(frozen=True)

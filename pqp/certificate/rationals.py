@@ -129,6 +129,8 @@ class AffineBlock(Mapping[int, Affine]):
         self, places: Sequence[int], above: fmpz_mat, below: fmpz, lines: Sequence[Affine] | None = None
     ) -> None:
         self.places, self._above, self._below, self._lines = places, above, below, lines
+        self._position = {place: k for k, place in enumerate(places)}
+        self._approximation: Floats | None = None
 
     @classmethod
     def of(cls, places: Sequence[int], lines: Iterable[Affine]) -> "AffineBlock":
@@ -156,10 +158,6 @@ class AffineBlock(Mapping[int, Affine]):
     def __contains__(self, place: object) -> bool:
         return place in self._position
 
-    @cached_property
-    def _position(self) -> dict[int, int]:
-        return {place: k for k, place in enumerate(self.places)}
-
     def positions(self, places: Sequence[Any]) -> list[int] | None:
         """Return where these indices are in the block, None if some index is missing or is not an integer."""
         if not set(map(type, places)) <= {int}:
@@ -183,9 +181,14 @@ class AffineBlock(Mapping[int, Affine]):
         found, below = row * self._above, below * self._below
         return Affine(fmpq(found[0, 0], below), fmpq(found[0, 1], below))
 
-    @cached_property
+    @property
     def approximation(self) -> Floats:
         """The constants and, in a second row, the slopes, each the nearest float64 number."""
+        if self._approximation is None:
+            self._approximation = self._approximated()
+        return self._approximation
+
+    def _approximated(self) -> Floats:
         values: list[float] = []
         if self._lines is None:
             divisor = int(self._below)
