@@ -146,12 +146,13 @@ class Completion:
         for i, _, _, kept in from_columns:
             batch.misses_y[:, i] &= ~kept
         batch.single_rows = [entry for entry in from_columns if entry[-1].any()]
-        batch.settle()
         for i, j, a, kept in from_rows:
             if kept.any():
                 rest = batch.targets[:, :, i] - batch.conditions.products.activity.value[:, :, i]
                 batch.put_x(j, kept, batch.x[:, :, j] + rest / a)
-        self.refine(batch, np.flatnonzero(batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)))
+        is_left = batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)
+        if is_left.any():
+            self.refine(batch, np.flatnonzero(is_left))
         batch.drop_noise()
         batch.settle()
 
@@ -184,6 +185,7 @@ class Completion:
         An x that follows from large multipliers inherits their rounding errors; its own equations, solved for
         a correction, do not.
         """
+        batch.settle()
         problem = self.problem
         systems = {}
         for k in chosen.tolist():

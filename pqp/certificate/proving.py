@@ -16,7 +16,6 @@ from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
-    EXACT,
     MisfitError,
     ProvedPiece,
     displacement,
@@ -272,7 +271,8 @@ class Prover:
                 self._require_ends(draft, draft.number == 0, is_last and k == len(drafts) - 1)
             # twice: a piece that is bounded because of its right neighbour may have to reach to its left one
             for left, right in [*pairwise(drafts), *pairwise(drafts)]:
-                self._close(left, right)
+                if _are_apart(left, right):
+                    self._close(left, right)
         for left, right in pairwise(drafts):
             first_x = right.correction.first.x if right.correction else right.piece.x
             if left.piece.proof != BOUNDED and right.piece.proof != BOUNDED:
@@ -281,7 +281,7 @@ class Prover:
     def _require_ends(self, draft: Draft, is_first: bool, is_last: bool) -> None:
         """Bound a first or last piece that misses the end of the path by more than rounding."""
         piece, tolerance = draft.piece, self.accuracy.tolerance
-        if piece.status != "optimal" or piece.proof == BOUNDED:
+        if piece.status != "optimal" or piece.proof == BOUNDED or not (is_first or is_last):
             return
         starts_late = displacement(later(piece.span.lo, piece.lo), piece.lo) > tolerance
         ends_early = displacement(earlier(piece.span.hi, piece.hi), piece.hi) > tolerance
@@ -294,30 +294,26 @@ class Prover:
             )
 
     def _close(self, left: Draft, right: Draft) -> None:
+        """Correct or bound what falls short; then let a bounded piece reach to its exact neighbour."""
         mu = left.piece.hi
         if mu is None or mu != right.piece.lo:
             return  # the ends do not fit, which `require_chain` reports
-
-        def is_apart() -> bool:
-            stop, start = left.piece.span.hi, right.piece.span.lo
-            return stop is not None and start is not None and start > stop
-
-        if is_apart():
-            misfit = MisfitError([left.piece, right.piece], mu, right.number)
-            is_exact = BOUNDED not in (left.piece.proof, right.piece.proof)
-            for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
-                falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
-                # a bounded neighbour can reach over a rounding error, not over a part of a piece
-                is_wide = is_exact or displacement(reached, mu) > self.accuracy.tolerance
-                if falls_short and is_wide and draft.piece.status == "optimal":
-                    draft.reason = misfit
-                    self._correct(draft)
-                    self._settle(draft)
-        # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
-        proofs = [part.piece.proof if part.piece.status == "optimal" else EXACT for part in (left, right)]
-        if is_apart() and proofs[0] == BOUNDED:
+        misfit = MisfitError([left.piece, right.piece], mu, right.number)
+        is_exact = BOUNDED not in (left.piece.proof, right.piece.proof)
+        for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
+            falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
+            # a bounded neighbour can reach over a rounding error, not over a part of a piece
+            is_wide = is_exact or displacement(reached, mu) > self.accuracy.tolerance
+            if falls_short and is_wide and draft.piece.status == "optimal":
+                draft.reason = misfit
+                self._correct(draft)
+                self._settle(draft)
+        if not _are_apart(left, right):
+            return
+        # the stated end of a bounded optimal piece may be off by rounding, as any number of it
+        if left.piece.proof == BOUNDED and left.piece.status == "optimal":
             left.piece = left.piece._replace(span=replace(left.piece.span, hi=right.piece.span.lo))
-        elif is_apart() and proofs[1] == BOUNDED:
+        elif right.piece.proof == BOUNDED and right.piece.status == "optimal":
             right.piece = right.piece._replace(span=replace(right.piece.span, lo=left.piece.span.hi))
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
@@ -341,3 +337,9 @@ class Prover:
             window = MuWindow(*ends)
             waiting.append(BoundedPiece(draft.number, piece.title, window, stated, draft.reason))
         self.ledger.add(waiting)
+
+
+def _are_apart(left: Draft, right: Draft) -> bool:
+    """Return whether the sets of two neighbours leave a hole."""
+    stop, start = left.piece.span.hi, right.piece.span.lo
+    return stop is not None and start is not None and start > stop

@@ -324,14 +324,20 @@ class ExactMatrix:
     """A matrix by its nonzero entries, row by row; `values` are float64 at face value, or rationals."""
 
     def __init__(self, shape: tuple[int, int], rows: Indices, columns: Indices, values: Any) -> None:
-        # both orders are kept, because rows give activities and columns give multipliers of bounds
-        order = np.lexsort((columns, rows))
-        self.shape, self._rows, self._columns = shape, rows[order], columns[order]
-        self._values = values[order] if isinstance(values, np.ndarray) else [values[k] for k in order]
-        self._by_column = np.lexsort((self._rows, self._columns))
-        self._row_starts = np.searchsorted(self._rows, np.arange(shape[0] + 1))
-        self._column_starts = np.searchsorted(self._columns[self._by_column], np.arange(shape[1] + 1))
+        # entries of a matrix given by its rows are in this order already
+        if not (np.diff(rows * shape[1] + columns) > 0).all():
+            order = np.lexsort((columns, rows))
+            rows, columns = rows[order], columns[order]
+            values = values[order] if isinstance(values, np.ndarray) else [values[k] for k in order]
+        self.shape, self._rows, self._columns, self._values = shape, rows, columns, values
+        self._row_starts = np.searchsorted(rows, np.arange(shape[0] + 1))
         self._kept: dict[tuple[str, int], Any] = {}
+
+    @cached_property
+    def _by_column(self) -> tuple[Indices, Indices]:
+        """The entries in the order of columns, and where each column starts in that."""
+        order = np.lexsort((self._rows, self._columns))
+        return order, np.searchsorted(self._columns[order], np.arange(self.shape[1] + 1))
 
     @property
     def is_diagonal(self) -> bool:
@@ -348,7 +354,8 @@ class ExactMatrix:
     def column(self, j: int) -> Sparse:
         """Return the nonzero entries of a column by row."""
         if ("column", j) not in self._kept:
-            places = self._by_column[self._column_starts[j] : self._column_starts[j + 1]].tolist()
+            order, starts = self._by_column
+            places = order[starts[j] : starts[j + 1]].tolist()
             self._kept["column", j] = {int(self._rows[k]): self._exact(k) for k in places}
         return self._kept["column", j]
 
@@ -408,7 +415,7 @@ class ExactMatrix:
     @cached_property
     def longest_column(self) -> int:
         """The largest number of nonzero entries of a column."""
-        return int(np.max(np.diff(self._column_starts), initial=0))
+        return int(np.max(np.bincount(self._columns), initial=0))
 
     @cached_property
     def bits(self) -> int:
