@@ -281,7 +281,7 @@ class Candidates:
         self._products = self._conditions = None
 
     def forget_y(self) -> None:
-        """Evaluate again what depends on y, which was changed: products with x are the costly ones."""
+        """Evaluate the conditions again: only y was changed, and the costly products with x are kept."""
         self._conditions = None
 
     def put_x(self, places: Indices, kept: Mask, values: Floats) -> None:
