@@ -20,29 +20,17 @@ Violations are affine on a piece, so their maxima are at its ends. Towards an in
 place of values: both a violation and its scale grow with mu.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import scipy.sparse
-import scipy.sparse.linalg
 
-from pqp.certificate.document import approximate, entry, index, items, numbers
-from pqp.certificate.optimality import (
-    AT_LOWER,
-    AT_UPPER,
-    BETWEEN,
-    LARGEST_FACTOR,
-    Conditions,
-    Enclosure,
-    MuWindow,
-    Windows,
-)
-from pqp.certificate.problem import Mask, Problem
+from pqp.certificate.optimality import AT_LOWER, AT_UPPER, LARGEST_FACTOR, Enclosure
+from pqp.certificate.points import BoundedPiece, Candidates, Completion
+from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import Floats, Indices
-from pqp.certificate.states import ABOVE, AT_ROW_UPPER, BELOW, OFF, Snapshot
+from pqp.certificate.states import ABOVE, AT_ROW_UPPER, BELOW, OFF
 from pqp.errors import CertificateError
 
 # A violation or a gap up to this share of its scale is rounding: float64 keeps 1e-16 per operation, engines
@@ -50,288 +38,12 @@ from pqp.errors import CertificateError
 BOUND_TOLERANCE = 1e-9
 # Stated z, which the proof does not use, may differ from P x + c − Aᵀy by as much as other stated numbers.
 STATED_TOLERANCE = 1e-7
-# Slopes towards infinity below this share of the largest value are rounding errors of constants: they are
-# replaced by 0, since no scale would bound them for all mu. The proof is about the numbers after that.
-NO_SLOPE = 1e-11
+# What one rounding changes, and some more.
+ONE_ROUNDING = 2.0**-52
 # No scale is smaller than this share of the largest of its kind: 1e-9 of it is a few digits of float64.
 NOISE_SHARE = 1e-5
-# Steps of iterative refinement: one gives all digits there are, another those it lost itself.
-REFINEMENTS = 2
 # A piece whose bound is above this share of the tolerance is refined before it counts.
 REFINED_SHARE = 0.1
-
-
-@dataclass(frozen=True)
-class StatedPiece:
-    """The numbers of an optimal segment in float64: constants and slopes of x and y, and which are stated."""
-
-    states: Snapshot
-    x: Floats
-    y: Floats
-    z: Floats | None
-    has_x: Mask
-    has_y: Mask
-
-    @classmethod
-    def read(cls, states: Snapshot, segment: Any, place: str) -> "StatedPiece":
-        """Return what a segment states, dense or compact."""
-        n, m = states.problem.n, states.problem.m
-        x, y, z = states.known_x.copy(), states.known_y.copy(), None
-        has_x, has_y = np.zeros(n, dtype=bool), np.zeros(m, dtype=bool)
-        is_free, is_held = states.variables == BETWEEN, states.is_held.astype(bool)
-        if "changes" not in segment:
-            x[:, is_free] = _pairs(segment, "x", n, place)[:, is_free]
-            y[:, is_held] = _pairs(segment, "y", m, place)[:, is_held]
-            return cls(states, x, y, _pairs(segment, "z", n, place), is_free, is_held)
-        moving, place = entry(segment, "moving", place), f"{place}: moving"
-        for key, name, table, given, wanted in (
-            ("variables", "x", x, has_x, is_free),
-            ("rows", "y", y, has_y, is_held),
-        ):
-            listed = items(entry(moving, key, place), None, f"{place}: {key}")
-            places = _indices(listed, len(given), f"{place}: {key}")
-            table[:, places] = np.where(
-                wanted[places], _pairs(moving, name, len(places), place), table[:, places]
-            )
-            given[places] = wanted[places]
-        return cls(states, x, y, z, has_x, has_y)
-
-
-def _indices(listed: Sequence[Any], size: int, place: str) -> Indices:
-    """Return indices after checking that all are below `size`."""
-    if set(map(type, listed)) <= {int} and (not listed or (min(listed) >= 0 and max(listed) < size)):
-        return np.array(listed, dtype=np.int64)
-    return np.array([index(k, size, f"{place}[{r}]") for r, k in enumerate(listed)], dtype=np.int64)
-
-
-def _pairs(stated: Any, name: str, size: int, place: str) -> Floats:
-    found = []
-    for key in (f"{name}0", f"{name}1"):
-        listed = items(entry(stated, key, place), size, f"{place}: {key}")
-        is_float = set(map(type, listed)) <= {float}
-        values = np.array(listed, dtype=np.float64) if is_float else np.full(size, np.nan)
-        if not np.isfinite(values).all():
-            values = np.array([approximate(v) for v in numbers(listed, size, f"{place}: {key}")])
-        found.append(values)
-    return np.array(found).reshape(2, size)
-
-
-@dataclass(frozen=True)
-class BoundedPiece:
-    """A piece to bound: where, what it states, and why it is not proved exactly (None: it is too large)."""
-
-    number: int
-    title: str
-    window: MuWindow
-    stated: StatedPiece
-    reason: CertificateError | None = None
-
-
-class Completion:
-    """Unknowns that a compact segment leaves out, in float64: each from an equation where it is the last.
-
-    Nothing relies on their accuracy: whatever comes out is judged by the bounds.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        rows, columns, values = problem.A.entries
-        is_flat = ~problem.P.touched
-        counts = np.bincount(columns, minlength=problem.n)
-        is_single = (counts[columns] == 1) & is_flat[columns]
-        self._columns = _layers(rows[is_single], columns[is_single], values[is_single], by=0)
-        is_single = np.bincount(rows, minlength=problem.m)[rows] == 1
-        self._rows = _layers(rows[is_single], columns[is_single], values[is_single], by=1)
-        self._inverses: dict[bytes, Floats] = {}
-
-    def fill(self, batch: "Candidates") -> None:
-        """Put values for everything that is missing."""
-        problem, windows = self.problem, batch.windows
-        cost = windows.limits(problem.c).value
-        from_rows, from_columns = [], []
-        for i, j, a in self._columns:
-            # a free column without curvature in one row: stationarity has no other unknown than y of that row
-            kept = batch.misses_x[:, j] & batch.misses_y[:, i]
-            batch.put_y(i, kept, cost[:, :, j] / a)
-            from_rows.append((i, j, a, kept))
-        for i, j, a in self._rows:
-            kept = batch.misses_x[:, j] & batch.misses_y[:, i]
-            batch.put_x(j, kept, batch.targets[:, :, i] / a)
-            from_columns.append((i, j, a, kept))
-        waiting = np.zeros_like(batch.misses_x)
-        for _, j, _, kept in from_rows:
-            waiting[:, j] |= kept
-        paired = np.zeros_like(batch.misses_y)
-        for i, _, _, kept in from_columns:
-            paired[:, i] |= kept
-        if (batch.misses_x & ~waiting).any():
-            self._solve_curved(batch, batch.misses_x & ~waiting, cost)
-        for i, _, _, kept in from_columns:
-            batch.misses_y[:, i] &= ~kept
-        batch.single_rows = [entry for entry in from_columns if entry[-1].any()]
-        batch.settle()
-        for i, j, a, kept in from_rows:
-            if kept.any():
-                rest = batch.targets[:, :, i] - batch.conditions.activity.value[:, :, i]
-                batch.put_x(j, kept, batch.x[:, :, j] + rest / a)
-        self.refine(batch, np.flatnonzero(batch.misses_x.any(axis=1) | batch.misses_y.any(axis=1)))
-        batch.drop_noise()
-        batch.settle()
-
-    def _solve_curved(self, batch: "Candidates", missing: Mask, cost: Floats) -> None:
-        """Free variables that only stationarity determines: P x = Aᵀy − c over them, the rest being known."""
-        rest = batch.conditions.bound_multipliers.value
-        if self.problem.P.is_diagonal:
-            diagonal = self.problem.P.float_diagonal
-            kept = missing & (diagonal > 0)
-            batch.put_x(np.arange(self.problem.n), kept, -rest / np.where(diagonal > 0, diagonal, 1.0))
-            return
-        for pattern in np.unique(missing, axis=0):
-            chosen, where = np.flatnonzero((missing == pattern).all(axis=1)), np.flatnonzero(pattern)
-            key = pattern.tobytes()
-            if where.size and key not in self._inverses:
-                block = self.problem.P.float_block(where)
-                try:
-                    self._inverses[key] = np.asarray(np.linalg.inv(block), dtype=np.float64)
-                except np.linalg.LinAlgError:
-                    continue
-            if where.size and np.isfinite(self._inverses[key]).all():
-                kept = np.zeros((len(missing), len(where)), dtype=bool)
-                kept[chosen] = True
-                batch.put_x(where, kept, -rest[:, :, where] @ self._inverses[key])
-
-    def refine(self, batch: "Candidates", chosen: Indices) -> None:
-        """Correct the unknowns of some pieces by what their equations miss, with a factorisation of each.
-
-        An x that follows from large multipliers inherits their rounding errors; its own equations, solved for
-        a correction, do not.
-        """
-        problem = self.problem
-        systems = {}
-        for k in chosen.tolist():
-            free, held = np.flatnonzero(batch.is_free[k]), np.flatnonzero(batch.is_held[k])
-            if not len(free) + len(held):
-                continue
-            A = problem.A.compressed[held][:, free]
-            P = problem.P.sparse_block(free)
-            system = scipy.sparse.block_array([[P, -A.T], [A, None]], format="csc")
-            try:
-                systems[k] = free, held, scipy.sparse.linalg.splu(system)
-            except RuntimeError:  # exactly singular
-                continue
-        for _ in range(REFINEMENTS if systems else 0):
-            missed_x = batch.conditions.bound_multipliers.value
-            missed_y = batch.targets - batch.conditions.activity.value
-            for k, (free, held, factor) in systems.items():
-                right = np.concatenate([-missed_x[k][:, free], missed_y[k][:, held]], axis=1)
-                found = np.array([factor.solve(row) for row in right])
-                if np.isfinite(found).all():
-                    batch.x[k][:, free] += found[:, : len(free)]
-                    batch.y[k][:, held] += found[:, len(free) :]
-            batch.forget()
-        batch.settle()
-
-
-def _layers(
-    rows: Indices, columns: Indices, values: Floats, by: int
-) -> list[tuple[Indices, Indices, Floats]]:
-    """Return entries of a matrix in groups in which no row (0) or column (1) comes twice."""
-    found = []
-    while len(rows):
-        first = np.unique((rows, columns)[by], return_index=True)[1]
-        found.append((rows[first], columns[first], values[first]))
-        is_left = np.ones(len(rows), dtype=bool)
-        is_left[first] = False
-        rows, columns, values = rows[is_left], columns[is_left], values[is_left]
-    return found
-
-
-class Candidates:
-    """Points and multipliers at the ends of some pieces: affine between them, exact as they are."""
-
-    def __init__(self, problem: Problem, pieces: Sequence[BoundedPiece]) -> None:
-        self.problem, self.states = problem, [piece.stated.states for piece in pieces]
-        self.windows = Windows([piece.window for piece in pieces])
-        # 1 for values at a finite end, 0 for slopes towards an infinite one
-        self.is_finite = self.windows.factors[:, :, 0] != 0
-        self.variables = np.array([state.variables for state in self.states])
-        self.rows = np.array([state.rows for state in self.states])
-        self.is_free = self.variables == BETWEEN
-        self.is_held = np.array([state.is_held for state in self.states], dtype=bool)
-        self.misses_x = self.is_free & ~np.array([piece.stated.has_x for piece in pieces])
-        self.misses_y = self.is_held & ~np.array([piece.stated.has_y for piece in pieces])
-        stated = (np.array([getattr(piece.stated, name) for piece in pieces]) for name in ("x", "y"))
-        self.x, self.y = (self.windows.factors @ pairs for pairs in stated)
-        self.stated_x, self.stated_y = self.x.copy(), self.y.copy()
-        self.drop_noise()
-        self._known_x, self._known_y = (
-            self.windows.sizes @ np.abs([getattr(state, name) for state in self.states])
-            for name in ("known_x", "known_y")
-        )
-        # held rows with one entry whose y is not stated: y is what makes z of that variable exactly 0
-        self.single_rows: list[tuple[Indices, Indices, Floats, Mask]] = []
-        self.is_settled = np.zeros_like(self.is_free)
-        self._settled_sizes = np.zeros_like(self.y)
-        self._conditions: Conditions | None = None
-
-    @cached_property
-    def targets(self) -> Floats:
-        """The limits of held rows."""
-        lower = self.windows.limits(self.problem.row_lower).value
-        upper = self.windows.limits(self.problem.row_upper).value
-        return np.where((self.rows == AT_ROW_UPPER)[:, None], upper, lower)
-
-    @property
-    def conditions(self) -> Conditions:
-        """The conditions at the points as they are now."""
-        if self._conditions is None:
-            # unknowns are what they are; known ones are exact functions, of which these are roundings
-            size_x = np.where(self.is_free[:, None], np.abs(self.x), self._known_x)
-            size_y = np.where(self.is_held[:, None], np.abs(self.y), self._known_y)
-            size_y = np.maximum(size_y, self._settled_sizes)
-            x, y = Enclosure(self.x, size_x), Enclosure(self.y, size_y)
-            self._conditions = Conditions(self.problem, self.states, self.windows, x, lambda: y)
-        return self._conditions
-
-    def forget(self) -> None:
-        """Evaluate the conditions again when next asked for."""
-        self._conditions = None
-
-    def put_x(self, places: Indices, kept: Mask, values: Floats) -> None:
-        """Set some entries of x, where `kept` says so."""
-        self.x[:, :, places] = np.where(kept[:, None], values, self.x[:, :, places])
-        self.misses_x[:, places] &= ~kept
-        self.forget()
-
-    def put_y(self, places: Indices, kept: Mask, values: Floats) -> None:
-        """Set some entries of y, where `kept` says so."""
-        self.y[:, :, places] = np.where(kept[:, None], values, self.y[:, :, places])
-        self.misses_y[:, places] &= ~kept
-        self.forget()
-
-    def settle(self) -> None:
-        """Let y of single rows be the exact functions that stationarity gives, and round these.
-
-        Then z is 0 by definition, and the rounding errors of that sum are those of y.
-        """
-        for i, j, a, kept in self.single_rows:
-            z = self.conditions.bound_multipliers
-            rest, sizes = z.value[:, :, j] / a, z.size[:, :, j] / np.abs(a)
-            self.y[:, :, i] += np.where(kept[:, None], rest, 0.0)
-            self._settled_sizes[:, :, i] = np.where(kept[:, None], sizes, self._settled_sizes[:, :, i])
-            self.is_settled[:, j] |= kept
-            self.forget()
-
-    def drop_noise(self) -> None:
-        """Replace slopes towards infinity that are rounding errors by 0."""
-        for k in np.flatnonzero(~self.is_finite.all(axis=1)):
-            for end in np.flatnonzero(~self.is_finite[k]):
-                for table, is_unknown in ((self.x, self.is_free[k]), (self.y, self.is_held[k])):
-                    other, mu = table[k, 1 - end], self.windows.sizes[k, 1 - end, 1]
-                    largest = np.max(np.abs(other), initial=0.0) if self.is_finite[k, 1 - end] else 0.0
-                    is_noise = np.abs(table[k, end]) * (1 + mu) <= NO_SLOPE * largest
-                    table[k, end][is_noise & is_unknown] = 0.0
-        self.forget()
 
 
 KINDS = ("x", "row", "multiplier of x", "multiplier of row")
@@ -343,33 +55,32 @@ class Measure:
     Tables have one row per piece and end. `gaps`, one per piece, is what missed limits of rows cost.
     """
 
-    def __init__(self, batch: Candidates) -> None:
+    def __init__(self, batch: Candidates, sharp: Iterable[int] = ()) -> None:
         largest = batch.conditions.y.size.max(initial=0.0)
         self._batch = batch
         self._bound = batch.conditions.bound if largest < LARGEST_FACTOR else np.inf
         self.is_finite = batch.is_finite
         conditions, problem = batch.conditions, batch.problem
-        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, conditions.activity
-        row_lower, row_upper = (batch.windows.limits(side) for side in (problem.row_lower, problem.row_upper))
-        below = np.where(problem.row_lower.is_finite, self._excess(row_lower.minus(activity)), 0.0)
-        above = np.where(problem.row_upper.is_finite, self._excess(activity.minus(row_upper)), 0.0)
-        outside = np.maximum(below, above)
-        wrong_rows = self._wrong_rows(activity, row_lower, row_upper, outside)
+        products = conditions.products
+        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, products.activity
+        low, high = self._distances(activity, sharp)
+        outside = self._outside(low, high)
+        wrong_rows = self._wrong_rows(low, high, outside)
         tables = np.abs(x.value), activity.size, z.size, np.abs(y.value)
         self.sizes = dict(zip(KINDS, tables, strict=True))
         wrong = self._wrong_x(x), wrong_rows, self._wrong_bound_multipliers(z), self._wrong_multipliers(y)
         self.violations = dict(zip(KINDS, wrong, strict=True))
-        is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
-        half = Enclosure(conditions.curvature.value / 2, conditions.curvature.size / 2)
-        gradient = np.abs(half.plus(batch.windows.limits(problem.c)).value)
-        spent = np.where(is_soft, penalty * outside, 0.0).sum(axis=-1)
-        self.objective: Floats = (np.abs(x.value) * gradient).sum(axis=-1) + spent
-        # what a missed limit costs: its multiplier, and in soft rows also the penalty itself
-        price = np.where(is_soft, 2 * np.maximum(penalty, np.abs(y.value)), np.abs(y.value))
-        # both factors are affine, so the product of their maxima is above it all over the piece; with slopes
-        # in the place of values this bounds the coefficients of a polynomial in mu
-        products = price.max(axis=1) * wrong_rows.max(axis=1)
-        self.gaps: Floats = products.sum(axis=-1) * (1 + self._bound)
+        gradient = np.abs(products.curvature.value / 2 + batch.windows.limits(problem.c).value)
+        self.objective: Floats = (self.sizes["x"] * gradient).sum(axis=-1)
+        # what a missed limit costs: its multiplier, and in soft rows the penalty as well. Both factors are
+        # affine, so the product of their maxima is above it all over the piece; with slopes in the place of
+        # values this bounds the coefficients of a polynomial in mu
+        price = self.sizes["multiplier of row"].max(axis=1)
+        if problem.penalty.has_any:
+            is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
+            self.objective += (np.where(is_soft, penalty, 0.0) * outside).sum(axis=-1)
+            price = np.where(is_soft, 2 * np.maximum(penalty.max(axis=1), price), price)
+        self.gaps: Floats = (price * wrong_rows.max(axis=1)).sum(axis=-1) * (1 + self._bound)
 
     def _excess(self, part: Enclosure) -> Floats:
         """Return how far the exact values may be above 0."""
@@ -379,36 +90,81 @@ class Measure:
         """Return how far the exact values may be from 0."""
         return np.abs(part.value) + self._bound * part.size
 
+    def _distances(self, activity: Enclosure, sharp: Iterable[int]) -> list[Enclosure]:
+        """Return how far rows are above their lower and their upper limits, and the errors of that.
+
+        For `sharp` pieces sums are exact: at a high price per row the error of float64 alone would be too
+        much.
+        """
+        problem = self._batch.problem
+        found: list[Enclosure] = []
+        for limits in (problem.row_lower, problem.row_upper):
+            if found and problem.is_equation.all():
+                found *= 2
+                break
+            value, size = activity.minus(self._batch.windows.limits(limits))
+            found.append(Enclosure(value, self._bound * size))
+        for k in sharp:
+            for table, exact in zip(found, self._batch.exact_distances(k), strict=True):
+                table.value[k], table.size[k] = exact, ONE_ROUNDING * np.abs(exact)
+        return found
+
+    def _outside(self, low: Enclosure, high: Enclosure) -> Floats:
+        """Return how far rows may be outside their limits."""
+        problem = self._batch.problem
+        if problem.is_equation.all():
+            return np.abs(low.value) + low.size
+        below = np.where(problem.row_lower.is_finite, np.maximum(0.0, low.size - low.value), 0.0)
+        above = np.where(problem.row_upper.is_finite, np.maximum(0.0, high.size + high.value), 0.0)
+        return np.maximum(below, above)
+
     def _wrong_x(self, x: Enclosure) -> Floats:
-        problem, windows = self._batch.problem, self._batch.windows
-        below = self._excess(windows.limits(problem.lower).minus(x))
-        above = self._excess(x.minus(windows.limits(problem.upper)))
-        below = np.where(problem.lower.is_finite, below, 0.0)
-        above = np.where(problem.upper.is_finite, above, 0.0)
+        problem, windows, is_free = self._batch.problem, self._batch.windows, self._batch.is_free[:, None]
+        wrong = np.zeros_like(x.value)
         # variables at a limit are there by definition
-        return np.where(self._batch.is_free[:, None], np.maximum(below, above), 0.0)
+        if problem.lower.has_any:
+            below = self._excess(windows.limits(problem.lower).minus(x))
+            wrong = np.where(is_free & problem.lower.is_finite, below, wrong)
+        if problem.upper.has_any:
+            above = self._excess(x.minus(windows.limits(problem.upper)))
+            wrong = np.where(is_free & problem.upper.is_finite, np.maximum(above, wrong), wrong)
+        return wrong
 
     def _wrong_bound_multipliers(self, z: Enclosure) -> Floats:
-        states = self._batch.variables[:, None]
-        wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), self._distance(z))
-        wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
-        return np.where(self._batch.problem.is_fixed | self._batch.is_settled[:, None], 0.0, wrong)
+        batch, states = self._batch, self._batch.variables[:, None]
+        wrong = self._distance(z)
+        if (states == AT_LOWER).any():
+            wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), wrong)
+        if (states == AT_UPPER).any():
+            wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
+        return np.where(batch.problem.is_fixed | batch.is_settled[:, None], 0.0, wrong)
 
-    def _wrong_rows(self, activity: Enclosure, lower: Enclosure, upper: Enclosure, outside: Floats) -> Floats:
+    def _wrong_rows(self, low: Enclosure, high: Enclosure, outside: Floats) -> Floats:
         codes, is_held = self._batch.rows[:, None], self._batch.is_held[:, None]
-        wrong = np.where((codes == OFF) & ~self._batch.problem.is_costless, outside, 0.0)
-        wrong = np.where(is_held, self._distance(activity.minus(lower)), wrong)
-        wrong = np.where(codes == AT_ROW_UPPER, self._distance(activity.minus(upper)), wrong)
-        wrong = np.where(codes == BELOW, self._excess(activity.minus(lower)), wrong)
-        return np.where(codes == ABOVE, self._excess(upper.minus(activity)), wrong)
+        distance = outside if low is high else np.abs(low.value) + low.size
+        wrong = np.where(is_held & (codes != AT_ROW_UPPER), distance, 0.0)
+        for code, miss in (
+            (OFF, lambda: np.where(self._batch.problem.is_costless, 0.0, outside)),
+            (AT_ROW_UPPER, lambda: np.abs(high.value) + high.size),
+            (BELOW, lambda: np.maximum(0.0, low.size + low.value)),
+            (ABOVE, lambda: np.maximum(0.0, high.size - high.value)),
+        ):
+            is_here = codes == code
+            if is_here.any():
+                wrong = np.where(is_here, miss(), wrong)
+        return wrong
 
     def _wrong_multipliers(self, y: Enclosure) -> Floats:
         batch, penalty = self._batch, self._batch.problem.penalty
         signs = np.array([state.signs for state in batch.states])[:, None]
-        wrong = np.where(signs != 0, self._excess(Enclosure(-signs * y.value, y.size)), 0.0)
-        cap = batch.windows.limits(penalty)
-        beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
-        return np.where(penalty.is_finite & batch.is_held[:, None], np.maximum(wrong, beyond), wrong)
+        wrong = np.zeros_like(y.value)
+        if signs.any():
+            wrong = np.where(signs != 0, self._excess(Enclosure(-signs * y.value, y.size)), wrong)
+        if penalty.has_any:
+            cap = batch.windows.limits(penalty)
+            beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
+            wrong = np.where(penalty.is_finite & batch.is_held[:, None], np.maximum(wrong, beyond), wrong)
+        return wrong
 
 
 @dataclass
@@ -426,11 +182,10 @@ class Worst:
     def note(self, table: Floats, pieces: Indices) -> None:
         """Take over what is larger; rows of the table belong to the pieces."""
         if len(table) and table.shape[1]:
-            rows = np.argmax(table, axis=0)
-            found = table[rows, np.arange(table.shape[1])]
-            is_larger = ~(found <= self.values)  # what is not a number counts as larger
-            self.values = np.where(is_larger, found, self.values)
-            self.pieces = np.where(is_larger, pieces[rows], self.pieces)
+            found = table.max(axis=0)
+            larger = np.flatnonzero(~(found <= self.values))  # what is not a number counts as larger
+            self.values[larger] = found[larger]
+            self.pieces[larger] = pieces[np.argmax(table[:, larger], axis=0)]
 
 
 @dataclass
@@ -515,6 +270,9 @@ class Ledger:
             if not (measure.gaps <= limit).all():
                 self._completion.refine(batch, np.flatnonzero(~(measure.gaps <= limit)))
                 measure = Measure(batch)
+            is_rough = ~(measure.gaps <= BOUND_TOLERANCE * objective)
+            if is_rough.any():
+                measure = Measure(batch, np.flatnonzero(is_rough).tolist())
             self._require_stated_numbers(batch, pieces)
             self._require_stated_multipliers(batch, pieces)
             self._note(measure, np.array([piece.number for piece in pieces]))

@@ -27,7 +27,6 @@ from pqp.certificate.cover import (
     CORRECTED,
     EXACT,
     TOLERANCE,
-    Accuracy,
     MisfitError,
     ProvedPiece,
     displacement,
@@ -40,6 +39,7 @@ from pqp.certificate.document import End, entry, items, one_of, shown
 from pqp.certificate.problem import read_problem
 from pqp.certificate.proving import Prover, Work
 from pqp.certificate.rationals import Span
+from pqp.certificate.stated import Accuracy
 from pqp.errors import CertificateError
 
 # Proofs that take less than this many seconds do not mention it: their text is then the same every time.
@@ -67,8 +67,8 @@ class Certificate:
     corrected
         How many are exactly optimal after a few exact pivots: their states were off by a rounding error.
     bounded
-        How many are optimal up to a proven bound: they are not exactly optimal as stated, or too large to be
-        solved exactly.
+        How many are as stated up to a proven bound: they are not exactly optimal, or too large to be solved
+        exactly; or they are unbounded, and their feasible point misses limits by rounding errors.
     largest_violation
         The largest violation of a limit or of a sign on a bounded or corrected piece as it is stated,
         relative to the scale of its item: the largest sum of sizes of the terms that enter it. 0 without such
@@ -146,7 +146,7 @@ class Certificate:
         share = f" Exactly as stated: {self.exact}." if self.exact else ""
         rest = f" {general.replace('optimal pieces', 'these optimal pieces')} Their numbers {agree}."
         return (
-            f"Optimal up to a proven bound: {self.bounded}, with violations of at most "
+            f"As stated up to a proven bound: {self.bounded}, with violations of at most "
             f"{self.largest_violation:.0e} of their scales and a duality gap of at most "
             f"{self.largest_gap:.0e} of {self.objective_scale:.3g}, the scale of the objective."
             f"{share}{corrected}{rest if self.exact + self.corrected else ''}"

@@ -6,6 +6,7 @@ sign; elimination in rationals.
 """
 
 import numpy as np
+import scipy.sparse.linalg
 from flint import arb, ctx, fmpq
 
 from pqp.certificate.document import shown
@@ -19,6 +20,9 @@ UNIT = 2.0**-53
 LARGEST, SMALLEST = 1e100, 1e-80
 # Larger parts are too much for a dense factorisation in float64, or for one with balls.
 LARGEST_DENSE, LARGEST_BALLS = 4000, 500
+# Beyond, all eigenvectors would take more than a second in one call, which Ctrl-C cannot interrupt: one is
+# found by Lanczos' method, in so many restarts or not at all.
+LARGEST_CALL, LANCZOS_STEPS = 1000, 100
 # By how much rounding errors may miss convexity, relative to the largest diagonal entry.
 SHORTFALLS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11)
 # Precisions in bits, tried one after the other: a rounded kernel needs a few hundred.
@@ -136,7 +140,14 @@ def _is_surely_definite(matrix: Floats) -> bool:
 
 def _curves_down(rows: list[Sparse], dense: Floats) -> bool:
     """Return whether the exact curvature is negative along the worst direction that float64 finds."""
-    direction = [fmpq(*float(v).as_integer_ratio()) for v in np.linalg.eigh(dense)[1][:, 0]]
+    if len(dense) <= LARGEST_CALL:
+        worst = np.linalg.eigh(dense)[1][:, 0]
+    else:
+        try:
+            worst = scipy.sparse.linalg.eigsh(dense, k=1, which="SA", maxiter=LANCZOS_STEPS)[1][:, 0]
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            return False
+    direction = [fmpq(*float(v).as_integer_ratio()) for v in worst]
     curvature = fmpq(0)
     for i, row in enumerate(rows):
         if direction[i]:

@@ -8,15 +8,19 @@ if the system then becomes singular, an item that is close to a change takes par
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
+import numpy as np
 from flint import fmpq
 
 from pqp.certificate.cover import ProvedPiece, earlier, later
-from pqp.certificate.document import approximate
-from pqp.certificate.optimality import ComplementaryPair, MuWindow, optimal_span, violated_at
-from pqp.certificate.rationals import ZERO, Limit, Span
-from pqp.certificate.solution import PrimalVector, Solution, derive
-from pqp.certificate.states import ROWS, VARIABLES, ActiveSet, Snapshot
+from pqp.certificate.document import End, approximate
+from pqp.certificate.optimality import BETWEEN, ComplementaryPair, MuWindow, optimal_span, violated_at
+from pqp.certificate.points import StatedPiece
+from pqp.certificate.problem import Mask
+from pqp.certificate.rationals import ZERO, Affine, Floats, Limit, Span
+from pqp.certificate.solution import Solution, derive
+from pqp.certificate.states import ROWS, VARIABLES, ActiveSet, Snapshot, row_roles, variable_roles
 from pqp.errors import CertificateError
 
 # More is no longer a rounding error of one piece: it is bounded instead.
@@ -27,12 +31,61 @@ Item = tuple[str, int]
 
 @dataclass(frozen=True)
 class Correction:
-    """Where the exact pieces found hold together, and x on the first and the last of them."""
+    """Where the exact pieces found hold together, and the first and the last of them."""
 
     span: Span
-    first_x: PrimalVector
-    last_x: PrimalVector
-    pieces: int
+    first: Solution
+    last: Solution
+
+    def is_near(self, stated: StatedPiece, ends: tuple[End, End], tolerance: float) -> bool:
+        """Return whether the stated x is that of the exact pieces at both ends."""
+        is_known = stated.has_x | (stated.states.variables != BETWEEN)
+        for mu, solution in zip(ends, (self.first, self.last), strict=True):
+            if not _deviation(stated.x, solution.x_of, is_known, mu) <= tolerance:
+                return False
+        return True
+
+    def confirms(self, stated: StatedPiece, ends: tuple[End, End], tolerance: float) -> bool:
+        """Return whether one exact piece has all stated numbers at both ends, and does what the states say.
+
+        Then nothing is left to be bounded: the states differ in items that are degenerate all over the piece.
+        """
+        has_y = stated.has_y | (stated.states.is_held == 0)
+        if self.first is not self.last or not has_y.all():
+            return False
+        has_x = stated.has_x | (stated.states.variables != BETWEEN)
+        sides = [(stated.x, self.first.x_of, has_x), (stated.y, self.first.y_of, has_y)]
+        sides += [] if stated.z is None else [(stated.z, self.first.z_of, np.ones_like(has_x))]
+        return all(
+            _deviation(pairs, exact_of, is_known, mu) <= tolerance
+            for mu in ends
+            for pairs, exact_of, is_known in sides
+        ) and all(
+            abs(approximate(line.at(mu))) <= tolerance
+            for mu in ends
+            if mu is not None
+            for line in _claims(self.first, stated.states)
+        )
+
+
+def _deviation(pairs: Floats, exact_of: Callable[[int], Affine], is_known: Mask, mu: End) -> float:
+    """Return how far stated numbers are from the exact ones at mu, relative to 1 + the largest of these."""
+    assert mu is not None
+    exact = np.array([approximate(exact_of(item).at(mu)) for item in range(pairs.shape[1])])
+    gaps = np.abs(pairs[0] + approximate(mu) * pairs[1] - exact)[is_known]
+    return float(np.max(gaps, initial=0.0) / (1 + np.max(np.abs(exact), initial=0.0)))
+
+
+def _claims(solution: Solution, states: Snapshot) -> Iterator[Affine]:
+    """Yield what is 0 according to other states than those of the solution, where they differ."""
+    problem = solution.problem
+    for j in np.flatnonzero(solution.active.variables != states.variables).tolist():
+        known = variable_roles(problem.lower[j], problem.upper[j])[VARIABLES[states.variables[j]]]
+        yield solution.z_of(j) if known is None else solution.x_of(j) - known
+    for i in np.flatnonzero(solution.active.rows != states.rows).tolist():
+        roles = row_roles(problem.row_lower[i], problem.row_upper[i], problem.penalty[i])
+        target, known = roles[ROWS[states.rows[i]]]
+        yield solution.activity(i) - target if target is not None else solution.y_of(i) - (known or ZERO)
 
 
 class Corrector:
@@ -175,5 +228,5 @@ def corrected(
     found = Corrector(states, is_allowed).cover(piece.lo, piece.hi, piece.window(tolerance))
     if found is None:
         return None
-    lo, hi = earlier(*(span.lo for span, _ in found)), later(*(span.hi for span, _ in found))
-    return Correction(Span(lo, hi), found[0][1].x, found[-1][1].x, len(found))
+    lo, hi = reduce(earlier, (span.lo for span, _ in found)), reduce(later, (span.hi for span, _ in found))
+    return Correction(Span(lo, hi), found[0][1], found[-1][1])

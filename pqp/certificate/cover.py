@@ -4,22 +4,19 @@ A piece is proved optimal from its states, infeasible or unbounded from the vect
 must fit together over the whole interval, with no gap, no overlap and no step in the optimal value.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby, pairwise
-from operator import sub
 from typing import Any, NamedTuple
 
 from flint import fmpq
 
+from pqp.certificate.bounds import BOUND_TOLERANCE, NOISE_SHARE
 from pqp.certificate.document import (
     End,
     approximate,
     end,
     entry,
-    index,
     items,
     numbers,
     one_of,
@@ -28,14 +25,9 @@ from pqp.certificate.document import (
 )
 from pqp.certificate.optimality import MuWindow
 from pqp.certificate.problem import Problem, Product
-from pqp.certificate.rationals import ZERO, Affine, AffineBlock, Limit, Span, Vector, combine
-from pqp.certificate.solution import PrimalVector, Solution
+from pqp.certificate.rationals import ZERO, Affine, Limit, Span, Vector, combine
+from pqp.certificate.solution import PrimalVector
 from pqp.errors import CertificateError
-
-# Sixteen units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
-ROUNDINGS = 2.0**-49
-# More than underflow can lose there.
-UNDERFLOW = 1e-300
 
 # How a piece was proved: as it is, after exact pivots, or optimal up to a bound.
 EXACT, CORRECTED, BOUNDED = PROOF_KINDS = ("exact", "corrected", "bounded")
@@ -51,11 +43,11 @@ def read_interval(pair: Any, place: str) -> tuple[End, End]:
     return ends
 
 
-@dataclass(frozen=True)
-class ProvedPiece:
+class ProvedPiece(NamedTuple):
     """A segment after its own proof: stated ends, the exact set of mu where it holds, x if it is optimal.
 
-    The set is known within a window around the stated ends, as wide as these may be off.
+    The set is known within a window around the stated ends, as wide as these may be off. `violation` is by
+    how much the feasible point of an unbounded piece misses its limits, relative to their scales.
     """
 
     place: str
@@ -65,6 +57,7 @@ class ProvedPiece:
     span: Span
     x: PrimalVector | None = None
     proof: str = EXACT
+    violation: float = 0.0
 
     @property
     def title(self) -> str:
@@ -77,95 +70,7 @@ class ProvedPiece:
         return MuWindow(lo, None if self.hi is None else self.hi + tolerance * (1 + abs(self.hi)))
 
 
-@dataclass
-class Accuracy:
-    """How far stated numbers may be off, and how far the worst of those seen so far is, relatively."""
-
-    tolerance: fmpq
-    worst: fmpq = field(default_factory=fmpq)
-    level: float = 0.0
-
-    def note(self, deviation: fmpq) -> None:
-        """Remember a deviation if it is the worst so far; `level` is that in float64."""
-        if deviation > self.worst:
-            self.worst, self.level = deviation, approximate(deviation)
-
-    def is_surpassed(self, stated: Sequence[Any], exact: Sequence[float]) -> bool:
-        """Return whether a vector may be further off than the worst so far; False only if float64 proves it.
-
-        The exact numbers come rounded to the nearest.
-        """
-        if not (set(map(type, stated)) <= {float} and all(map(math.isfinite, stated))):
-            return True
-        size = max(map(abs, exact), default=0.0)
-        gap = max(map(abs, map(sub, stated, exact)), default=0.0)
-        allowed = (1 - ROUNDINGS) * self.level * (1 + size)
-        return not gap + ROUNDINGS * (gap + size) + UNDERFLOW < allowed
-
-
-def compare_stated(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
-    """Raise unless the numbers that an optimal segment states are near the exact ones."""
-    if "changes" in segment:
-        _compare_moving(segment, solution, accuracy, place)
-        return
-    n, m = solution.problem.n, solution.problem.m
-    for name, size, exact_of in (("x", n, solution.x_of), ("y", m, solution.y_of), ("z", n, solution.z_of)):
-        exact = AffineBlock.of(range(size), map(exact_of, range(size)))
-        _compare(segment, name, BlockRows(exact, range(size)), accuracy, place)
-
-
-def _compare_moving(segment: Any, solution: Solution, accuracy: Accuracy, place: str) -> None:
-    """Raise unless the numbers that a compact segment states are near the exact ones."""
-    moving = entry(segment, "moving", place)
-    place = f"{place}: moving"
-    for kind, name, size, solved, exact_of in (
-        ("variables", "x", solution.problem.n, solution.solved_x, solution.x_of),
-        ("rows", "y", solution.problem.m, solution.solved_y, solution.y_of),
-    ):
-        listed = items(entry(moving, kind, place), None, f"{place}: {kind}")
-        found = solved.positions(listed)
-        if found is None:
-            stated = [index(k, size, f"{place}: {kind}[{r}]") for r, k in enumerate(listed)]
-            solved = AffineBlock.of(stated, map(exact_of, stated))
-            found = list(range(len(stated)))
-        _compare(moving, name, BlockRows(solved, found), accuracy, place)
-
-
-class BlockRows(NamedTuple):
-    """Some functions of a block, in some order."""
-
-    block: AffineBlock
-    positions: Sequence[int]
-
-    def rounded(self, k: int) -> list[float]:
-        """Return constants (0) or slopes (1), each the nearest float64 number."""
-        return list(map(self.block.approximation[k].__getitem__, self.positions))
-
-
-def _compare(stated: Any, name: str, exact: BlockRows, accuracy: Accuracy, place: str) -> None:
-    """Note the largest deviation of two stated vectors, relative to 1 + the largest exact entry of each."""
-    keys, size = (f"{name}0", f"{name}1"), len(exact.positions)
-    found = [items(entry(stated, key, place), size, f"{place}: {key}") for key in keys]
-    for k, key in enumerate(keys):
-        # only the worst deviation is reported, so float64 may dismiss a vector that cannot be worse
-        if accuracy.worst and not accuracy.is_surpassed(found[k], exact.rounded(k)):
-            continue
-        stated_values = numbers(found[k], size, f"{place}: {key}")
-        values = exact.block.column(k, exact.positions)
-        scale = 1 + max((abs(v) for v in values), default=fmpq(0))
-        gaps = [abs(a - b) for a, b in zip(stated_values, values, strict=True)]
-        for r, gap in enumerate(gaps):
-            if gap > accuracy.tolerance * scale:
-                allowed = shown(accuracy.tolerance * scale)
-                raise CertificateError(
-                    argument=f"{place}: {key}[{exact.block.places[exact.positions[r]]}]",
-                    expected=f"{shown(values[r])} according to its states, up to {allowed}",
-                    found=f"{shown(stated_values[r])}, which is off by {shown(gap)}",
-                )
-        accuracy.note(max(gaps, default=fmpq(0)) / scale)
-
-
-def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece, _: bool) -> ProvedPiece:
     place = f"{piece.place}: farkas"
     farkas, gap, signed = entry(segment, "farkas", piece.place), ZERO, {}
     for key, limits in problem.hard_limits.items():
@@ -181,10 +86,10 @@ def _prove_infeasible(problem: Problem, segment: Any, piece: ProvedPiece) -> Pro
         if excess:
             message = "{argument} must cancel {expected}, but leaves {found} times it"
             raise CertificateError(message, argument=place, expected=f"x[{j}]", found=shown(excess))
-    return replace(piece, span=Span().where(gap, "gap > 0", strict=True))
+    return piece._replace(span=Span().where(gap, "gap > 0", strict=True))
 
 
-def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece, is_float: bool) -> ProvedPiece:
     place, keys = piece.place, ("ray", "x0", "x1")
     size = problem.n
     ray, x0, x1 = (numbers(entry(segment, key, place), size, f"{place}: {key}") for key in keys)
@@ -201,14 +106,52 @@ def _prove_unbounded(problem: Problem, segment: Any, piece: ProvedPiece) -> Prov
     _require_recession(growth, violation, problem.row_lower, problem.row_upper, f"{place}: ray of row ")
     change = combine(ray, problem.c) + combine(violation, problem.penalty)
     span = Span().where(-change, "the objective falls along the ray", strict=True)
-    hard = problem.hard_limits
     # a ray makes the problem unbounded only where there is a feasible point to start from
     x = [Affine(*pair) for pair in zip(x0, x1, strict=True)]
-    for j, value in enumerate(x):
-        span = span.within(value, hard["lower"][j], hard["upper"][j], f"x[{j}]")
-    for i, value in enumerate(_activities(problem, dict(enumerate(x)))):
-        span = span.within(value, hard["row_lower"][i], hard["row_upper"][i], f"row {i}")
-    return replace(piece, span=span)
+    sides = _sides(problem, x, [mu for mu in (piece.lo, piece.hi) if mu is not None])
+    exact = span
+    for side in sides:
+        exact = exact.within(side.value, side.lower, side.upper, side.name)
+    if exact.holds_between(piece.lo, piece.hi) or not is_float:
+        return piece._replace(span=exact)
+    # equations leave no room for the rounding errors of a float point: like an optimal one it is bounded
+    for side in sides:
+        room = Affine(side.scale * fmpq(*BOUND_TOLERANCE.as_integer_ratio()), fmpq(0))
+        lower, upper = side.lower and side.lower - room, side.upper and side.upper + room
+        span = span.within(side.value, lower, upper, side.name)
+    worst = max((side.violation for side in sides), default=0.0)
+    return piece._replace(span=span, proof=BOUNDED, violation=worst)
+
+
+class _Side(NamedTuple):
+    """A value of a point, its hard limits and scale, and by how much it misses a limit, relatively."""
+
+    name: str
+    value: Affine
+    lower: Limit
+    upper: Limit
+    scale: fmpq
+    violation: float
+
+
+def _sides(problem: Problem, x: Sequence[Affine], ends: Sequence[fmpq]) -> list[_Side]:
+    """Return x and A x with their limits, in scales as those of bounded optimal pieces (`bounds`)."""
+    hard, found = problem.hard_limits, []
+    sizes = [max((abs(line.at(mu)) for mu in ends), default=fmpq(0)) for line in x]
+    terms = (problem.A.row(i).items() for i in range(problem.m))
+    row_sizes = [sum((abs(value) * sizes[j] for j, value in row), fmpq(0)) for row in terms]
+    for name, values, scales, lower, upper in (
+        ("x[{}]", x, sizes, hard["lower"], hard["upper"]),
+        ("row {}", _activities(problem, dict(enumerate(x))), row_sizes, hard["row_lower"], hard["row_upper"]),
+    ):
+        least = max(scales, default=fmpq(0)) * fmpq(*NOISE_SHARE.as_integer_ratio())
+        for k, (value, low, high) in enumerate(zip(values, lower, upper, strict=True)):
+            misses = [low.at(mu) - value.at(mu) for mu in ends if low is not None]
+            misses += [value.at(mu) - high.at(mu) for mu in ends if high is not None]
+            scale, miss = max(scales[k], least), max(misses, default=fmpq(0))
+            share = approximate(miss / scale) if miss > 0 and scale else 0.0
+            found.append(_Side(name.format(k), value, low, high, scale, share))
+    return found
 
 
 def _activities(problem: Problem, x: Mapping[int, Affine]) -> list[Affine]:
@@ -225,7 +168,7 @@ def _require_recession(
             raise CertificateError(message, argument=f"{place}[{i}]", found=shown(change))
 
 
-PROOFS: dict[str, Callable[[Problem, Any, ProvedPiece], ProvedPiece]] = {
+PROOFS: dict[str, Callable[[Problem, Any, ProvedPiece, bool], ProvedPiece]] = {
     "infeasible": _prove_infeasible,
     "unbounded": _prove_unbounded,
 }
@@ -238,10 +181,10 @@ def read_piece(segment: Any, place: str) -> ProvedPiece:
     return ProvedPiece(place, status, *ends, Span())
 
 
-def prove_unsolvable(problem: Problem, segment: Any, piece: ProvedPiece) -> ProvedPiece:
+def prove_unsolvable(problem: Problem, segment: Any, piece: ProvedPiece, is_float: bool) -> ProvedPiece:
     """Return an infeasible or unbounded segment as a proved piece."""
     with located(piece):
-        piece = PROOFS[piece.status](problem, segment, piece)
+        piece = PROOFS[piece.status](problem, segment, piece, is_float)
     require_somewhere(piece)
     return piece
 
@@ -346,7 +289,7 @@ def require_continuity(problem: Problem, left: ProvedPiece, right: ProvedPiece) 
     lo, hi = later(left.span.lo, right.span.lo), earlier(left.span.hi, right.span.hi)
     if lo is None or hi is None or lo > hi:
         return  # the ends of the pieces do not fit, which `exact_ends` reports
-    if all(left.x.meet(right.x, mu) for mu in {lo, hi}):
+    if left.x.meet(right.x, lo) and (lo == hi or left.x.meet(right.x, hi)):
         return
     for mu in {lo, (lo + hi) / 2, hi}:
         before, after = ([x.get(j, ZERO).at(mu) for j in range(problem.n)] for x in (left.x, right.x))
@@ -359,14 +302,18 @@ def _proved_sets(pieces: Iterable[ProvedPiece]) -> str:
     return "; ".join(f"{piece.title} is {piece.status} for {piece.span}" for piece in pieces)
 
 
-def later(*candidates: End) -> End:
-    """Return the last of several ends, None if there is none."""
-    return max((mu for mu in candidates if mu is not None), default=None)
+def later(one: End, other: End) -> End:
+    """Return the later of two ends, None if there is none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
 
 
-def earlier(*candidates: End) -> End:
-    """Return the first of several ends, None if there is none."""
-    return min((mu for mu in candidates if mu is not None), default=None)
+def earlier(one: End, other: End) -> End:
+    """Return the earlier of two ends, None if there is none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
 
 
 def displacement(exact: End, stated: End) -> fmpq:

@@ -69,7 +69,8 @@ def one_of(known: Sequence[T], value: Any, place: str) -> T:
 
 def entry(mapping: Any, key: str, place: str) -> Any:
     """Return `mapping[key]` of a JSON object."""
-    if not isinstance(mapping, Mapping):
+    # asking for the type first spares most calls a slow look at abstract classes
+    if type(mapping) is not dict and not isinstance(mapping, Mapping):
         raise CertificateError(argument=place, expected="an object", found=shown(mapping, "null"))
     if key not in mapping:
         raise CertificateError("{argument} must have the key {expected}", argument=place, expected=repr(key))
@@ -80,7 +81,7 @@ def items(value: Any, length: int | None, place: str) -> Sequence[Any]:
     """Return a JSON list after checking its length."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+    if type(value) is not list and (not isinstance(value, Sequence) or isinstance(value, str | bytes)):
         raise CertificateError(argument=place, expected="a list", found=shown(value, "null"))
     if length is not None and len(value) != length:
         raise CertificateError(argument=place, expected=f"a list of {length} entries", found=len(value))

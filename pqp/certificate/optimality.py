@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +106,7 @@ class Enclosure(NamedTuple):
 
     def through(self, product: Callable[[Floats], Floats], sizes: Callable[[Floats], Floats]) -> "Enclosure":
         """Return the product with a matrix, given as what it and its absolute values do to columns."""
-        return Enclosure(_rowwise(product, self.value), _rowwise(sizes, self.size))
+        return Enclosure(rowwise(product, self.value), rowwise(sizes, self.size))
 
     def has_sign(self, signs: Floats | int, bound: float) -> Mask:
         """Return where the value has this sign, 1 or -1, at both ends by more than all rounding errors."""
@@ -115,7 +114,7 @@ class Enclosure(NamedTuple):
         return np.asarray(is_sure[..., 0, :] & is_sure[..., 1, :])
 
 
-def _rowwise(product: Callable[[Floats], Floats], table: Floats) -> Floats:
+def rowwise(product: Callable[[Floats], Floats], table: Floats) -> Floats:
     """Return the products of a matrix with the last axis of a table."""
     found = product(_flat(table).T).T
     return found.reshape(*table.shape[:-1], found.shape[-1])
@@ -133,17 +132,19 @@ class MuWindow:
     lo: End
     hi: End
 
-    @cached_property
+    @property
     def weights(self) -> list[tuple[fmpq, fmpq]]:
         """For each end, how the constant and the slope of a function are to be added up."""
         left = (fmpq(0), fmpq(-1)) if self.lo is None else (fmpq(1), self.lo)
         right = (fmpq(0), fmpq(1)) if self.hi is None else (fmpq(1), self.hi)
         return [left, right]
 
-    @cached_property
+    @property
     def factors(self) -> list[list[float]]:
         """The weights in float64, one row per end."""
-        return [[approximate(w) for w in pair] for pair in self.weights]
+        left = [0.0, -1.0] if self.lo is None else [1.0, approximate(self.lo)]
+        right = [0.0, 1.0] if self.hi is None else [1.0, approximate(self.hi)]
+        return [left, right]
 
     def block(self, block: AffineBlock) -> AffineBlock:
         """Return a block at both ends, added up before it is rounded: terms may cancel."""
@@ -157,6 +158,7 @@ class Windows:
     def __init__(self, windows: Sequence[MuWindow]) -> None:
         self.factors: Floats = np.array([window.factors for window in windows])
         self.sizes: Floats = np.abs(self.factors)
+        self.are_finite = bool((self.factors[:, :, 0] == 1).all())
 
     def enclose(self, pairs: Floats) -> Enclosure:
         """Return affine functions, constants in one row and slopes in another, at both ends."""
@@ -167,6 +169,9 @@ class Windows:
         if not limits.is_constant:
             return self.enclose(limits.approximation)
         constants = limits.approximation[:1]
+        if self.are_finite:
+            shape = (*self.factors.shape[:2], len(limits))
+            return Enclosure(np.broadcast_to(constants, shape), np.broadcast_to(np.abs(constants), shape))
         return Enclosure(self.factors[..., :1] * constants, self.sizes[..., :1] * np.abs(constants))
 
 
@@ -235,16 +240,16 @@ def _conditions(solutions: Sequence[Solution], windows: Sequence[MuWindow], is_e
         if is_exact:
             found = places.enclose(known)
             for k, (block, window) in enumerate(zip(blocks, windows, strict=True)):
-                rounded = np.array(window.block(block).approximation).reshape(2, -1)
+                rounded = window.block(block).approximation
                 found.value[k][:, block.places] = rounded
                 found.size[k][:, block.places] = np.abs(rounded)
             return found
         # all entries of all pieces at once: one assignment is far cheaper than one per piece
         flat = [k * 2 * count + j for k, block in enumerate(blocks) for j in block.places]
         at = np.array(flat, dtype=np.int64)
+        values = np.concatenate([block.approximation for block in blocks], axis=1)
         for half in (0, 1):
-            values = chain.from_iterable(block.approximation[half] for block in blocks)
-            known.reshape(-1)[at + half * count] = np.fromiter(values, np.float64, len(flat))
+            known.reshape(-1)[at + half * count] = values[half]
         return places.enclose(known)
 
     def held(columns: Indices) -> Enclosure:
@@ -257,8 +262,28 @@ def _conditions(solutions: Sequence[Solution], windows: Sequence[MuWindow], is_e
             pairs[k][:, at] = (block if not is_exact else windows[k].block(block)).approximation
         return Enclosure(pairs, np.abs(pairs)) if is_exact else places.enclose(pairs)
 
-    x = enclosed("x", problem.n)
-    return Conditions(problem, states, places, x, lambda: enclosed("y", problem.m), held)
+    products = Products(problem, enclosed("x", problem.n))
+    return Conditions(products, states, places, lambda: enclosed("y", problem.m), held)
+
+
+class Products:
+    """Enclosed points x of some pieces, with P x and A x once asked for."""
+
+    def __init__(self, problem: Problem, x: Enclosure) -> None:
+        self.problem, self.x = problem, x
+
+    @cached_property
+    def curvature(self) -> Enclosure:
+        """P x."""
+        value, size = self.x
+        found = self.problem.P.enclose(_flat(value).T, _flat(size).T)
+        return Enclosure(*(part.T.reshape(value.shape) for part in found))
+
+    @cached_property
+    def activity(self) -> Enclosure:
+        """A x."""
+        A = self.problem.A
+        return self.x.through(A.times, A.sizes.times)
 
 
 class Conditions:
@@ -266,14 +291,13 @@ class Conditions:
 
     def __init__(
         self,
-        problem: Problem,
+        products: Products,
         states: Sequence[Snapshot],
         windows: Windows,
-        x: Enclosure,
         multipliers: Callable[[], Enclosure],
         held: Callable[[Indices], Enclosure] | None = None,
     ) -> None:
-        self.problem, self.windows, self.x = problem, windows, x
+        self.problem, self.windows, self.products, self.x = products.problem, windows, products, products.x
         self._states, self._multipliers, self._held = states, multipliers, held
 
     @cached_property
@@ -328,24 +352,11 @@ class Conditions:
         return is_undecided
 
     @cached_property
-    def curvature(self) -> Enclosure:
-        """P x."""
-        value, size = self.x
-        found = self.problem.P.enclose(_flat(value).T, _flat(size).T)
-        return Enclosure(*(part.T.reshape(self.x.value.shape) for part in found))
-
-    @cached_property
     def bound_multipliers(self) -> Enclosure:
         """P x + c − Aᵀy."""
         A = self.problem.A
         pull = self.y.through(A.transposed_times, A.sizes.transposed_times)
-        return self.curvature.minus(pull).plus(self.windows.limits(self.problem.c))
-
-    @cached_property
-    def activity(self) -> Enclosure:
-        """A x."""
-        A = self.problem.A
-        return self.x.through(A.times, A.sizes.times)
+        return self.products.curvature.minus(pull).plus(self.windows.limits(self.problem.c))
 
     def _undecided_rows(self) -> Mask:
         """Return the rows, not held, that are not surely on their side of their limits."""
@@ -355,7 +366,7 @@ class Conditions:
         for k, limits in enumerate((problem.row_lower, problem.row_upper)):
             side = sides[:, k]
             if limits.has_any and side.any():
-                gap = self.activity.minus(self.windows.limits(limits))
+                gap = self.products.activity.minus(self.windows.limits(limits))
                 found |= ~gap.has_sign(side[:, None], self.bound) & (side != 0)
         return found
 

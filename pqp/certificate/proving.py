@@ -11,17 +11,13 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from pqp.certificate.bounds import BoundedPiece, Ledger, StatedPiece
+from pqp.certificate.bounds import BOUND_TOLERANCE, Ledger
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
-    Accuracy,
     MisfitError,
     ProvedPiece,
-    compare_stated,
     displacement,
     earlier,
     later,
@@ -31,17 +27,20 @@ from pqp.certificate.cover import (
     require_continuity,
     require_somewhere,
 )
+from pqp.certificate.diagonal import LARGEST_DIAGONAL_CASE, is_diagonal_case
 from pqp.certificate.document import approximate, entry, items
-from pqp.certificate.optimality import BETWEEN, MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.points import BoundedPiece, StatedPiece
 from pqp.certificate.problem import Problem
-from pqp.certificate.rationals import ZERO, Span
-from pqp.certificate.solution import LARGEST_DIAGONAL_CASE, Solution, derive, is_diagonal_case
+from pqp.certificate.rationals import Span
+from pqp.certificate.solution import Solution, derive
+from pqp.certificate.stated import Accuracy, compare_stated
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
 # Pieces are evaluated together, in tables of about this many numbers: enough for products of matrices to pay,
 # few enough to stay in a cache.
-BATCH_NUMBERS, SHORTEST_BATCH, LONGEST_BATCH = 2**14, 8, 64
+BATCH_NUMBERS, SHORTEST_BATCH, LONGEST_BATCH = 2**15, 8, 64
 
 
 class Work:
@@ -111,12 +110,14 @@ class Draft:
     solution: Solution | None = None
     reason: CertificateError | None = None
     correction: Correction | None = None
+    # what is stated is the corrected solution, and not only near it
+    is_confirmed: bool = False
 
     def bound(self, reason: CertificateError | None) -> None:
         """Let this piece be bounded: it holds from one stated end to the other, up to that bound."""
         self.reason = self.reason or reason
         span = Span(self.piece.lo, self.piece.hi)
-        self.piece = replace(self.piece, span=span, x=None, proof=BOUNDED)
+        self.piece = self.piece._replace(span=span, x=None, proof=BOUNDED)
 
 
 class Prover:
@@ -155,13 +156,15 @@ class Prover:
             self._measure(done)
             for draft in done:
                 # One solution at a time, so that memory does not grow with the number of pieces.
-                yield replace(draft.piece, x=None)
+                yield draft.piece._replace(x=None)
 
     def _draft(self, number: int, segment: Any) -> Draft:
         place = f"segments[{number}]"
         piece = read_piece(segment, place)
         if piece.status != "optimal":
-            return Draft(number, segment, prove_unsolvable(self.problem, segment, piece))
+            piece = prove_unsolvable(self.problem, segment, piece, self.is_float)
+            self.ledger.largest_violation = max(self.ledger.largest_violation, piece.violation)
+            return Draft(number, segment, piece)
         with located(piece):
             if "changes" in segment and not self._active.is_set:
                 message = "{argument} need `states` to start from"
@@ -186,16 +189,18 @@ class Prover:
         # states that give no basis are not a rounding error: no piece of any path has them
         with located(piece):
             solution = derive(self._active, piece.place)
-        try:
-            with located(piece):
-                compare_stated(segment, solution, self.accuracy, piece.place)
-        except CertificateError as error:
-            if not self.is_float:
-                raise
-            draft.states, draft.reason = solution.active, error
-            self._correct(draft)
-            return
         draft.states, draft.solution = solution.active, solution
+
+    def _compare_stated(self, drafts: Sequence[Draft]) -> None:
+        """Compare what is stated with the exact solutions; float pieces that are wrong are not solved."""
+        claims = [(draft.segment, draft.solution, draft.piece.place) for draft in drafts if draft.solution]
+        for draft, error in zip(drafts, compare_stated(claims, self.accuracy), strict=True):
+            if error is not None:
+                draft.reason, draft.solution = error, None
+                if not self.is_float:
+                    with located(draft.piece):
+                        raise error
+                self._correct(draft)
 
     def _unknowns(self, segment: Any) -> int:
         """Return how many unknowns an exact solve has, more or less: those stated of a compact segment."""
@@ -211,23 +216,14 @@ class Prover:
         """Look for the exactly optimal bases around a piece."""
         assert draft.states is not None
         found = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
-        if found is not None and self._is_near(draft, found):
-            draft.correction = found
-
-    def _is_near(self, draft: Draft, found: Correction) -> bool:
-        """Return whether the stated x is that of the corrected pieces at both ends, up to rounding."""
-        assert draft.states is not None
+        if found is None:
+            return
         with located(draft.piece):
             stated = StatedPiece.read(draft.states, draft.segment, draft.piece.place)
-        for mu, vector in ((draft.piece.lo, found.first_x), (draft.piece.hi, found.last_x)):
-            assert mu is not None
-            exact = np.array([approximate(vector.get(j, ZERO).at(mu)) for j in range(self.problem.n)])
-            values = stated.x[0] + approximate(mu) * stated.x[1]
-            is_known = stated.has_x | (draft.states.variables != BETWEEN)
-            gap = np.max(np.abs(values - exact)[is_known], initial=0.0)
-            if not gap <= approximate(self.accuracy.tolerance) * (1 + np.max(np.abs(exact), initial=0.0)):
-                return False
-        return True
+        ends = draft.piece.lo, draft.piece.hi
+        if found.is_near(stated, ends, approximate(self.accuracy.tolerance)):
+            draft.correction = found
+            draft.is_confirmed = found.confirms(stated, ends, BOUND_TOLERANCE)
 
     def _may_pivot(self, active: ActiveSet) -> bool:
         """Return whether another exact solve is cheap enough."""
@@ -238,6 +234,7 @@ class Prover:
 
     def _prove_exactly(self, drafts: Sequence[Draft]) -> None:
         """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
+        self._compare_stated([draft for draft in drafts if draft.solution is not None])
         solved = [(draft, draft.solution) for draft in drafts if draft.solution is not None]
         windows = [draft.piece.window(self.accuracy.tolerance) for draft, _ in solved]
         spans = list(optimal_spans([solution for _, solution in solved], windows)) if solved else []
@@ -246,7 +243,7 @@ class Prover:
             # At a single mu only the values there count: functions that differ may meet just at this point.
             if piece.lo is not None and piece.lo == piece.hi and not span.holds_at(piece.lo):
                 span = Span(piece.lo, piece.lo) if is_optimal_at(solution, piece.lo) else span
-            draft.piece = replace(piece, span=span, x=solution.x)
+            draft.piece = piece._replace(span=span, x=solution.x)
             draft.solution = None
             try:
                 require_somewhere(draft.piece)
@@ -265,7 +262,7 @@ class Prover:
             draft.bound(None)
             return
         found = draft.correction
-        draft.piece = replace(draft.piece, span=found.span, x=found.last_x, proof=CORRECTED)
+        draft.piece = draft.piece._replace(span=found.span, x=found.last.x, proof=CORRECTED)
 
     def _join(self, drafts: Sequence[Draft], is_last: bool) -> None:
         """Let neighbours meet: where exact sets leave a hole, the piece that falls short is bounded."""
@@ -274,16 +271,17 @@ class Prover:
                 self._require_ends(draft, draft.number == 0, is_last and k == len(drafts) - 1)
             # twice: a piece that is bounded because of its right neighbour may have to reach to its left one
             for left, right in [*pairwise(drafts), *pairwise(drafts)]:
-                self._close(left, right)
+                if _are_apart(left, right):
+                    self._close(left, right)
         for left, right in pairwise(drafts):
-            first_x = right.correction.first_x if right.correction else right.piece.x
+            first_x = right.correction.first.x if right.correction else right.piece.x
             if left.piece.proof != BOUNDED and right.piece.proof != BOUNDED:
-                require_continuity(self.problem, left.piece, replace(right.piece, x=first_x))
+                require_continuity(self.problem, left.piece, right.piece._replace(x=first_x))
 
     def _require_ends(self, draft: Draft, is_first: bool, is_last: bool) -> None:
         """Bound a first or last piece that misses the end of the path by more than rounding."""
         piece, tolerance = draft.piece, self.accuracy.tolerance
-        if piece.status != "optimal" or piece.proof == BOUNDED:
+        if piece.status != "optimal" or piece.proof == BOUNDED or not (is_first or is_last):
             return
         starts_late = displacement(later(piece.span.lo, piece.lo), piece.lo) > tolerance
         ends_early = displacement(earlier(piece.span.hi, piece.hi), piece.hi) > tolerance
@@ -296,36 +294,37 @@ class Prover:
             )
 
     def _close(self, left: Draft, right: Draft) -> None:
+        """Correct or bound what falls short; then let a bounded piece reach to its exact neighbour."""
         mu = left.piece.hi
         if mu is None or mu != right.piece.lo:
             return  # the ends do not fit, which `require_chain` reports
-
-        def is_apart() -> bool:
-            stop, start = left.piece.span.hi, right.piece.span.lo
-            return stop is not None and start is not None and start > stop
-
-        if is_apart() and BOUNDED not in (left.piece.proof, right.piece.proof):
-            misfit = MisfitError([left.piece, right.piece], mu, right.number)
-            for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
-                falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
-                if falls_short and draft.piece.status == "optimal":
-                    draft.reason = misfit
-                    self._correct(draft)
-                    self._settle(draft)
-        # a bounded piece reaches to where its exact neighbour begins or ends, next to the stated end
-        if is_apart() and left.piece.proof == BOUNDED:
-            left.piece = replace(left.piece, span=replace(left.piece.span, hi=right.piece.span.lo))
-        elif is_apart() and right.piece.proof == BOUNDED:
-            right.piece = replace(right.piece, span=replace(right.piece.span, lo=left.piece.span.hi))
+        misfit = MisfitError([left.piece, right.piece], mu, right.number)
+        is_exact = BOUNDED not in (left.piece.proof, right.piece.proof)
+        for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
+            falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
+            # a bounded neighbour can reach over a rounding error, not over a part of a piece
+            is_wide = is_exact or displacement(reached, mu) > self.accuracy.tolerance
+            if falls_short and is_wide and draft.piece.status == "optimal":
+                draft.reason = misfit
+                self._correct(draft)
+                self._settle(draft)
+        if not _are_apart(left, right):
+            return
+        # the stated end of a bounded optimal piece may be off by rounding, as any number of it
+        if left.piece.proof == BOUNDED and left.piece.status == "optimal":
+            left.piece = left.piece._replace(span=replace(left.piece.span, hi=right.piece.span.lo))
+        elif right.piece.proof == BOUNDED and right.piece.status == "optimal":
+            right.piece = right.piece._replace(span=replace(right.piece.span, lo=left.piece.span.hi))
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
         """Bound what is stated of those drafts that are not exactly as stated."""
         waiting = []
         for draft in drafts:
             piece = draft.piece
-            # a correction finds the solution wherever it starts: that the stated one is off by no more than a
-            # rounding error is shown by the bound
-            if piece.proof not in (BOUNDED, CORRECTED):
+            # a correction finds the solution wherever it starts: unless the stated one is the same, a bound
+            # has to show that it is off by no more than a rounding error
+            is_bounded = piece.proof == BOUNDED and piece.status == "optimal"
+            if not (is_bounded or (piece.proof == CORRECTED and not draft.is_confirmed)):
                 continue
             assert draft.states is not None
             if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
@@ -338,3 +337,9 @@ class Prover:
             window = MuWindow(*ends)
             waiting.append(BoundedPiece(draft.number, piece.title, window, stated, draft.reason))
         self.ledger.add(waiting)
+
+
+def _are_apart(left: Draft, right: Draft) -> bool:
+    """Return whether the sets of two neighbours leave a hole."""
+    stop, start = left.piece.span.hi, right.piece.span.lo
+    return stop is not None and start is not None and start > stop

@@ -20,12 +20,16 @@ from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 from pqp.certificate.document import End, approximate, entry, index, items, number, shown
 from pqp.errors import CertificateError
 
+Floats: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.int64]
+Sparse: TypeAlias = dict[int, fmpq]
 # A denominator shared by several functions may be this many times as long as the longest of their own;
 # beyond, integers over it are longer than the fractions they replace.
 LONGEST_SHARED = 4
 
 
-@dataclass(frozen=True)
+# not frozen, though nothing ever changes: checking that would cost more than the arithmetic itself
+@dataclass(slots=True)
 class Affine:
     """The affine function constant + mu * slope."""
 
@@ -111,25 +115,39 @@ class Vector:
 
 
 class AffineBlock(Mapping[int, Affine]):
-    """Affine functions by index, solved for together: integers over one denominator where they share it.
+    """Affine functions by index: integers over one denominator, or as they are (`lines`).
 
-    >>> block = AffineBlock([3, 7], fmpq_mat(2, 2, [fmpq(1, 2), 1, fmpq(1, 3), 0]))
-    >>> block[7], block.approximation, block.meets(AffineBlock([7], fmpq_mat(1, 2, [0, 1])), fmpq(1, 3))
-    (Affine(constant=1/3, slope=0), ([0.5, 0.3333333333333333], [1.0, 0.0]), True)
+    `above` has the constants in its first column and the slopes in its second; further rows are zero.
+
+    >>> block = AffineBlock([3, 7], fmpz_mat(2, 2, [3, 6, 2, 0]), fmpz(6))
+    >>> other = AffineBlock([7], fmpz_mat(1, 2, [0, 1]), fmpz(1))
+    >>> block[7], block.approximation.tolist(), block.meets(other, fmpq(1, 3))
+    (Affine(constant=1/3, slope=0), [[0.5, 0.3333333333333333], [1.0, 0.0]], True)
     """
 
-    def __init__(self, places: Sequence[int], table: fmpq_mat, is_shared: bool = True) -> None:
-        self.places, self._table, self._is_shared = places, table, is_shared
+    def __init__(
+        self, places: Sequence[int], above: fmpz_mat, below: fmpz, lines: Sequence[Affine] | None = None
+    ) -> None:
+        self.places, self._above, self._below, self._lines = places, above, below, lines
+        self._position = {place: k for k, place in enumerate(places)}
+        self._approximation: Floats | None = None
 
     @classmethod
     def of(cls, places: Sequence[int], lines: Iterable[Affine]) -> "AffineBlock":
         """Return a block of functions that may have no denominator in common."""
+        lines = list(lines)
         values = [value for line in lines for value in (line.constant, line.slope)]
-        return cls(places, fmpq_mat(len(places), 2, values), _is_shared([value.q for value in values]))
+        # Integers over a denominator much longer than the longest are longer than the fractions they replace.
+        longest = LONGEST_SHARED * max((value.q.bit_length() for value in values), default=1)
+        if common_multiple([value.q for value in values], longest) is None:
+            return cls(places, fmpz_mat(0, 2), fmpz(1), lines)
+        return cls(places, *fmpq_mat(len(places), 2, values).numer_denom())
 
     def __getitem__(self, place: int) -> Affine:
         k = self._position[place]
-        return Affine(self._table[k, 0], self._table[k, 1])
+        if self._lines is not None:
+            return self._lines[k]
+        return Affine(fmpq(self._above[k, 0], self._below), fmpq(self._above[k, 1], self._below))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.places)
@@ -140,75 +158,76 @@ class AffineBlock(Mapping[int, Affine]):
     def __contains__(self, place: object) -> bool:
         return place in self._position
 
-    @cached_property
-    def _position(self) -> dict[int, int]:
-        return {place: k for k, place in enumerate(self.places)}
-
     def positions(self, places: Sequence[Any]) -> list[int] | None:
         """Return where these indices are in the block, None if some index is missing or is not an integer."""
-        if set(map(type, places)) <= {int} and places == self.places:
-            return list(range(len(self.places)))
-        if not (set(map(type, places)) <= {int} and self._position.keys() >= set(places)):
+        if not set(map(type, places)) <= {int}:
             return None
-        return [self._position[place] for place in places]
-
-    @cached_property
-    def _integers(self) -> tuple[fmpz_mat, fmpz]:
-        above, below = self._table.numer_denom()
-        return above, below
+        found = [self._position.get(place, -1) for place in places]
+        return None if -1 in found else found
 
     @cached_property
     def vector(self) -> Vector:
         """The same as a vector."""
-        if not self._is_shared:
+        if self._lines is not None:
             return Vector.of(self)
-        above, below = self._integers
-        return Vector(dict(zip(self.places, above.tolist(), strict=True)), below)
+        return Vector(dict(zip(self.places, self._above.tolist(), strict=False)), self._below)
 
-    @cached_property
-    def approximation(self) -> tuple[list[float], list[float]]:
-        """The constants and the slopes, each the nearest float64 number."""
+    def dot(self, A: "ExactMatrix", i: int) -> Affine:
+        """Return the product with a row of a matrix."""
+        if self._lines is not None or not A.is_dense or len(self.places) < A.shape[1]:
+            return self.vector.dot(A.integer_row(i))
+        # all entries are here: one product in flint
+        below, row = A.flint_row(i)
+        found, below = row * self._above, below * self._below
+        return Affine(fmpq(found[0, 0], below), fmpq(found[0, 1], below))
+
+    @property
+    def approximation(self) -> Floats:
+        """The constants and, in a second row, the slopes, each the nearest float64 number."""
+        if self._approximation is None:
+            self._approximation = self._approximated()
+        return self._approximation
+
+    def _approximated(self) -> Floats:
         values: list[float] = []
-        if self._is_shared:
-            above, below = self._integers
-            divisor = int(below)
+        if self._lines is None:
+            divisor = int(self._below)
             # Integers beyond float64 overflow, though their quotient may be an ordinary number.
             with suppress(OverflowError):
-                values = [value / divisor for value in map(int, above.entries())]
-        values = values or [approximate(value) for value in self._table.entries()]
-        return values[0::2], values[1::2]
+                values = [v / divisor for v in map(int, self._above.entries()[: 2 * len(self.places)])]
+        if not values:
+            values = [approximate(value) for line in self.values() for value in (line.constant, line.slope)]
+        return np.array(values, dtype=np.float64).reshape(-1, 2).T
 
     def times(self, factors: fmpq_mat) -> "AffineBlock":
         """Return two combinations of constant and slope, as if they were constant and slope.
 
-        >>> AffineBlock([5], fmpq_mat(1, 2, [1, 2])).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
+        >>> AffineBlock([5], fmpz_mat(1, 2, [1, 2]), fmpz(1)).times(fmpq_mat(2, 2, [1, 1, 10, 20]))[5]
         Affine(constant=21, slope=41)
         """
-        return AffineBlock(self.places, self._table * factors, self._is_shared)
+        if self._lines is not None:
+            table = (pair_table(self._lines) * factors).tolist()
+            return AffineBlock(self.places, self._above, self._below, [Affine(*pair) for pair in table])
+        above, below = factors.numer_denom()
+        return AffineBlock(self.places, self._above * above, self._below * below)
 
     def column(self, k: int, positions: Sequence[int]) -> list[fmpq]:
         """Return constants (0) or slopes (1)."""
-        return [self._table[r, k] for r in positions]
+        lines = [self[self.places[r]] for r in positions]
+        return [line.slope if k else line.constant for line in lines]
 
     def meets(self, other: "AffineBlock", mu: fmpq) -> bool:
         """Return whether the values of the indices in both blocks are the same at mu."""
-        if not (self._is_shared and other._is_shared):
+        if self._lines is not None or other._lines is not None:
             return all(self[j].at(mu) == other[j].at(mu) for j in self if j in other)
         # a/b + mu c/b at mu = p/q, times all denominators: integers are compared without a single division
-        (above, below), (other_above, other_below) = self._integers, other._integers
         weights = fmpz_mat(2, 1, [mu.q, mu.p])
-        left, right = above * weights * other_below, other_above * weights * below
+        left, right = self._above * (weights * other._below), other._above * (weights * self._below)
         if self.places == other.places:
             return bool(left == right)
         pairs = zip(self.places, left.entries(), strict=True)
         found = dict(zip(other.places, right.entries(), strict=True))
         return all(value == found[j] for j, value in pairs if j in found)
-
-
-def _is_shared(belows: Sequence[fmpz]) -> bool:
-    """Return whether a common denominator is not much longer than the longest."""
-    longest = LONGEST_SHARED * max((below.bit_length() for below in belows), default=1)
-    return common_multiple(belows, longest) is not None
 
 
 def common_multiple(integers: Iterable[fmpz], longest: int) -> fmpz | None:
@@ -222,7 +241,7 @@ def common_multiple(integers: Iterable[fmpz], longest: int) -> fmpz | None:
     return common
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Span:
     """A set of consecutive mu, shrunk by one inequality after the other; it remembers what ended it where."""
 
@@ -294,9 +313,6 @@ class Span:
         return f"Span({replace(self, lo_why='', hi_why='')})"
 
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.int64]
-Sparse: TypeAlias = dict[int, fmpq]
 # Integers up to this size are float64 numbers.
 EXACT_INTEGERS = 2**53
 INTEGER_ZERO = fmpz(0)
@@ -308,14 +324,20 @@ class ExactMatrix:
     """A matrix by its nonzero entries, row by row; `values` are float64 at face value, or rationals."""
 
     def __init__(self, shape: tuple[int, int], rows: Indices, columns: Indices, values: Any) -> None:
-        # both orders are kept, because rows give activities and columns give multipliers of bounds
-        order = np.lexsort((columns, rows))
-        self.shape, self._rows, self._columns = shape, rows[order], columns[order]
-        self._values = values[order] if isinstance(values, np.ndarray) else [values[k] for k in order]
-        self._by_column = np.lexsort((self._rows, self._columns))
-        self._row_starts = np.searchsorted(self._rows, np.arange(shape[0] + 1))
-        self._column_starts = np.searchsorted(self._columns[self._by_column], np.arange(shape[1] + 1))
+        # entries of a matrix given by its rows are in this order already
+        if not (np.diff(rows * shape[1] + columns) > 0).all():
+            order = np.lexsort((columns, rows))
+            rows, columns = rows[order], columns[order]
+            values = values[order] if isinstance(values, np.ndarray) else [values[k] for k in order]
+        self.shape, self._rows, self._columns, self._values = shape, rows, columns, values
+        self._row_starts = np.searchsorted(rows, np.arange(shape[0] + 1))
         self._kept: dict[tuple[str, int], Any] = {}
+
+    @cached_property
+    def _by_column(self) -> tuple[Indices, Indices]:
+        """The entries in the order of columns, and where each column starts in that."""
+        order = np.lexsort((self._rows, self._columns))
+        return order, np.searchsorted(self._columns[order], np.arange(self.shape[1] + 1))
 
     @property
     def is_diagonal(self) -> bool:
@@ -332,7 +354,8 @@ class ExactMatrix:
     def column(self, j: int) -> Sparse:
         """Return the nonzero entries of a column by row."""
         if ("column", j) not in self._kept:
-            places = self._by_column[self._column_starts[j] : self._column_starts[j + 1]].tolist()
+            order, starts = self._by_column
+            places = order[starts[j] : starts[j + 1]].tolist()
             self._kept["column", j] = {int(self._rows[k]): self._exact(k) for k in places}
         return self._kept["column", j]
 
@@ -350,6 +373,13 @@ class ExactMatrix:
             below, row = self.integer_row(i)
             self._kept["integers", i] = below, [row.get(j, INTEGER_ZERO) for j in range(self.shape[1])]
         return self._kept["integers", i]
+
+    def flint_row(self, i: int) -> tuple[fmpz, fmpz_mat]:
+        """Return the same as a matrix with one row."""
+        if ("flint", i) not in self._kept:
+            below, row = self.integers(i)
+            self._kept["flint", i] = below, fmpz_mat(1, len(row), row)
+        return self._kept["flint", i]
 
     def _exact(self, k: int) -> fmpq:
         value = self._values[k]
@@ -385,7 +415,7 @@ class ExactMatrix:
     @cached_property
     def longest_column(self) -> int:
         """The largest number of nonzero entries of a column."""
-        return int(np.max(np.diff(self._column_starts), initial=0))
+        return int(np.max(np.bincount(self._columns), initial=0))
 
     @cached_property
     def bits(self) -> int:
@@ -467,14 +497,15 @@ def _from_entries(entries: Sequence[tuple[int, int, fmpq]], shape: tuple[int, in
 
 def _exact_floats(values: list[Any]) -> Floats | None:
     """Return numbers as float64 if that changes none of them."""
-    if not set(map(type, values)) <= {int, float}:
+    kinds = set(map(type, values))
+    if not kinds <= {int, float}:
         return None
     try:
         found = np.array(values, dtype=np.float64)
     except OverflowError:
         return None
     # integers beyond 2^53 may be rounded on the way to float64, and the checker takes numbers at face value
-    is_exact = {type(v) for v in values} <= {float} or bool((np.abs(found) <= EXACT_INTEGERS).all())
+    is_exact = kinds <= {float} or bool((np.abs(found) <= EXACT_INTEGERS).all())
     return found if is_exact and bool(np.isfinite(found).all()) else None
 
 

@@ -8,74 +8,26 @@ Singletons are eliminated first: a held row with one free entry gives that x, an
 end; a free column without curvature that meets one held row gives that y, and its own x at the end. Variables
 that P does not couple to other free ones are eliminated next. What remains is dense and solved by
 python-flint. Where P is diagonal and positive for all free variables, all this is one elimination with
-integers.
+integers (`diagonal`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from operator import mul
 
-from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
+from flint import fmpq, fmpq_mat
 
+from pqp.certificate import lifting
+from pqp.certificate.diagonal import is_diagonal_case
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.rationals import ZERO, Affine, AffineBlock, ExactMatrix, Sparse, Vector, pair_table
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
 RATIONAL_ZERO = fmpq(0)
-ONE = fmpz(1)
-# Held rows times free variables up to which all are eliminated at once; beyond, reading off may spare most.
-LARGEST_DIAGONAL_CASE = 2**14
-
-
-def is_diagonal_case(problem: Problem, free: Sequence[int], held: Sequence[int]) -> bool:
-    """Return whether `solve_diagonal` applies: few rows, and P diagonal with short positive entries."""
-    if problem.reciprocals is None or len(free) * len(held) > LARGEST_DIAGONAL_CASE:
-        return False
-    return all(map(problem.reciprocals[1].__getitem__, free))
-
-
-def solve_diagonal(
-    problem: Problem, gradient: Mapping[int, Affine], targets: Mapping[int, Affine]
-) -> tuple[AffineBlock, AffineBlock]:
-    r"""Return x of the free variables and y of the held rows where P is diagonal.
-
-    They are the keys of `gradient` g and of `targets` t. A singular system raises ZeroDivisionError.
-
-    With integer rows :math:`B = \operatorname{diag}(b) A` and :math:`P^{-1} = \operatorname{diag}(e) / E`,
-    :math:`x = P^{-1}(B^\top u - g)` and :math:`y = \operatorname{diag}(b) u`, where
-    :math:`B \operatorname{diag}(e) B^\top u = E (\operatorname{diag}(b) t + B P^{-1} g)`.
-    """
-    assert problem.reciprocals is not None
-    free, held = list(gradient), list(targets)
-    below, all_factors = problem.reciprocals
-    rows, factors = [problem.A.integers(i) for i in held], [all_factors[j] for j in free]
-    scales = [scale for scale, _ in rows]
-    entries = [row if len(row) == len(free) else [row[j] for j in free] for _, row in rows]
-    side = weighted = fmpz_mat(len(held), len(free), list(chain.from_iterable(entries)))
-    # P = I, as in support vector machines: no product needs to be written out
-    if factors.count(ONE) < len(factors):
-        products = chain.from_iterable(map(mul, row, factors) for row in entries)
-        weighted = fmpz_mat(len(held), len(free), list(products))
-    start = _scaled(pair_table(gradient.values()), factors) * fmpq(-1, below)
-    u = _scaled(pair_table(targets.values()), scales)
-    if held:
-        # integers on both sides: their solver is the faster one
-        right, divisor = ((u - side * start) * below).numer_denom()
-        solved: fmpq_mat = (weighted * side.transpose()).solve(right)  # type: ignore[assignment]
-        u = solved * fmpq(1, divisor)
-    x = start + weighted.transpose() * u * fmpq(1, below)
-    return AffineBlock(free, x), AffineBlock(held, _scaled(u, scales))
-
-
-def _scaled(pairs: fmpq_mat, factors: list[fmpz]) -> fmpq_mat:
-    """Return rows of two times their factors."""
-    if factors.count(ONE) == len(factors):
-        return pairs
-    products = [factor * pairs[r, k] for r, factor in enumerate(factors) for k in (0, 1)]
-    return fmpq_mat(len(factors), 2, products)
+# Larger systems would take more than a fraction of a second in one call, which Ctrl-C cannot interrupt.
+LARGEST_CALL = 150
 
 
 @dataclass
@@ -232,7 +184,7 @@ class DenseKKTSystem:
         schur, moved = side * scaled.transpose(), scaled * pair_table(right[j] for j in single)
         rest = (total - Affine(moved[r, 0], moved[r, 1]) for r, total in enumerate(sums))
         sides = pair_table(chain((right[j] for j in self.coupled), rest))
-        answers = self._matrix(schur).solve(sides) if self.size else fmpq_mat(0, 2)
+        answers = _solved(self._matrix(schur), sides)
         found = [Affine(answers[r, 0], answers[r, 1]) for r in range(self.size)]
         x = dict(zip(self.coupled, found, strict=False))
         y = found[len(self.coupled) :]
@@ -257,6 +209,15 @@ class DenseKKTSystem:
                 inner[r][r] += 1
             table.append([row.get(j, RATIONAL_ZERO) for j in self.coupled] + inner[r])
         return fmpq_mat(self.size, self.size, list(chain.from_iterable(table)))
+
+
+def _solved(matrix: fmpq_mat, sides: fmpq_mat) -> fmpq_mat:
+    """Return the solution of a dense system, in one call if that does not take long."""
+    if matrix.nrows() <= LARGEST_CALL:
+        return matrix.solve(sides) if matrix.nrows() else sides
+    (A, below), (b, other) = matrix.numer_denom(), sides.numer_denom()
+    above, divisor = lifting.solve(A, b)
+    return fmpq_mat(above) * fmpq(below, other * divisor)
 
 
 def _columns(factor: ExactMatrix, free: Sequence[int]) -> list[Sparse]:
@@ -343,9 +304,8 @@ class Solution:
         # A held row is at its limit by the equations that were solved.
         if known is not None:
             return known
-        row = self.problem.A.integer_row(i)
-        moving = self.solved_x.vector.dot(row)
-        return moving + self._known_vector.dot(row) if self.active.x else moving
+        moving = self.solved_x.dot(self.problem.A, i)
+        return moving + self._known_vector.dot(self.problem.A.integer_row(i)) if self.active.x else moving
 
     @cached_property
     def _solved_y(self) -> dict[int, Affine]:
@@ -373,8 +333,8 @@ def derive(active: ActiveSet, place: str) -> Solution:
             targets[i] -= active.x[j].scaled(row[j])
     try:
         if is_diagonal_case(problem, free, held):
-            gradient = {j: active.gradient[j] for j in free}
-            return Solution(active.snapshot(), *solve_diagonal(problem, gradient, targets))
+            gradient = [active.gradient[j] for j in free]
+            return Solution(active.snapshot(), *active.diagonal.solve(free, gradient, targets))
         known = Product(problem.P, active.x, active.inner)
         right = {j: -(active.gradient[j] + known[j]) for j in free}
         x, y = KKTSystem(problem, right, targets).solve()

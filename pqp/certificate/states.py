@@ -7,11 +7,13 @@ only what changes at it.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pqp.certificate.diagonal import DiagonalSystem
 from pqp.certificate.document import approximate, entry, items, one_of, shown
 from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import ZERO, Affine, Floats, Limit
@@ -61,7 +63,7 @@ class ActiveSet:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+        self.problem, self._is_set = problem, False
         self.variables = np.full(problem.n, UNSET, dtype=np.int8)
         self.rows = np.full(problem.m, UNSET, dtype=np.int8)
         self.x: dict[int, Affine] = {}
@@ -74,10 +76,16 @@ class ActiveSet:
         self.is_held = np.zeros(problem.m, dtype=np.int8)
         self.known_x, self.known_y = np.zeros((2, problem.n)), np.zeros((2, problem.m))
 
+    @cached_property
+    def diagonal(self) -> DiagonalSystem:
+        """The matrices of the last solve, where P is diagonal."""
+        return DiagonalSystem(self.problem)
+
     @property
     def is_set(self) -> bool:
         """Whether states were given yet."""
-        return not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
+        self._is_set = self._is_set or not ((self.variables == UNSET).any() or (self.rows == UNSET).any())
+        return self._is_set
 
     def snapshot(self) -> Snapshot:
         """Return a copy that later changes leave as it is."""

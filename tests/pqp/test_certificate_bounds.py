@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pqp
-from pqp.certificate import check
+from pqp.certificate import check, correction
 from pqp.certificate.bounds import BOUND_TOLERANCE
 from pqp.certificate.proving import Work
 from pqp.errors import CertificateError
 from pqp.io.writing import path_document
-from tests.pqp.documents import EXAMPLES, affine, as_float, optimal, path
+from tests.pqp.documents import EXAMPLES, affine, as_float, optimal, path, unbounded
+from tests.pqp.families import FAMILIES
 from tests.pqp.test_certificate import UNTRUTHS, change
 
 NEARLY = 0.1 * 3  # the next float64 number above 0.3
@@ -74,6 +75,51 @@ def traced(model):
     return pqp.solve_path(MODELS[model](), (0, math.inf))
 
 
+def plain(traced_path):
+    """The document of a path as JSON has it, which may be changed."""
+    return json.loads(json.dumps(path_document(traced_path), default=list))
+
+
+def scaled(numbers, factor):
+    """Numbers of a piece times a factor: x, or y where x does not move."""
+    name = "x" if numbers["variables"] else "y"
+    return numbers | {f"{name}{k}": [factor * v for v in numbers[f"{name}{k}"]] for k in (0, 1)}
+
+
+def exchanged(segments, k):
+    """Two neighbours with each other's numbers."""
+    a, b = segments[k]["moving"], segments[k + 1]["moving"]
+    segments[k]["moving"], segments[k + 1]["moving"] = b, a
+
+
+def moved(segments, k):
+    """The changes of a piece made to the next item instead: another one changes its state."""
+    for kind, part in segments[k]["changes"].items():
+        segments[k]["changes"][kind] = {
+            str(int(i) + 1 if int(i) < 5 else int(i) - 1): v for i, v in part.items()
+        }
+
+
+# What is done to a piece in the middle of a path, and its neighbours.
+MUTATIONS = {
+    "sign_flipped": lambda segments, k: segments[k].update(moving=scaled(segments[k]["moving"], -1)),
+    "scaled": lambda segments, k: segments[k].update(moving=scaled(segments[k]["moving"], 1 + 1e-6)),
+    "slope_flipped": lambda segments, k: segments[k]["moving"].update(
+        {key: [-v for v in segments[k]["moving"][key]] for key in ("x1", "y1")}),
+    "gap_between_pieces": lambda segments, k: segments[k].update(
+        hi=(segments[k]["lo"] + 99 * segments[k]["hi"]) / 100),
+    "overlap_of_pieces": lambda segments, k: segments[k].update(
+        lo=(101 * segments[k]["lo"] - segments[k]["hi"]) / 100),
+    "piece_dropped": lambda segments, k: segments.pop(k),
+    "piece_dropped_and_closed": lambda segments, k: segments[k].update(hi=segments.pop(k + 1)["hi"]),
+    "changes_dropped": lambda segments, k: segments[k].update(changes={}),
+    "changes_of_another_item": moved,
+    "numbers_exchanged": exchanged,
+    "declared_infeasible": lambda segments, k: segments[k].update(status="infeasible"),
+    "declared_unbounded": lambda segments, k: segments[k].update(status="unbounded"),
+}  # fmt: skip
+
+
 @pytest.mark.usefixtures("only_bounds")
 class TestBounded:
     @pytest.mark.parametrize("model", MODELS)
@@ -102,7 +148,7 @@ class TestBounded:
     @pytest.mark.parametrize(("shift", "is_accepted"), [(1e-13, True), (1e-5, False), (-1e-5, False)])
     @pytest.mark.parametrize("model", MODELS)
     def test_number_may_be_off_by_rounding_only(self, model, shift, is_accepted):
-        document = json.loads(json.dumps(path_document(traced(model)), default=list))
+        document = plain(traced(model))
         segment = document["segments"][len(document["segments"]) // 2]
         name = "x" if segment["moving"]["variables"] else "y"
         numbers = segment["moving"][f"{name}0"]
@@ -111,18 +157,35 @@ class TestBounded:
             check(document)
 
     def test_number_that_refinement_moves_counts_as_deviation(self):
-        document = json.loads(json.dumps(path_document(traced("trend")), default=list))
+        document = plain(traced("trend"))
         numbers = document["segments"][len(document["segments"]) // 2]["moving"]["y0"]
         numbers[0] += 1e-9 * max(map(abs, numbers))
         assert check(document).deviation > 1e-11
 
     @pytest.mark.parametrize("model", MODELS)
     def test_breakpoint_may_not_be_shifted(self, model):
-        document = json.loads(json.dumps(path_document(traced(model)), default=list))
+        document = plain(traced(model))
         segments = document["segments"]
         k = len(segments) // 2
         segments[k]["hi"] = segments[k + 1]["lo"] = (segments[k]["hi"] + segments[k + 1]["hi"]) / 2
         with pytest.raises(CertificateError):
+            check(document)
+
+    @pytest.mark.parametrize("mutation", MUTATIONS)
+    @pytest.mark.parametrize("model", MODELS)
+    def test_mutated_piece_is_found(self, model, mutation):
+        document = plain(traced(model))
+        MUTATIONS[mutation](document["segments"], len(document["segments"]) // 2)
+        with pytest.raises(CertificateError):
+            check(document)
+
+    @pytest.mark.parametrize(("factor", "is_accepted"), [(1, True), (3, True), (0, False), (-1, False)])
+    def test_ray_may_be_longer_but_not_point_elsewhere(self, factor, is_accepted):
+        document = as_float(EXAMPLES["falling"]())
+        for segment in document["segments"]:
+            if segment["status"] == "unbounded":
+                segment["ray"] = [factor * v for v in segment["ray"]]
+        with contextlib.nullcontext() if is_accepted else pytest.raises(CertificateError):
             check(document)
 
     def test_end_of_a_bounded_piece_is_the_stated_one(self):
@@ -143,6 +206,30 @@ class TestBounded:
             segment |= {k: [float(v) / units for v in segment[k]] for k in ("x0", "x1")}
             segment |= {k: [float(v) * factor * units for v in segment[k]] for k in ("y0", "y1", "z0", "z1")}
         assert check(document).largest_violation <= BOUND_TOLERANCE
+
+
+def kite(shift=0.0):
+    """minimise −x with 0.1 u + 0.2 v = 0.3, u, v ≥ 0: unbounded, as u = v = 1 is feasible up to rounding."""
+    problem = {"P": [[0] * 3] * 3, "c": affine([-1, 0, 0]), "A": [[0, 0.1, 0.2]], "lower": affine([0, 0, 0])}
+    problem |= {"row_lower": affine([0.3]), "row_upper": affine([0.3])}
+    piece = unbounded(0.0, 1.0, [1, 0, 0], [0.0, 1.0 + shift, 1.0], [0.0] * 3, [0])
+    return path(problem, (0.0, 1.0), [piece]) | {"arithmetic": "float"}
+
+
+class TestUnbounded:
+    def test_feasible_point_may_miss_limits_by_rounding(self):
+        proof = check(kite())
+        assert (proof.exact, proof.bounded) == (0, 1)
+        assert 0 < proof.largest_violation < 1e-15
+
+    @pytest.mark.parametrize("shift", [1e-6, -1e-6])
+    def test_feasible_point_may_not_miss_limits_by_more(self, shift):
+        with pytest.raises(CertificateError):
+            check(kite(shift))
+
+    def test_exact_document_needs_a_feasible_point(self):
+        with pytest.raises(CertificateError):
+            check(kite() | {"arithmetic": "exact"})
 
 
 def tied():
@@ -174,6 +261,58 @@ class TestCorrected:
     def test_exact_document_has_to_be_right_as_it_is(self):
         with pytest.raises(CertificateError):
             check(tied() | {"arithmetic": "exact"})
+
+
+def drifting():
+    """minimise ½|x|² + (mu − 1) x₂, x₁ ≥ (1 + 2⁻⁵²) mu, x₂ ≥ 0, and −mu x₁ on top: x = (mu, max(1 − mu, 0)).
+
+    x₁ leaves its limit, which it should not: from mu = 0 on it is below, by a rounding error.
+    """
+    problem = {"P": [[1, 0], [0, 1]], "c": affine([0, -1], [-1, 1]), "lower": affine([0, 0], [1 + 2**-52, 0])}
+    pieces = [
+        optimal(-1.0, 1.0, ("between between", ""), x0=[0.0, 1.0], x1=[1.0, -1.0]),
+        optimal(1.0, 2.0, ("between lower", ""), x1=[1.0, 0.0], z0=[0.0, -1.0], z1=[0.0, 1.0]),
+    ]
+    return path(problem, (-1.0, 2.0), pieces) | {"arithmetic": "float"}
+
+
+class TestHalfExact:
+    """The first piece is exact on a half of it."""
+
+    def test_piece_is_corrected_where_it_falls_short(self):
+        proof = check(drifting())
+        assert (proof.exact, proof.corrected, proof.bounded) == (0, 2, 0)
+
+    def test_bounded_neighbour_does_not_stand_in_for_half_a_piece(self, monkeypatch):
+        monkeypatch.setattr(correction, "MOST_PIVOTS", 0)
+        proof = check(drifting())
+        assert (proof.exact, proof.corrected, proof.bounded) == (0, 0, 2)
+        assert proof.breakpoints == (1,)
+
+
+class TestOrdinaryModels:
+    """Sound paths that were refused once."""
+
+    def test_slab_where_all_rows_are_at_their_limits_is_corrected(self):
+        """x = 0 for all mu, in float64 5e-17: no number of the path says how large x may be."""
+        document = plain(pqp.solve_path(*FAMILIES["one_class_slab"](3)))
+        rows = {0: "lower", 9: "below", 15: "below", 17: "lower", 20: "below"}
+        document["states"] = {"variables": ["between"] * 3, "rows": [rows.get(i, "off") for i in range(50)]}
+        numbers = {"variables": [0, 1, 2], "x0": [0.0, -(2.0**-54), -(2.0**-54)], "x1": [0.0] * 3}
+        numbers |= {"rows": [0, 17], "y0": [0.2 - 2.0**-54, 0.2 - 2.0**-55], "y1": [0.0, 0.0]}
+        changes = {"variables": {}, "rows": {}}
+        piece = {"lo": 0.0, "hi": 3.0, "status": "optimal", "changes": changes, "moving": numbers}
+        proof = check(document | {"segments": [piece]})
+        assert (proof.corrected, proof.pieces) == (1, 1)
+        piece["moving"]["y0"] = [0.2 - 1e-6, 0.2 - 1e-6]
+        with pytest.raises(CertificateError):
+            check(document | {"segments": [piece]})
+
+    @pytest.mark.usefixtures("only_bounds")
+    def test_rows_with_high_prices_are_summed_exactly(self):
+        proof = pqp.solve_path(*FAMILIES["large_penalties"](6)).certify()
+        assert proof.bounded == proof.pieces
+        assert proof.largest_gap <= BOUND_TOLERANCE
 
 
 class TestRoundedHessian:
