@@ -127,7 +127,8 @@ class System:
     def _signed(self, vector: Array) -> Array:
         """Return J times a vector or a block."""
         if self.B is not None:
-            np.negative(vector[self.variables :], out=vector[self.variables :])
+            # Not np.negative, which reads the wrong entries of some strided arrays (numpy 2.4).
+            vector[self.variables :] *= -1.0
         return vector
 
     def product(self, items: Array, values: Array) -> Array:

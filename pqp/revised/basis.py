@@ -144,7 +144,7 @@ class DenseBasis:
         solved = np.matmul(self._inverse[:k, :k], column, out=steps[:k])
         pivot = corner - float(column @ solved)
         size = _size_of_terms(corner, column, solved)
-        np.negative(solved, out=solved)
+        solved *= -1.0
         steps[k] = 1.0
         return Direction(steps, pivot, size)
 

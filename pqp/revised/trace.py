@@ -59,7 +59,7 @@ TIES_PER_ITEM = 4
 # More events and ties at one mu than this many per item, and a few, mean cycling.
 ATTEMPTS_PER_ITEM, FEW_ATTEMPTS = 1, 50
 # A tie is large with more items than this. At the beginning of an interval it counts if more than a few of
-# them close; at the end, if it is as close to the stop as this part of the way.
+# them close; at the end, if it is as close to the stop as this part of the largest mu.
 LARGE_TIE, FEW_CLOSING, CLOSE_TO_STOP = 64, 4, 1e-8
 # An end this many times farther away than mu itself is far out.
 FAR_OUT = 1e6
@@ -157,7 +157,6 @@ class Tracer:
         mu_scale = abs(self.mu) + abs(stop) if math.isfinite(stop) else 0.0
         clock = Clock()
         self._attempts = 0
-        begin = self.mu
         ray = self._change_basis(watch, refuse_large=first_tie)
         while ray is None and self.mu != stop:
             if watch is not None:
@@ -177,7 +176,7 @@ class Tracer:
                     self._attempts = 0
             self._count_attempt()
             tied = self._move(end)
-            if len(tied) > LARGE_TIE and abs(stop - end) <= CLOSE_TO_STOP * abs(stop - begin):
+            if len(tied) > LARGE_TIE and abs(stop - end) <= CLOSE_TO_STOP * mu_scale:
                 # Where all limits meet, as at C = 0, the order of what ties just before is rounding error.
                 raise no_progress("many items tie close to the end of the interval, at mu = {found}", end)
             if tied == [blocking] and self.names is None:
