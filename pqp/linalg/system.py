@@ -89,7 +89,7 @@ class System:
     def symmetric(self) -> Operator | None:
         """S = J M as one operator, in the form whose products cost least; None if its parts stay apart."""
         if self.is_sparse:
-            return None
+            return self.single
         whole = self.single if self.B is None else self._narrow()
         if isinstance(whole, DenseOperator) or self.size**2 > MOST_DENSE_ENTRIES:
             return whole

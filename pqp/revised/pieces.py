@@ -17,8 +17,8 @@ from pqp.revised.scaling import ScaledProblem
 
 # Where a piece has no end, the point checked is this many times its length from 0, or from its other end.
 FAR = 10.0
-# Room for this many unknowns when a record begins.
-FIRST_ROOM = 256
+# Room for this many unknowns when a record begins; it grows by one part in so many.
+FIRST_ROOM, GROWTH = 256, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ class Piece:
 class PieceRecord:
     """The pieces of one trace in its direction, appended one by one.
 
-    An interrupt between two statements loses no piece: `ends` is written last, and counts.
+    An interrupt between two statements loses no piece: `ends` is written last, and counts. Sequences share
+    the arrays of the record they were made of, and must not be used any more once another piece is appended.
     """
 
     def __init__(self) -> None:
@@ -68,9 +69,10 @@ class PieceRecord:
         """Return where the unknowns and values of the next piece go, with room for `count`."""
         used = self.unknown_ends[len(self.ends) - 1] if self.ends else 0
         if used + count > len(self.unknowns):
-            size = 2 * (used + count)
-            self.unknowns = np.concatenate([self.unknowns[:used], np.empty(size - used, dtype=np.int32)])
-            self.values = np.concatenate([self.values[:used], np.empty((size - used, 2))])
+            # In place, since these are the largest arrays of a path; no sequence is in use while it grows.
+            size = used + count + used // GROWTH
+            self.unknowns.resize(size, refcheck=False)
+            self.values.resize((size, 2), refcheck=False)
         return self.unknowns[used : used + count], self.values[used : used + count]
 
     def append(self, start: float, end: float, changed: dict[int, int], states: Array, count: int) -> None:
@@ -330,7 +332,8 @@ def _trail(sequence: PieceSequence, postsolve: Postsolve, scaled: ScaledProblem)
         codes,
         widths[sequence.change_ends].astype(np.int64),
         postsolve.items.astype(np.int32)[unknowns],
-        sequence.values * scaled.d[unknowns, None],
+        # Without scaling the values are handed over as they are: they are the largest array of a path.
+        sequence.values if np.all(scaled.d == 1.0) else sequence.values * scaled.d[unknowns, None],
         sequence.unknown_ends,
     )
 

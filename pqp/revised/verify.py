@@ -85,14 +85,18 @@ def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:
     """Return the largest numbers on a sequence: of values, and of multipliers."""
     is_row, system = lcp.system.is_row, lcp.system
     tops = [0.0, 0.0]
-    rows = is_row[sequence.unknowns]
-    constants, slopes = sequence.values.T
-    counts = np.diff(sequence.unknown_ends)
-    for mus in sequence.finite_ends():
-        values = np.abs(constants + np.repeat(mus, counts) * slopes)
-        tops[0] = max(tops[0], float(values.max(initial=0.0, where=~rows)))
-        tops[1] = max(tops[1], float(values.max(initial=0.0, where=rows)))
     starts, ends = sequence.finite_ends()
+    # In blocks of pieces: the unknowns of all of them are the largest arrays of a path.
+    per_block = max(1, BLOCK_ENTRIES * len(sequence) // max(len(sequence.unknowns), 1))
+    for begin in range(0, len(sequence), per_block):
+        stop = min(begin + per_block, len(sequence))
+        solved = slice(sequence.unknown_ends[begin], sequence.unknown_ends[stop])
+        counts = np.diff(sequence.unknown_ends[begin : stop + 1])
+        rows, (constants, slopes) = is_row[sequence.unknowns[solved]], sequence.values[solved].T
+        for mus in (starts[begin:stop], ends[begin:stop]):
+            values = np.abs(constants + np.repeat(mus, counts) * slopes)
+            tops[0] = max(tops[0], float(values.max(initial=0.0, where=~rows)))
+            tops[1] = max(tops[1], float(values.max(initial=0.0, where=rows)))
     states = sequence.first
     lines = lcp.table.of(states)
     for mu in (starts[0], ends[-1]):
