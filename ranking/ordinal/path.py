@@ -26,7 +26,7 @@ from ranking.ordinal.path_generation import Limits, LineReader, PathSection, Rou
 from ranking.ordinal.programs import dual_program
 from ranking.ordinal.selection import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (

@@ -14,7 +14,7 @@ import numpy as np
 from ranking.core.validation import Array, Integers, numbers, require_choice
 from ranking.errors import DataError, must_be
 from ranking.metrics.levels import LEVEL_METRICS, table_errors
-from ranking.selection.curve import ENTRIES, SelectionCurve, Steps, step_curve
+from ranking.selection.choice_along_path import ENTRIES, SelectionCurve, Steps, step_curve
 from ranking.selection.piecewise import PiecewiseLinear, crossings, steps_of
 from ranking.selection.uncertainty import earlier_changes
 

@@ -23,7 +23,7 @@ from ranking.plots.axes import (
     style_of,
     window_of,
 )
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import PathModel, ScorePathModel
 
 if TYPE_CHECKING:

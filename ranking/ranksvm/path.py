@@ -19,7 +19,7 @@ from ranking.core.representation import hinge_value, validated
 from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
 from ranking.errors import must_be
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
-from ranking.selection.curve import Metric, SelectionCurve, validation_curve
+from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
 from ranking.selection.path_model import end_of_path, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (

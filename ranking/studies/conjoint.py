@@ -46,7 +46,7 @@ from ranking.conjoint.results.market import Rule
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import concluded
 from ranking.errors import DataError
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.studies.paths import Plan, Watch
 
 

@@ -17,7 +17,7 @@ from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_
 from ranking.metrics.tables import metric_table
 from ranking.ordinal.path import OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.ranksvm.path import RankSVMPath, RankSVMPathCV
-from ranking.selection.curve import NAMES, SelectionCurve
+from ranking.selection.choice_along_path import NAMES, SelectionCurve
 from ranking.selection.search import PathSearch
 
 Choice = Literal["best", "one-standard-error"]

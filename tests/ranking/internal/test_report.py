@@ -42,7 +42,7 @@ class TestNumbers:
         assert ["C to", "20"] in page.rows
         assert ["complete", "yes"] in page.rows
 
-    def test_choice_of_C(self, study, page):
+    def test_choice_along_path(self, study, page):
         curve = study.curve
         chosen = (curve.C_best, 1 / curve.C_best, curve.best, curve.error_at(curve.C_best))
         assert ["best", *map(shown, chosen), "chosen"] in page.rows

@@ -1,4 +1,4 @@
-r"""Selection of C: a ranking metric as a step function of C along a whole path, exactly.
+r"""The choice of C along a path: a ranking metric as a step function of C, exactly, and the best C of it.
 
 The order of two items changes where their scores, linear in C, cross, and a metric of rankings is constant in
 between. So it is a step function of C, known completely once all crossings are. `Validation` finds the steps,

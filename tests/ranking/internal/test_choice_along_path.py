@@ -1,4 +1,4 @@
-"""selection: a metric at every C is what brute force finds at many, and choices of C follow from it."""
+"""choice_along_path: a metric at every C is what brute force finds at many; the best C follow from it."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.selection.curve import SelectionCurve, average_curves, log_midpoint, validation_curve
+from ranking.selection.choice_along_path import SelectionCurve, average_curves, log_midpoint, validation_curve
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
 from tests.systems import FEW
@@ -116,7 +116,7 @@ class TestCurve:
         slope = np.diff(knots, axis=0)
         lines = PiecewiseLinear(edges[:-1], edges[1:], knots[:-1] - edges[:-1, None] * slope, slope)
         at_once = validation_curve([lines], np.arange(n))
-        monkeypatch.setattr("ranking.selection.curve.ENTRIES", 3 * n * (n - 1) // 2)
+        monkeypatch.setattr("ranking.selection.choice_along_path.ENTRIES", 3 * n * (n - 1) // 2)
         in_parts = validation_curve([lines], np.arange(n))
         assert_allclose(in_parts.edges, at_once.edges)
         assert_allclose(in_parts.values, at_once.values)
