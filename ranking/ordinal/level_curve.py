@@ -1,4 +1,4 @@
-r"""Level steps: a metric of predicted levels along a path, exactly, as a step function of C.
+r"""The level curve: a metric of predicted levels along a path, exactly, as a step function of C.
 
 The predicted level of an item is how many thresholds its score exceeds, :math:`|\{k : f(x) > p_k\}|`. Scores
 and thresholds are lines in C, so it changes by one where two of them cross, and one object moves from one

@@ -1,4 +1,4 @@
-"""level_steps: a metric of predicted levels at every C is what counting thresholds finds at many."""
+"""level_curve: a metric of predicted levels at every C is what counting thresholds finds at many."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ranking import metrics
 from ranking.errors import DataError
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, table_errors
-from ranking.ordinal.selection import LevelLines, level_curve
+from ranking.ordinal.level_curve import LevelLines, level_curve
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
 from tests.systems import FEW
@@ -167,7 +167,7 @@ class TestPieces:
         lines = from_knots(np.arange(21.0), random.normal(size=(21, 15)), thresholds)
         y = random.integers(0, 4, 15)
         at_once = level_curve([lines], y, 4, metric)
-        monkeypatch.setattr("ranking.ordinal.selection.ENTRIES", entries)
+        monkeypatch.setattr("ranking.ordinal.level_curve.ENTRIES", entries)
         in_parts = level_curve([lines], y, 4, metric)
         assert_array_equal(in_parts.edges, at_once.edges)
         assert_array_equal(in_parts.values, at_once.values)
