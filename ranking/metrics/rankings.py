@@ -1,7 +1,7 @@
 r"""Ranking metrics of single queries: concordant pairs, discounted gains, precision, rank correlations.
 
 Pairs in the right order are counted by sorting, without visiting the pairs. `scored_queries` checks labels
-and scores and sorts them into queries; `ranking.metrics.tables` takes the means over queries.
+and scores and sorts them into queries; `ranking.metrics.over_queries` takes the means over queries.
 """
 
 from collections.abc import Callable

@@ -221,7 +221,7 @@ class RankSVMPathCV(RankerMixin, PathSearch):
         queries together if there are several; else rows sorted by label are dealt out one by one, so that
         every fold has labels of all sizes.
     metric
-        What is maximised: a name from `ranking.metrics.tables`, or a function of labels, scores and queries.
+        What is maximised: a name from `ranking.metrics`, or a function of labels, scores and queries.
     choice
         "best", or "one_standard_error" for the most regularised C within one standard error of the best.
     n_jobs, random_state

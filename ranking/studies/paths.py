@@ -12,9 +12,9 @@ from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array, counted, require_choice
 from ranking.errors import DataError, must_have
 from ranking.io.items import Items, same_features
-from ranking.metrics import tables as metrics
+from ranking.metrics import over_queries as metrics
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
-from ranking.metrics.tables import metric_table
+from ranking.metrics.over_queries import metric_table
 from ranking.ordinal.path import OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.ranksvm.path import RankSVMPath, RankSVMPathCV
 from ranking.selection.choice_along_path import NAMES, SelectionCurve
@@ -96,7 +96,7 @@ class Study(PathStudy):
         return float(METRICS[self.plan.metric](items.y, self.model.decision_function(items.X), items.qid))
 
     def table(self, items: Items) -> pd.DataFrame:
-        """Return every metric at the chosen C; see `ranking.metrics.tables.metric_table`."""
+        """Return every metric at the chosen C; see `ranking.metrics.over_queries.metric_table`."""
         return metric_table(items.y, self.model.decision_function(items.X), items.qid)
 
 
