@@ -96,7 +96,7 @@ class Study(PathStudy):
         return float(METRICS[self.plan.metric](items.y, self.model.decision_function(items.X), items.qid))
 
     def table(self, items: Items) -> pd.DataFrame:
-        """Return every metric at the chosen C; see `ranking.metrics.over_queries.metric_table`."""
+        """Return every metric at the chosen C; see `ranking.metrics.metric_table`."""
         return metric_table(items.y, self.model.decision_function(items.X), items.qid)
 
 
