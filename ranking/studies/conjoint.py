@@ -93,10 +93,10 @@ class Stability:
         return {name: in_words(conclusions, C) for name, conclusions in found.items()}
 
 
-def follow(
+def stability_along_path(
     path: ConjointPath, study: ConjointStudy, group_size: int | None, seed: int, scenario: Scenario | None
 ) -> Stability:
-    """Return what follows at every C of a path, fitted to pools of at most `group_size` respondents."""
+    """Return what is concluded at every C of a path, fitted to pools of at most `group_size` respondents."""
     size = group_size if path.pooling == "shrinkage" else None
     groups = respondent_groups(len(study.respondents), size, seed)
     names = [study.respondents[group] for group in groups]
@@ -303,7 +303,7 @@ def conduct_survey(
     path = ConjointPath(C_max=plan.C_max, pooling=plan.pooling, orders=plan.orders or None)
     path.set_params(**search.best_params_, n_jobs=plan.n_jobs)
     scenario = None if market is None else market.scenario
-    stability = follow(path, parts.train, plan.group_size, plan.seed, scenario)
+    stability = stability_along_path(path, parts.train, plan.group_size, plan.seed, scenario)
     report("looking for contradictions")
     conflicts = find_conflicts(parts.train, plan.orders or None)
     seconds = time.perf_counter() - begin
