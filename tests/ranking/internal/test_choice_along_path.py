@@ -13,7 +13,7 @@ from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
 from tests.systems import FEW
 
-FAR = 50.0
+LARGE_C = 50.0
 METRICS = ("pairwise_accuracy", "kendall_tau", "ndcg", "mean_ndcg", "spearman", "mean_average_precision")
 
 
@@ -54,7 +54,7 @@ def places(lines):
         found |= {root for root in roots if lo < root < hi}
     edges = np.array(sorted(found))
     edges = edges[np.append(True, np.diff(edges) > 1e-9)]
-    beyond = [edges[-1] + 1, edges[-1] + FAR] if np.isinf(lines.hi[-1]) else []
+    beyond = [edges[-1] + 1, edges[-1] + LARGE_C] if np.isinf(lines.hi[-1]) else []
     return [*(edges[:-1] + edges[1:]) / 2, *beyond]
 
 
@@ -238,7 +238,7 @@ class TestMean:
         mean = average_curves(parts)
         assert mean.edges[0] == 0
         assert mean.edges[-1] == min(curve.edges[-1] for curve in parts)
-        for C in np.random.default_rng(seed).uniform(0, min(mean.edges[-1], FAR), 10):
+        for C in np.random.default_rng(seed).uniform(0, min(mean.edges[-1], LARGE_C), 10):
             values = [float(curve.at(C)) for curve in parts]
             assert mean.at(C) == pytest.approx(np.mean(values), abs=1e-9)
             if len(parts) > 1:

@@ -14,7 +14,7 @@ from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
 from tests.systems import FEW
 
-FAR = 50.0
+LARGE_C = 50.0
 
 
 def level_lines(lo, hi, constant, slope, threshold_constant, threshold_slope):
@@ -66,7 +66,7 @@ def places(lines):
         found |= {root for root in -d0[d1 != 0] / d1[d1 != 0] if lo < root < hi}
     edges = np.array(sorted(found))
     edges = edges[np.append(True, np.diff(edges) > 1e-9)]
-    beyond = [edges[-1] + 1, edges[-1] + FAR] if np.isinf(lines.hi[-1]) else []
+    beyond = [edges[-1] + 1, edges[-1] + LARGE_C] if np.isinf(lines.hi[-1]) else []
     return [*(edges[:-1] + edges[1:]) / 2, *beyond]
 
 
