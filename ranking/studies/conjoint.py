@@ -47,7 +47,7 @@ from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import concluded
 from ranking.errors import DataError
 from ranking.selection.choice_along_path import SelectionCurve
-from ranking.studies.paths import Plan, Watch
+from ranking.studies.paths import Plan, TextProgress
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,11 +284,11 @@ def conduct_survey(
     source: str = "the study",
     price: str | None = None,
     market: Market | None = None,
-    watch: Watch | None = None,
+    watch: TextProgress | None = None,
 ) -> Survey:
     """Return the survey of a study; holdouts are only measured."""
     plan = SurveyPlan() if plan is None else plan
-    report: Watch = (lambda text: None) if watch is None else watch
+    report: TextProgress = (lambda text: None) if watch is None else watch
     begin = time.perf_counter()
     search = choose(parts.train, plan, watch)
     if not (attribute_ranges(search.individual_part_worths_, parts.train) > 0).any(axis=None):
@@ -310,7 +310,7 @@ def conduct_survey(
     return Survey(source, parts, plan, search, bootstrap, stability, conflicts, price, market, seconds)
 
 
-def choose(train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None) -> ConjointPathCV:
+def choose(train: ConjointStudy, plan: SurveyPlan, watch: TextProgress | None = None) -> ConjointPathCV:
     """Return a model with parameters chosen, and the scale of its utilities, by folds of the same tasks."""
     progress = None if watch is None else lambda k, n: watch(f"{k} of {n} folds")
     return plan.search().fit(train, progress=progress)
