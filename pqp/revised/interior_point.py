@@ -1,4 +1,4 @@
-"""What libraries say of a problem: x and y at one mu by Clarabel, and the mu with a solution by HiGHS.
+"""Calls to Clarabel and HiGHS: x and y at one mu by Clarabel, and the mu with a solution by HiGHS.
 
 Nothing relies on these numbers being right: they are where `start` begins, and its homotopy ends at a basis
 that is optimal or proves that there is no solution.

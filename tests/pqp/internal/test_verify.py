@@ -15,9 +15,9 @@ from pqp.revised import verify
 from pqp.revised.runner import RevisedRunner
 from pqp.revised.states import BETWEEN, LOWER
 from pqp.revised.verify import largest_numbers, violations
+from tests.ordinal_duals import objects, ordinal_dual
 from tests.strategies import instances
 from tests.systems import FEW, SEEDS, pieces_of, sequence_of, trace_of
-from tests.thresholds import objects, ordinal_dual
 
 
 def thin_trace(seed):
