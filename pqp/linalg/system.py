@@ -105,7 +105,7 @@ class System:
         return DenseOperator(entries if self.B is None else self.signs[:, None] * entries)
 
     def _narrow(self) -> LowRankOperator | None:
-        """Return S as factors if that is narrow: with few variables, or few rows beside a factor H."""
+        """Return S as factors if that is narrow: with few variables, or a factor H and few rows."""
         H, B = self.H, self.B
         if H is None or B is None or self.G is not None:
             return None
