@@ -23,6 +23,9 @@ WIDE_RANGE = 1e8
 # Items closer to an end than this, relative to the numbers the gap is the difference of, are tied. Rounding
 # error between two rebuilds stays below 1e-11; breakpoints of real data are rarely closer than that.
 TIE = 1e-11
+# An end that is passed by up to this many times what counts as a tie was reached before all lines were
+# recomputed: rounding errors between two rebuilds were seen to exceed a tie by a factor of 5.
+PASSED = 1e2
 # What one product adds to that in rounding error, relative to the largest number that goes into it.
 ROUNDING = 1e-13
 # A slope below this, relative to the largest slope, is rounding error.
@@ -54,7 +57,7 @@ TINY = 1e-300
 # inverse: at 1e-9 a rank-deficient dictionary was ruined after 2 000 pivots, at 1e-6 it kept 4e-9.
 TRUSTED_PIVOT = 1e-6
 # A block pivot whose inverse grows by more is not used to update an inverse: it is computed anew.
-BLOCK_GROWTH = 1e8
+BLOCK_GROWTH = 1e6
 # Below this part of its terms a pivot is zero: the item depends linearly on the basis.
 SINGULAR = 1e-11
 # A basis whose inverse has larger entries, relative to those of its matrix, is singular in float64: no digit
@@ -62,6 +65,11 @@ SINGULAR = 1e-11
 SINGULAR_BASIS = 1e14
 # What iterative refinement may leave as residual, relative to the largest number of its kind.
 REFINED = 1e-12
+# Where a single solve leaves a residual above this, relative to its size, small pivots have spoilt the basis
+# and it is rebuilt: pivots are trusted down to 1e-6 of their terms and need three digits.
+INVERSE_LOSS = 1e-9
+# Unless a fresh factorisation leaves almost as much: only more than this many times that is worth a rebuild.
+LOSS_SINCE_REBUILD = 1e2
 # What a freshly solved basis may leave as residual, relative to the size of its solution.
 RESIDUAL_GROWTH = 1e-8
 # If v has moved by more than this since the last fresh start, relative to v itself, g has lost digits.

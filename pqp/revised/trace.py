@@ -25,7 +25,10 @@ from pqp.linalg.field import Array
 from pqp.linalg.tolerances import (
     CLOSING,
     FLAT,
+    INVERSE_LOSS,
+    LOSS_SINCE_REBUILD,
     NOISE,
+    PASSED,
     PIVOT_ON_RAY,
     REBUILD_EVERY,
     REFINED,
@@ -33,10 +36,11 @@ from pqp.linalg.tolerances import (
     ROUNDING,
     STILL,
     TIE,
+    TINY,
     TRUSTED_PIVOT,
 )
 from pqp.revised.basis import BasisFactor, Direction, SingularBasisError, basis_of
-from pqp.revised.degeneracy import Tie, solve_tie
+from pqp.revised.degeneracy import MOST_REFINEMENTS, Tie, solve_tie
 from pqp.revised.event_kernel_choice import KERNELS, Clock
 from pqp.revised.event_kernels import (
     AT_HI,
@@ -139,6 +143,7 @@ class Tracer:
         self._flat = (0.0, 0.0)
         self._changed: dict[int, int] = {}
         self._attempts = 0
+        self._inverse_loss = INVERSE_LOSS
         self._pinned: set[int] = set()
         self._direction = 1
         self.basis: BasisFactor = basis_of(self.system, np.flatnonzero(lcp.is_unknown(self.states)))
@@ -253,6 +258,7 @@ class Tracer:
     def rebuild(self) -> None:
         """Factorise the basis anew and recompute all lines."""
         self.counts.rebuilds += 1
+        self._inverse_loss = INVERSE_LOSS
         self.basis.factorise(np.flatnonzero(self.flags[INSIDE]))
         self.recompute()
 
@@ -275,6 +281,9 @@ class Tracer:
             rest = fixed[R] - g[R]
             size = np.abs(v).max(axis=0, initial=0.0) + np.abs(fixed).max(axis=0, initial=0.0)
             left = np.abs(rest).max(axis=0, initial=0.0)
+            if attempt == 1 and self._is_spoilt(left, size):
+                self.rebuild()
+                return
             # Always one step of refinement: small unknowns beside large ones need it.
             if attempt > 1 and np.all(left <= REFINED * size):
                 break
@@ -289,6 +298,17 @@ class Tracer:
         self.lines[2:6] = table[RANGE]
         self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[:, 1], fixed[:, 1]
         self._set_tolerances(table[FIXED].T)
+
+    def _is_spoilt(self, left: Array, size: Array) -> bool:
+        """Return whether the changes of the basis have cost so many digits that it should be rebuilt.
+
+        What a single solve leaves over tells. A fresh factorisation says how much is the matrix itself.
+        """
+        loss = float(np.max(left / np.maximum(size, TINY)))
+        if self.basis.changes:
+            return loss > self._inverse_loss
+        self._inverse_loss = max(INVERSE_LOSS, LOSS_SINCE_REBUILD * loss)
+        return False
 
     def _require_solved(self, left: Array, size: Array) -> None:
         """Raise if the unknowns do not solve their equations, unless a fresh factorisation may help."""
@@ -423,7 +443,11 @@ class Tracer:
         begins = self._enter_state(i, old, new, slope)
         self._set_flat(*tops)
         if rest > ROUNDING * max(*tops, *self._data_tops):
-            self._refine_slopes()
+            if self.basis.changes and rest > self._inverse_loss * KERNELS.current.largest(steps):
+                # Small pivots have spoilt the inverse: the next pivots read off it would be wrong.
+                self.rebuild()
+            else:
+                self._refine_slopes()
         return begins
 
     def _enter_state(self, i: int, old: int, new: int, slope: float) -> int:
@@ -495,11 +519,25 @@ class Tracer:
         """Return the ends reached at the present mu, and how fast their gaps close."""
         size = len(self.states)
         tied = self._move(self.mu)
+        tied += self._passed()
         slopes = [
             -self.falls(end) if self._is_steep(end) and end not in self._pinned else 0.0 for end in tied
         ]
         flat = max(self._flat)
         return Tie([end // size for end in tied], [end % size for end in tied], slopes, flat)
+
+    def _passed(self) -> list[int]:
+        """Mark and return the closing ends that are passed by more than a tie.
+
+        All lines are more accurate once they are recomputed, and an end that was reached may then turn out to
+        be passed by more than counts as a tie. The ratio test would find it again and again.
+        """
+        gaps = self.gaps()
+        rooms = np.where(self.flags[DUAL], self._room[1], self._room[0])
+        is_passed = (gaps < 0.0) & ~self.flags[AT_LO : AT_HI + 1] & (gaps >= -PASSED * rooms)
+        found = [end for end in np.flatnonzero(is_passed).tolist() if self.is_falling(end)]
+        self.flags[AT_LO : AT_HI + 1].reshape(-1)[found] = True
+        return found
 
     def _is_steep(self, end: int) -> bool:
         return abs(self.falls(end)) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
@@ -540,14 +578,28 @@ class Tracer:
     # ---- rays ----
 
     def response(self, item: int) -> tuple[Array, Direction]:
-        """Return how all dependent quantities follow the fixed one of an item."""
-        direction, R = self.basis.direction(item), self.basis.items
+        """Return how all dependent quantities follow the fixed one of an item.
+
+        What is left over on R is solved for again: which item blocks a ray is not left to the errors of an
+        inverse that was updated many times.
+        """
+        basis = self.basis
+        direction, R = basis.direction(item), basis.items
+        goal = np.zeros(len(R))
         if self.flags[INSIDE, item]:
+            goal[basis.place(item)] = 1.0
             steps = direction.steps * self.system.signs[item]
-            change = self.basis.product(steps)
+            change = basis.product(steps)
         else:
-            change = self.basis.product(direction.steps, item)
+            change = basis.product(direction.steps, item)
             steps = direction.steps[:-1]
+        for _ in range(MOST_REFINEMENTS):
+            rest = goal - change[R]
+            if np.abs(rest).max(initial=0.0) <= ROUNDING * np.abs(steps).max(initial=1.0):
+                break
+            correction = basis.solve(self.system.signs[R] * rest)
+            steps = steps + correction
+            change += basis.product(correction)
         change[R] = steps
         return change, direction
 
