@@ -42,7 +42,7 @@ def local_dictionary(tracer: "Tracer", items: Array) -> Array:
     R, signs = basis.items, system.signs
     units = np.zeros((len(R), count))
     units[inside, np.arange(count)] = 1.0
-    K = _refined(tracer, units * signs[R[inside]])
+    K = _refined(tracer, units)
     across = system.block(R, others)
     back = signs[others, None] * across.T * signs[R]  # J M is symmetric
     solved, corner = _refined(tracer, across), system.block(others, others)
