@@ -28,6 +28,9 @@ TIE = 1e-11
 PASSED = 1e2
 # What one product adds to that in rounding error, relative to the largest number that goes into it.
 ROUNDING = 1e-13
+# Where the largest slope falls by this factor, all values are computed again: rounding errors of mu have moved
+# them by 1e-16 of the largest slope before, and ties are 1e-11 of them.
+STEEP_FALL = 1e4
 # A slope below this, relative to the largest slope, is rounding error.
 FLAT = 1e-11
 # On a piece without end, and on the way to an end that is far out, slopes below this part of the largest one
@@ -112,6 +115,9 @@ ACCURATE = 1e-9
 # A number is judged relative to itself and its limit, and to this share of the largest number that goes into
 # it: below that share it consists of the rounding errors of sums, which a small number cannot avoid.
 SHARE_OF_LARGEST = 1e-1
+# A piece is stated as constants and slopes. Where a slope times mu is so large that its rounding error, 4e-16
+# of it, exceeds ACCURATE of all else, no float64 number of the piece is more accurate than that.
+STEEP_SHARE = 4e-16 / ACCURATE
 # A float piece is returned only if its KKT residual, relative to the data it is made of, is below this.
 KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.

@@ -34,6 +34,7 @@ from pqp.linalg.tolerances import (
     REFINED,
     RESIDUAL_GROWTH,
     ROUNDING,
+    STEEP_FALL,
     STILL,
     TIE,
     TINY,
@@ -136,14 +137,17 @@ class Tracer:
         self.counts = TraceCounts()
         self.pivots = 0
         size = len(states)
-        self.lines = np.empty((8, size))
+        self.lines = np.zeros((8, size))
         self.flags = np.zeros((4, size), dtype=bool)
         self._found = np.empty(2 * size, dtype=np.int64)
         self._room = np.zeros(7)
         self._flat = (0.0, 0.0)
         self._changed: dict[int, int] = {}
         self._attempts = 0
+        self._blocking = -1
         self._inverse_loss = INVERSE_LOSS
+        # The steepest slope since all values were computed from the data.
+        self._steepest = 0.0
         self._pinned: set[int] = set()
         self._direction = 1
         self.basis: BasisFactor = basis_of(self.system, np.flatnonzero(lcp.is_unknown(self.states)))
@@ -180,6 +184,7 @@ class Tracer:
                     self._record(end, watch, keep_pieces)
                     self._attempts = 0
             self._count_attempt()
+            self._blocking = blocking
             tied = self._move(end)
             if len(tied) > LARGE_TIE and abs(stop - end) <= CLOSE_TO_STOP * mu_scale:
                 # Where all limits meet, as at C = 0, the order of what ties just before is rounding error.
@@ -275,8 +280,12 @@ class Tracer:
         self.flags[INSIDE, R] = True
         self.flags[DUAL] = VALUE_FIXED[self.states]
         v = fixed.copy()
-        v[R] = 0.0
+        # Values do not jump where bases meet, and to solve for them again costs the digits that a basis close to
+        # singular lacks: what they leave over is rounding error, what it would move them by is not.
+        v[R, 0], v[R, 1] = self.lines[VALUE, R], 0.0
         g = system.times(v) + q
+        kept, rest = (v[R, 0].copy(), g[:, 0].copy()), fixed[R] - g[R]
+        fit = np.abs(rest[:, 0]).max(initial=0.0)
         for attempt in range(4):
             rest = fixed[R] - g[R]
             size = np.abs(v).max(axis=0, initial=0.0) + np.abs(fixed).max(axis=0, initial=0.0)
@@ -293,10 +302,14 @@ class Tracer:
             steps = self.basis.solve(signs[R, None] * rest)
             v[R] += steps
             g += np.column_stack([self.basis.product(step) for step in steps.T])
+        moved = np.abs(v[R, 0] - kept[0]).max(initial=0.0)
+        if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
+            v[R, 0], g[:, 0] = kept
         value = np.where(self.flags[INSIDE][:, None], v, g)
         self.lines[VALUE], self.lines[SLOPE] = value.T
         self.lines[2:6] = table[RANGE]
         self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[:, 1], fixed[:, 1]
+        self._steepest = 0.0
         self._set_tolerances(table[FIXED].T)
 
     def _is_spoilt(self, left: Array, size: Array) -> bool:
@@ -339,6 +352,7 @@ class Tracer:
     def _set_flat(self, primal_top: float, dual_top: float) -> None:
         """Set which slopes are rounding error: of values and of multipliers, which have different units."""
         primal, dual = self._data_tops
+        self._steepest = max(self._steepest, primal_top, dual_top)
         # Slopes of either kind are sums in which those of the other may cancel.
         noise = NOISE * max(primal_top, dual_top, primal, dual)
         self._flat = (max(FLAT * max(primal_top, primal), noise), max(FLAT * max(dual_top, dual), noise))
@@ -442,7 +456,10 @@ class Tracer:
             self.basis.change([i], [], direction)
         begins = self._enter_state(i, old, new, slope)
         self._set_flat(*tops)
-        if rest > ROUNDING * max(*tops, *self._data_tops):
+        if max(tops) * STEEP_FALL < self._steepest:
+            # On a very steep piece a rounding error of mu itself has moved all values.
+            self.recompute()
+        elif rest > ROUNDING * max(*tops, *self._data_tops):
             if self.basis.changes and rest > self._inverse_loss * KERNELS.current.largest(steps):
                 # Small pivots have spoilt the inverse: the next pivots read off it would be wrong.
                 self.rebuild()
@@ -481,6 +498,7 @@ class Tracer:
         """
         if self.basis.changes:
             self.recompute()
+            self._correct_breakpoint()
         self._pinned.clear()
         while True:
             if watch is not None:
@@ -508,6 +526,26 @@ class Tracer:
             ray = self._follow_ray(item, 1 if end == LO else -1)
             if ray is not None:
                 return ray
+
+    def _correct_breakpoint(self) -> None:
+        """Put the breakpoint that was just reached where recomputed lines have it.
+
+        Rounding errors of the lines since they were last computed have moved it by some 1e-14. Where the next
+        piece is a million times as steep, they would be seen there.
+        """
+        pieces, size = self.pieces, len(self.states)
+        if self._attempts != 1 or not pieces or pieces.ends[-1] != self.mu:
+            return
+        end = self._blocking
+        falls = self.falls(end)
+        if not self.is_falling(end):
+            return
+        shift = self._direction * float(self.gaps()[divmod(end, size)]) / falls
+        mu = self.mu + shift
+        if abs(shift) > TIE * (1.0 + abs(self.mu)) or not (mu - pieces.starts[-1]) * self._direction > 0.0:
+            return
+        self.lines[VALUE] += (mu - self.mu) * self.lines[SLOPE]
+        self.mu = pieces.ends[-1] = mu
 
     def _count_attempt(self) -> None:
         """Count what is tried at one mu; raise if it is so much that float64 must be cycling."""
