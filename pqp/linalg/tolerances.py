@@ -28,8 +28,8 @@ TIE = 1e-11
 PASSED = 1e2
 # What one product adds to that in rounding error, relative to the largest number that goes into it.
 ROUNDING = 1e-13
-# Where the largest slope falls by this factor, all values are computed again: rounding errors of mu have moved
-# them by 1e-16 of the largest slope before, and ties are 1e-11 of them.
+# Where the largest slope falls by this factor, all values are computed again: rounding errors of mu have
+# moved them by 1e-16 of the largest slope before, and ties are 1e-11 of them.
 STEEP_FALL = 1e4
 # A slope below this, relative to the largest slope, is rounding error.
 FLAT = 1e-11

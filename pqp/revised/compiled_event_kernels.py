@@ -292,7 +292,8 @@ def find_misses(
                 dependent, miss, kind = own_g[i], 0.0, 2
                 if inside[i]:
                     dependent, kind = v[i], 0
-                    miss = abs(own_g[i] - fixed) / (abs(fixed) + (heights[k, 2] if is_dual else heights[k, 3]))
+                    height = heights[k, 2] if is_dual else heights[k, 3]
+                    miss = abs(own_g[i] - fixed) / (abs(fixed) + height)
                 over = max(low - dependent, dependent - high)
                 if not over <= 0.0:
                     limit = high if dependent > high else low

@@ -280,8 +280,8 @@ class Tracer:
         self.flags[INSIDE, R] = True
         self.flags[DUAL] = VALUE_FIXED[self.states]
         v = fixed.copy()
-        # Values do not jump where bases meet, and to solve for them again costs the digits that a basis close to
-        # singular lacks: what they leave over is rounding error, what it would move them by is not.
+        # Values do not jump where bases meet, and to solve for them again costs the digits that a basis close
+        # to singular lacks: what they leave over is rounding error, what it would move them by is not.
         v[R, 0], v[R, 1] = self.lines[VALUE, R], 0.0
         g = system.times(v) + q
         kept, rest = (v[R, 0].copy(), g[:, 0].copy()), fixed[R] - g[R]
