@@ -118,6 +118,9 @@ SHARE_OF_LARGEST = 1e-1
 # A piece is stated as constants and slopes. Where a slope times mu is so large that its rounding error, 4e-16
 # of it, exceeds ACCURATE of all else, no float64 number of the piece is more accurate than that.
 STEEP_SHARE = 4e-16 / ACCURATE
+# The value of a piece shorter than this part of mu is summed up around its middle: on a piece with slopes of
+# 1e8, sums around 0 were wrong by 1e-6.
+SHORT_PIECE = 1e-3
 # A float piece is returned only if its KKT residual, relative to the data it is made of, is below this.
 KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.

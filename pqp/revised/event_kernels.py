@@ -194,8 +194,8 @@ def find_misses(
     `states`, `inside` (which items are in R) and `lines` are as in `fill_points`; `last` is v, then g, at the
     end of the piece before; `heights` are those of every piece: [0] of values and [1] of multipliers that
     were solved for, [2, 3] of those that follow. `g` comes without its `offsets`, a constant and a slope in
-    mu. Where v does not jump at the start of a piece, all conditions there are those of the end before but for
-    the items that change their states.
+    mu. Where v does not jump at the start of a piece, all conditions there are those of the end before but
+    for the items that change their states.
     """
     row, all_v, all_g = 0, last[0].copy(), last[1].copy()
     for k in range(mus.shape[1]):
