@@ -144,6 +144,7 @@ class Tracer:
         self._flat = (0.0, 0.0)
         self._changed: dict[int, int] = {}
         self._attempts = 0
+        self._stop = mu
         self._blocking = -1
         self._inverse_loss = INVERSE_LOSS
         # The steepest slope since all values were computed from the data.
@@ -163,6 +164,7 @@ class Tracer:
         With `first_tie`, a large tie at the beginning raises `LargeTieError`: it should begin elsewhere.
         """
         self._direction = direction = 1 if stop >= self.mu else -1
+        self._stop = stop
         mu_scale = abs(self.mu) + abs(stop) if math.isfinite(stop) else 0.0
         clock = Clock()
         self._attempts = 0
@@ -542,7 +544,10 @@ class Tracer:
             return
         shift = self._direction * float(self.gaps()[divmod(end, size)]) / falls
         mu = self.mu + shift
-        if abs(shift) > TIE * (1.0 + abs(self.mu)) or not (mu - pieces.starts[-1]) * self._direction > 0.0:
+        is_inside = (mu - pieces.starts[-1]) * self._direction > 0.0 and (
+            self._stop - mu
+        ) * self._direction > 0.0
+        if abs(shift) > TIE * abs(self.mu) or not is_inside:
             return
         self.lines[VALUE] += (mu - self.mu) * self.lines[SLOPE]
         self.mu = pieces.ends[-1] = mu
