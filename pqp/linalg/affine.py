@@ -26,6 +26,10 @@ class AffineArray(NamedTuple):
         """Return the values at a finite mu."""
         return self.constant + mu * self.slope
 
+    def about(self, mu: Number) -> "AffineArray":
+        """Return the same function with mu measured from another origin."""
+        return AffineArray(self.at(mu), self.slope)
+
     def mapped(self, linear: Callable[[Array], Array]) -> "AffineArray":
         """Return the image under a linear map, which acts on constant and slope alike."""
         return AffineArray(linear(self.constant), linear(self.slope))

@@ -23,8 +23,14 @@ WIDE_RANGE = 1e8
 # Items closer to an end than this, relative to the numbers the gap is the difference of, are tied. Rounding
 # error between two rebuilds stays below 1e-11; breakpoints of real data are rarely closer than that.
 TIE = 1e-11
+# An end that is passed by up to this many times what counts as a tie was reached before all lines were
+# recomputed: rounding errors between two rebuilds were seen to exceed a tie by a factor of 5.
+PASSED = 1e2
 # What one product adds to that in rounding error, relative to the largest number that goes into it.
 ROUNDING = 1e-13
+# Where the largest slope falls by this factor, all values are computed again: rounding errors of mu have
+# moved them by 1e-16 of the largest slope before, and ties are 1e-11 of them.
+STEEP_FALL = 1e4
 # A slope below this, relative to the largest slope, is rounding error.
 FLAT = 1e-11
 # On a piece without end, and on the way to an end that is far out, slopes below this part of the largest one
@@ -54,7 +60,7 @@ TINY = 1e-300
 # inverse: at 1e-9 a rank-deficient dictionary was ruined after 2 000 pivots, at 1e-6 it kept 4e-9.
 TRUSTED_PIVOT = 1e-6
 # A block pivot whose inverse grows by more is not used to update an inverse: it is computed anew.
-BLOCK_GROWTH = 1e8
+BLOCK_GROWTH = 1e6
 # Below this part of its terms a pivot is zero: the item depends linearly on the basis.
 SINGULAR = 1e-11
 # A basis whose inverse has larger entries, relative to those of its matrix, is singular in float64: no digit
@@ -62,6 +68,11 @@ SINGULAR = 1e-11
 SINGULAR_BASIS = 1e14
 # What iterative refinement may leave as residual, relative to the largest number of its kind.
 REFINED = 1e-12
+# Where a single solve leaves a residual above this, relative to its size, small pivots have spoilt the basis
+# and it is rebuilt: pivots are trusted down to 1e-6 of their terms and need three digits.
+INVERSE_LOSS = 1e-9
+# Unless a fresh factorisation leaves almost as much: only more than this many times that is worth a rebuild.
+LOSS_SINCE_REBUILD = 1e2
 # What a freshly solved basis may leave as residual, relative to the size of its solution.
 RESIDUAL_GROWTH = 1e-8
 # If v has moved by more than this since the last fresh start, relative to v itself, g has lost digits.
@@ -104,6 +115,12 @@ ACCURATE = 1e-9
 # A number is judged relative to itself and its limit, and to this share of the largest number that goes into
 # it: below that share it consists of the rounding errors of sums, which a small number cannot avoid.
 SHARE_OF_LARGEST = 1e-1
+# A piece is stated as constants and slopes. Where a slope times mu is so large that its rounding error, 4e-16
+# of it, exceeds ACCURATE of all else, no float64 number of the piece is more accurate than that.
+STEEP_SHARE = 4e-16 / ACCURATE
+# The value of a piece shorter than this part of mu is summed up around its middle: on a piece with slopes of
+# 1e8, sums around 0 were wrong by 1e-6.
+SHORT_PIECE = 1e-3
 # A float piece is returned only if its KKT residual, relative to the data it is made of, is below this.
 KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.

@@ -9,6 +9,7 @@ import numpy as np
 from pqp.errors import NoSolutionError
 from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
+from pqp.linalg.tolerances import SHORT_PIECE
 from pqp.model.problem import ParametricQP
 from pqp.records.residuals import Residuals, residuals
 from pqp.records.states import Basis
@@ -96,7 +97,8 @@ class Segment:
 
     def __post_init__(self) -> None:
         if self.trail is not None:  # what the trail knows is not kept twice
-            self.__dict__.update(basis=None, x=None, y=None, z=None)
+            known = self.__dict__
+            known["basis"] = known["x"] = known["y"] = known["z"] = None
             return
         _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
         _freeze(*(array for array in (self.ray, self.violation) if array is not None))
@@ -168,19 +170,33 @@ class Segment:
         if x is None or y is None or basis is None:
             raise NoSolutionError(f"{self.described} on this piece: it has no optimal value", self)
         data = self.problem.data(self.arithmetic)
-        smooth = product(x.mapped(lambda part: data.P @ part), x) / 2 + product(data.c, x)
+        origin = self._origin
+        x, y = x.about(origin), y.about(origin)
+        smooth = product(x.mapped(lambda part: data.P @ part), x) / 2 + product(data.c.about(origin), x)
         k0, k1, k2 = (self.arithmetic.number(k) for k in self.problem.constant)
-        a0, a1, a2 = smooth + self._penalties(x, y, basis.rows)
-        return a0 + k0, a1 + k1, a2 + k2
+        a0, a1, a2 = smooth + self._penalties(x, y, basis.rows, origin)
+        return a0 - origin * (a1 - origin * a2) + k0, a1 - 2 * origin * a2 + k1, a2 + k2
 
-    def _penalties(self, x: AffineArray, y: AffineArray, rows: tuple[str, ...]) -> Array:
+    @property
+    def _origin(self) -> Number:
+        """Where mu is measured from in sums over the piece: its middle in float64, if that is far away.
+
+        A short piece may be steep, and the terms of its slopes cancel but for what is left of them near it.
+        """
+        if self.arithmetic.name == "exact" or is_infinite(self.lo) or is_infinite(self.hi):
+            return 0
+        lo, hi = float(self.lo), float(self.hi)
+        return (lo + hi) / 2 if hi - lo < SHORT_PIECE * abs(lo + hi) else 0
+
+    def _penalties(self, x: AffineArray, y: AffineArray, rows: tuple[str, ...], origin: Number) -> Array:
         """Return Σ penalty · violation: a violated row's multiplier is its penalty, up to sign."""
         data = self.problem.data(self.arithmetic)
         total = self.arithmetic.array([0, 0, 0])
         for state, limit in (("below", data.row_lower), ("above", data.row_upper)):
             violated = np.array([row == state for row in rows], dtype=bool)
             activity = [data.A[violated] @ part for part in x]
-            shortfall = AffineArray(*(limit[part][violated] - activity[part] for part in (0, 1)))
+            own = limit.take(violated).about(origin)
+            shortfall = AffineArray(*(own[part] - activity[part] for part in (0, 1)))
             total = total + product(y.take(violated), shortfall)
         return total
 

@@ -289,14 +289,15 @@ def find_misses(
                 is_dual = value_fixed[states[i]]
                 fixed = lines[0, i] + mu * lines[1, i]
                 low, high = lines[2, i] + mu * lines[3, i], lines[4, i] + mu * lines[5, i]
-                dependent, miss = own_g[i], 0.0
+                dependent, miss, kind = own_g[i], 0.0, 2
                 if inside[i]:
-                    dependent = v[i]
-                    miss = abs(own_g[i] - fixed) / (abs(fixed) + (heights[0] if is_dual else heights[1]))
+                    dependent, kind = v[i], 0
+                    height = heights[k, 2] if is_dual else heights[k, 3]
+                    miss = abs(own_g[i] - fixed) / (abs(fixed) + height)
                 over = max(low - dependent, dependent - high)
                 if not over <= 0.0:
                     limit = high if dependent > high else low
-                    over /= abs(dependent) + abs(limit) + (heights[1] if is_dual else heights[0])
+                    over /= abs(dependent) + abs(limit) + heights[k, kind + int(is_dual)]
                 else:
                     over = 0.0
                 if np.isnan(miss) or np.isnan(over):

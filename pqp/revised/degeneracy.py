@@ -42,7 +42,7 @@ def local_dictionary(tracer: "Tracer", items: Array) -> Array:
     R, signs = basis.items, system.signs
     units = np.zeros((len(R), count))
     units[inside, np.arange(count)] = 1.0
-    K = basis.solve(units) * signs[R[inside]]
+    K = _refined(tracer, units)
     across = system.block(R, others)
     back = signs[others, None] * across.T * signs[R]  # J M is symmetric
     solved, corner = _refined(tracer, across), system.block(others, others)
@@ -62,18 +62,22 @@ def local_dictionary(tracer: "Tracer", items: Array) -> Array:
     return result
 
 
-def _refined(tracer: "Tracer", across: Array) -> Array:
-    """Return M_RR⁻¹ times a block, with one step of refinement.
+def _refined(tracer: "Tracer", right: Array) -> Array:
+    """Return M_RR⁻¹ times a block, refined until it leaves nothing but rounding errors.
 
     A linearly dependent item must give 0 on the diagonal of Λ, not the error of the inverse.
     """
     basis, system, R = tracer.basis, tracer.system, tracer.basis.items
     signs = system.signs[R, None]
-    solved = basis.solve(signs * across)
-    if not across.size:
+    solved = basis.solve(signs * right)
+    if not right.size:
         return solved
-    rest = across - system.product(R, solved)[R]
-    return solved + basis.solve(signs * rest)
+    for _ in range(MOST_REFINEMENTS):
+        rest = right - system.product(R, solved)[R]
+        solved = solved + basis.solve(signs * rest)
+        if np.all(_largest(rest, 0) <= ROUNDING * np.maximum(_largest(solved, 0), _largest(right, 0))):
+            break
+    return solved
 
 
 def _cleared(Lambda: Array, noise: Array, classes: Array) -> Array:
@@ -96,6 +100,8 @@ def _largest(values: Array, axis: int) -> Array:
     return np.abs(values).max(axis=axis, initial=0.0)
 
 
+# Steps of refinement of what decides about a tie or a ray: one is enough for an inverse with half its digits.
+MOST_REFINEMENTS = 3
 # How many items join a local problem at a time: usually a few are enough, and all would make it large.
 JOIN_AT_ONCE = 4
 # In a large tie only the items with closing gaps are looked at, as long as their problem has a solution and

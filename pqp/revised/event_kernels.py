@@ -192,9 +192,10 @@ def find_misses(
     """Write the largest relative miss of the conditions of every piece.
 
     `states`, `inside` (which items are in R) and `lines` are as in `fill_points`; `last` is v, then g, at the
-    end of the piece before. `g` comes without its `offsets`, a constant and a slope in mu. Where v
-    does not jump at the start of a piece, all conditions there are those of the end before but for the items
-    that change their states.
+    end of the piece before; `heights` are those of every piece: [0] of values and [1] of multipliers that
+    were solved for, [2, 3] of those that follow. `g` comes without its `offsets`, a constant and a slope in
+    mu. Where v does not jump at the start of a piece, all conditions there are those of the end before but
+    for the items that change their states.
     """
     row, all_v, all_g = 0, last[0].copy(), last[1].copy()
     for k in range(mus.shape[1]):
@@ -217,11 +218,12 @@ def find_misses(
             fixed, low, high = (lines[line, suspects] + mu * lines[line + 1, suspects] for line in (0, 2, 4))
             is_unknown, is_dual = inside[suspects], value_fixed[states[suspects]]
             # The equations of the unknowns: there g is the fixed quantity, of the other kind than v.
-            rest = np.abs(own_g - fixed) / (np.abs(fixed) + np.where(is_dual, heights[0], heights[1]))
+            rest = np.abs(own_g - fixed) / (np.abs(fixed) + np.where(is_dual, heights[k, 2], heights[k, 3]))
             dependent = np.where(is_unknown, v, own_g)
             miss = np.maximum(low - dependent, dependent - high)
             limit = np.where(dependent > high, high, low)
-            scale = np.abs(dependent) + np.abs(limit) + np.where(is_dual, heights[1], heights[0])
+            height = heights[k, np.where(is_unknown, 0, 2) + is_dual]
+            scale = np.abs(dependent) + np.abs(limit) + height
             with np.errstate(invalid="ignore"):
                 found = np.concatenate([rest[is_unknown], np.where(miss <= 0.0, 0.0, miss / scale)])
             # NaN is the worst miss.

@@ -25,18 +25,23 @@ from pqp.linalg.field import Array
 from pqp.linalg.tolerances import (
     CLOSING,
     FLAT,
+    INVERSE_LOSS,
+    LOSS_SINCE_REBUILD,
     NOISE,
+    PASSED,
     PIVOT_ON_RAY,
     REBUILD_EVERY,
     REFINED,
     RESIDUAL_GROWTH,
     ROUNDING,
+    STEEP_FALL,
     STILL,
     TIE,
+    TINY,
     TRUSTED_PIVOT,
 )
 from pqp.revised.basis import BasisFactor, Direction, SingularBasisError, basis_of
-from pqp.revised.degeneracy import Tie, solve_tie
+from pqp.revised.degeneracy import MOST_REFINEMENTS, Tie, solve_tie
 from pqp.revised.event_kernel_choice import KERNELS, Clock
 from pqp.revised.event_kernels import (
     AT_HI,
@@ -132,13 +137,18 @@ class Tracer:
         self.counts = TraceCounts()
         self.pivots = 0
         size = len(states)
-        self.lines = np.empty((8, size))
+        self.lines = np.zeros((8, size))
         self.flags = np.zeros((4, size), dtype=bool)
         self._found = np.empty(2 * size, dtype=np.int64)
         self._room = np.zeros(7)
         self._flat = (0.0, 0.0)
         self._changed: dict[int, int] = {}
         self._attempts = 0
+        self._stop = mu
+        self._blocking = -1
+        self._inverse_loss = INVERSE_LOSS
+        # The steepest slope since all values were computed from the data.
+        self._steepest = 0.0
         self._pinned: set[int] = set()
         self._direction = 1
         self.basis: BasisFactor = basis_of(self.system, np.flatnonzero(lcp.is_unknown(self.states)))
@@ -154,6 +164,7 @@ class Tracer:
         With `first_tie`, a large tie at the beginning raises `LargeTieError`: it should begin elsewhere.
         """
         self._direction = direction = 1 if stop >= self.mu else -1
+        self._stop = stop
         mu_scale = abs(self.mu) + abs(stop) if math.isfinite(stop) else 0.0
         clock = Clock()
         self._attempts = 0
@@ -175,6 +186,7 @@ class Tracer:
                     self._record(end, watch, keep_pieces)
                     self._attempts = 0
             self._count_attempt()
+            self._blocking = blocking
             tied = self._move(end)
             if len(tied) > LARGE_TIE and abs(stop - end) <= CLOSE_TO_STOP * mu_scale:
                 # Where all limits meet, as at C = 0, the order of what ties just before is rounding error.
@@ -253,6 +265,7 @@ class Tracer:
     def rebuild(self) -> None:
         """Factorise the basis anew and recompute all lines."""
         self.counts.rebuilds += 1
+        self._inverse_loss = INVERSE_LOSS
         self.basis.factorise(np.flatnonzero(self.flags[INSIDE]))
         self.recompute()
 
@@ -260,35 +273,56 @@ class Tracer:
         """Compute all lines at the present mu from the data and the basis."""
         system, signs, mu = self.system, self.system.signs, self.mu
         table = self.lcp.table.of(self.states)
-        fixed = table[FIXED].T.copy()
-        fixed[:, 0] += mu * fixed[:, 1]
-        q = self.lcp.q.copy()
-        q[:, 0] += mu * q[:, 1]
+        # Rows are constant and slope: what is reduced item by item should lie side by side.
+        centre = np.array([[1.0, mu], [0.0, 1.0]])
+        fixed, q = centre @ table[FIXED], centre @ self.lcp.q.T
         R = self.basis.items
         self.flags[INSIDE] = False
         self.flags[INSIDE, R] = True
         self.flags[DUAL] = VALUE_FIXED[self.states]
         v = fixed.copy()
-        v[R] = 0.0
-        g = system.times(v) + q
+        # Values do not jump where bases meet, and to solve for them again costs the digits that a basis close
+        # to singular lacks: what they leave over is rounding error, what it would move them by is not.
+        v[0, R], v[1, R] = self.lines[VALUE, R], 0.0
+        g = system.times(v.T).T + q
+        kept, largest = (v[0, R].copy(), g[0].copy()), np.abs(fixed).max(axis=1, initial=0.0)
+        fit = np.abs(fixed[0, R] - g[0, R]).max(initial=0.0)
         for attempt in range(4):
-            rest = fixed[R] - g[R]
-            size = np.abs(v).max(axis=0, initial=0.0) + np.abs(fixed).max(axis=0, initial=0.0)
-            left = np.abs(rest).max(axis=0, initial=0.0)
+            rest = fixed[:, R] - g[:, R]
+            size = np.abs(v[:, R]).max(axis=1, initial=0.0) + 2 * largest
+            left = np.abs(rest).max(axis=1, initial=0.0)
+            if attempt == 1 and self._is_spoilt(left, size):
+                self.rebuild()
+                return
             # Always one step of refinement: small unknowns beside large ones need it.
             if attempt > 1 and np.all(left <= REFINED * size):
                 break
             if attempt == 3:
                 self._require_solved(left, size)
                 break
-            steps = self.basis.solve(signs[R, None] * rest)
-            v[R] += steps
-            g += np.column_stack([self.basis.product(step) for step in steps.T])
-        value = np.where(self.flags[INSIDE][:, None], v, g)
-        self.lines[VALUE], self.lines[SLOPE] = value.T
+            steps = self.basis.solve((signs[R] * rest).T).T
+            v[:, R] += steps
+            for line, step in zip(g, steps, strict=True):
+                line += self.basis.product(np.ascontiguousarray(step))
+        moved = np.abs(v[0, R] - kept[0]).max(initial=0.0)
+        if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
+            v[0, R], g[0] = kept
+        self.lines[VALUE : SLOPE + 1] = np.where(self.flags[INSIDE], v, g)
         self.lines[2:6] = table[RANGE]
-        self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[:, 1], fixed[:, 1]
-        self._set_tolerances(table[FIXED].T)
+        self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[1], fixed[1]
+        self._steepest = 0.0
+        self._set_tolerances(np.abs(table[FIXED]))
+
+    def _is_spoilt(self, left: Array, size: Array) -> bool:
+        """Return whether the changes of the basis have cost so many digits that it should be rebuilt.
+
+        What a single solve leaves over tells. A fresh factorisation says how much is the matrix itself.
+        """
+        loss = float(np.max(left / np.maximum(size, TINY)))
+        if self.basis.changes:
+            return loss > self._inverse_loss
+        self._inverse_loss = max(INVERSE_LOSS, LOSS_SINCE_REBUILD * loss)
+        return False
 
     def _require_solved(self, left: Array, size: Array) -> None:
         """Raise if the unknowns do not solve their equations, unless a fresh factorisation may help."""
@@ -302,16 +336,17 @@ class Tracer:
     def _set_tolerances(self, fixed: Array) -> None:
         """Set what counts as flat, and how large fixed values of v are, from the sizes of the numbers."""
         is_row, R, outside = self.system.is_row, self.basis.items, ~self.flags[INSIDE]
-        kinds = ~is_row & outside, is_row & outside
-        self._fixed_tops = [np.abs(fixed[kind]).max(axis=0, initial=0.0).tolist() for kind in kinds]
-        self._offset_tops = [
-            np.abs(self.lcp.q[kind]).max(axis=0, initial=0.0).tolist() for kind in (is_row, ~is_row)
+        self._fixed_tops = [
+            [float(line.max(initial=0.0, where=kind)) for line in fixed]
+            for kind in (~is_row & outside, is_row & outside)
         ]
+        rows, costs = self.lcp.offset_tops
+        self._offset_tops = [rows, costs]
         # Only data that are in use: a limit far away may move in units of its own.
-        moving, is_value, q = np.abs(fixed[:, 1]), self.flags[DUAL], np.abs(self.lcp.q[:, 1])
+        is_value = self.flags[DUAL]
         self._data_tops = (
-            max(float(moving[is_value].max(initial=0.0)), float(q[is_row].max(initial=0.0))),
-            max(float(moving[~is_value].max(initial=0.0)), float(q[~is_row].max(initial=0.0))),
+            max(float(fixed[1].max(initial=0.0, where=is_value)), rows[1]),
+            max(float(fixed[1].max(initial=0.0, where=~is_value)), costs[1]),
         )
         slopes, dual = np.abs(self.lines[SLOPE, R]), is_row[R]
         self._set_flat(float(slopes[~dual].max(initial=0.0)), float(slopes[dual].max(initial=0.0)))
@@ -319,6 +354,7 @@ class Tracer:
     def _set_flat(self, primal_top: float, dual_top: float) -> None:
         """Set which slopes are rounding error: of values and of multipliers, which have different units."""
         primal, dual = self._data_tops
+        self._steepest = max(self._steepest, primal_top, dual_top)
         # Slopes of either kind are sums in which those of the other may cancel.
         noise = NOISE * max(primal_top, dual_top, primal, dual)
         self._flat = (max(FLAT * max(primal_top, primal), noise), max(FLAT * max(dual_top, dual), noise))
@@ -422,8 +458,15 @@ class Tracer:
             self.basis.change([i], [], direction)
         begins = self._enter_state(i, old, new, slope)
         self._set_flat(*tops)
-        if rest > ROUNDING * max(*tops, *self._data_tops):
-            self._refine_slopes()
+        if max(tops) * STEEP_FALL < self._steepest:
+            # On a very steep piece a rounding error of mu itself has moved all values.
+            self.recompute()
+        elif rest > ROUNDING * max(*tops, *self._data_tops):
+            if self.basis.changes and rest > self._inverse_loss * KERNELS.current.largest(steps):
+                # Small pivots have spoilt the inverse: the next pivots read off it would be wrong.
+                self.rebuild()
+            else:
+                self._refine_slopes()
         return begins
 
     def _enter_state(self, i: int, old: int, new: int, slope: float) -> int:
@@ -457,6 +500,7 @@ class Tracer:
         """
         if self.basis.changes:
             self.recompute()
+            self._correct_breakpoint()
         self._pinned.clear()
         while True:
             if watch is not None:
@@ -485,6 +529,29 @@ class Tracer:
             if ray is not None:
                 return ray
 
+    def _correct_breakpoint(self) -> None:
+        """Put the breakpoint that was just reached where recomputed lines have it.
+
+        Rounding errors of the lines since they were last computed have moved it by some 1e-14. Where the next
+        piece is a million times as steep, they would be seen there.
+        """
+        pieces, size = self.pieces, len(self.states)
+        if self._attempts != 1 or not pieces or pieces.ends[-1] != self.mu:
+            return
+        end = self._blocking
+        falls = self.falls(end)
+        if not self.is_falling(end):
+            return
+        shift = self._direction * float(self.gaps()[divmod(end, size)]) / falls
+        mu = self.mu + shift
+        is_inside = (mu - pieces.starts[-1]) * self._direction > 0.0 and (
+            self._stop - mu
+        ) * self._direction > 0.0
+        if abs(shift) > TIE * abs(self.mu) or not is_inside:
+            return
+        self.lines[VALUE] += (mu - self.mu) * self.lines[SLOPE]
+        self.mu = pieces.ends[-1] = mu
+
     def _count_attempt(self) -> None:
         """Count what is tried at one mu; raise if it is so much that float64 must be cycling."""
         self._attempts += 1
@@ -495,11 +562,25 @@ class Tracer:
         """Return the ends reached at the present mu, and how fast their gaps close."""
         size = len(self.states)
         tied = self._move(self.mu)
+        tied += self._passed()
         slopes = [
             -self.falls(end) if self._is_steep(end) and end not in self._pinned else 0.0 for end in tied
         ]
         flat = max(self._flat)
         return Tie([end // size for end in tied], [end % size for end in tied], slopes, flat)
+
+    def _passed(self) -> list[int]:
+        """Mark and return the closing ends that are passed by more than a tie.
+
+        All lines are more accurate once they are recomputed, and an end that was reached may then turn out to
+        be passed by more than counts as a tie. The ratio test would find it again and again.
+        """
+        gaps = self.gaps()
+        rooms = np.where(self.flags[DUAL], self._room[1], self._room[0])
+        is_passed = (gaps < 0.0) & ~self.flags[AT_LO : AT_HI + 1] & (gaps >= -PASSED * rooms)
+        found = [end for end in np.flatnonzero(is_passed).tolist() if self.is_falling(end)]
+        self.flags[AT_LO : AT_HI + 1].reshape(-1)[found] = True
+        return found
 
     def _is_steep(self, end: int) -> bool:
         return abs(self.falls(end)) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
@@ -540,14 +621,28 @@ class Tracer:
     # ---- rays ----
 
     def response(self, item: int) -> tuple[Array, Direction]:
-        """Return how all dependent quantities follow the fixed one of an item."""
-        direction, R = self.basis.direction(item), self.basis.items
+        """Return how all dependent quantities follow the fixed one of an item.
+
+        What is left over on R is solved for again: which item blocks a ray is not left to the errors of an
+        inverse that was updated many times.
+        """
+        basis = self.basis
+        direction, R = basis.direction(item), basis.items
+        goal = np.zeros(len(R))
         if self.flags[INSIDE, item]:
+            goal[basis.place(item)] = 1.0
             steps = direction.steps * self.system.signs[item]
-            change = self.basis.product(steps)
+            change = basis.product(steps)
         else:
-            change = self.basis.product(direction.steps, item)
+            change = basis.product(direction.steps, item)
             steps = direction.steps[:-1]
+        for _ in range(MOST_REFINEMENTS):
+            rest = goal - change[R]
+            if np.abs(rest).max(initial=0.0) <= ROUNDING * np.abs(steps).max(initial=1.0):
+                break
+            correction = basis.solve(self.system.signs[R] * rest)
+            steps = steps + correction
+            change += basis.product(correction)
         change[R] = steps
         return change, direction
 

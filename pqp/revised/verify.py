@@ -4,19 +4,22 @@ Every condition is a range of an affine function, so both ends of a piece decide
 not jump, the start of a piece is the end of the one before, and only the items that change their states can
 miss anything new there. A miss is relative to the number and its limit, and to a share of the largest number
 of its kind on the whole run: where the solution is 0 float64 leaves rounding errors of what was summed up
-elsewhere.
+elsewhere. On a piece that is so steep that rounding mu moves it by more, to that.
 """
 
 import numpy as np
 
 from pqp.linalg.field import Array
-from pqp.linalg.tolerances import SHARE_OF_LARGEST, TINY
+from pqp.linalg.operators import DenseOperator
+from pqp.linalg.tolerances import SHARE_OF_LARGEST, STEEP_SHARE, TINY
 from pqp.revised.event_kernel_choice import KERNELS
 from pqp.revised.pieces import PieceSequence
 from pqp.revised.states import VALUE_FIXED, MixedLCP
 
 # Numbers of a block of points that are checked together: what fits into a cache.
 BLOCK_ENTRIES = 2**17
+# In large problems so many pieces still share one pass over the data.
+FEWEST_PIECES = 8
 
 
 def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None) -> Array:
@@ -29,8 +32,9 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
     if not size:
         return worst
     heights = SHARE_OF_LARGEST * (largest_numbers(sequence, lcp) if tops is None else tops) + TINY
-    per_block = max(1, BLOCK_ENTRIES // (2 * size))
+    per_block = max(FEWEST_PIECES, BLOCK_ENTRIES // (2 * size))
     all_mus = np.stack(sequence.finite_ends())
+    all_heights = _heights(sequence, lcp, heights, all_mus)
     table, is_row, first = lcp.table.lines, lcp.system.is_row, sequence.first
     # Both kernels replay the changes of states, one before and one after the products of all points.
     filling, checking = ((first.copy(), np.ascontiguousarray(lcp.table.of(first))) for _ in range(2))
@@ -62,18 +66,44 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
         v = points[:count]
         g, offsets = _products(lcp, v, base, touched)
         KERNELS.current.find_misses(
-            table, VALUE_FIXED, is_row, checking[0], inside, checking[1], last[1:], heights, mus,
+            table, VALUE_FIXED, is_row, checking[0], inside, checking[1], last[1:], all_heights[pieces], mus,
             *changes, *unknowns, v, g, offsets, owners, worst[pieces],
         )  # fmt: skip
     return worst
 
 
+def _heights(sequence: PieceSequence, lcp: MixedLCP, heights: Array, mus: Array) -> Array:
+    """Return what misses on every piece are relative to: of [0, 1] v, and of [2, 3] the sums g of v."""
+    rounded = STEEP_SHARE * steepest_slopes(sequence) * np.abs(mus).max(axis=0)
+    result = np.tile(heights, (len(sequence), 2))
+    # Most pieces are not steep, and what is rounded there does not matter.
+    if np.any(rounded > SHARE_OF_LARGEST * heights.min()):
+        # How the rounding errors of v add up in M v, seen on a vector of signs without structure.
+        signs = np.sign(np.cos(np.arange(1.0, len(lcp.table) + 1) ** 2))
+        spread = max(1.0, float(np.abs(lcp.system.times(signs)).max(initial=0.0)))
+        result[:, :2] += rounded[:, None]
+        result[:, 2:] += spread * rounded[:, None]
+    return result
+
+
+def steepest_slopes(sequence: PieceSequence) -> Array:
+    """Return the largest slope of every piece, of v of its unknowns."""
+    ends, result = sequence.unknown_ends, np.zeros(len(sequence))
+    has_some = ends[1:] > ends[:-1]
+    if np.any(has_some):
+        slopes = np.abs(sequence.values[: ends[-1], 1])
+        result[has_some] = np.maximum.reduceat(slopes, ends[:-1][has_some])
+    return result
+
+
 def _products(lcp: MixedLCP, v: Array, base: Array, touched: Array) -> tuple[Array, Array]:
     """Return M v of every point but for a part that is affine in mu, and that part, q included.
 
-    v is `base`, a line in mu, but for the touched items.
+    v is `base`, a line in mu, but for the touched items. Only the columns of a dense matrix cost less if
+    they are few.
     """
-    if 2 * len(touched) > len(lcp.table):
+    is_dense = isinstance(lcp.system.symmetric, DenseOperator)
+    if not is_dense or 2 * len(touched) > len(lcp.table):
         return np.ascontiguousarray(lcp.system.times(v.T).T), np.ascontiguousarray(lcp.q.T)
     base[:, touched] = 0.0
     offsets = lcp.system.times(base.T) + lcp.q

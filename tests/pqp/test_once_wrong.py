@@ -15,8 +15,9 @@ from pqp.revised.exact_repair import ExactTracer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
+from tests.ordinal_duals import assert_solved_throughout, objects, ordinal_dual, whole_objects
+from tests.path_check import check_path
 from tests.refusals import refuses
-from tests.thresholds import assert_solved_throughout, objects, ordinal_dual, whole_objects
 
 
 def budget():
@@ -213,3 +214,31 @@ class TestThresholdsWhereAllLimitsMeet:
         """Stuck at one end, having stepped over the other, it was led to a step it does not have."""
         path = pqp.solve_path(ordinal_dual(*objects(150, 5, 5), ordered=True), (0, 1e-3))
         assert_solved_throughout(path, 1e-3)
+
+
+class TestCostsOfDeficientRank:
+    """Few rows and a P of low rank: the path jumps along flat directions, and some bases are nearly flat."""
+
+    def problem(self, n, rank, seed):
+        random = np.random.default_rng(seed)
+        F = random.normal(size=(n, rank))
+        cost = random.normal(size=n) + mu * random.normal(size=n)
+        rows = random.normal(size=(n // 5, n))
+        return pqp.ParametricQP(F @ F.T, cost, A=rows, row_lower=-1, row_upper=1, lower=-1, upper=1)
+
+    # An end that was passed by 1e-11 was found again and again; an inverse was spoilt by small pivots.
+    @pytest.mark.parametrize(
+        ("n", "rank", "seed"),
+        [(60, 20, 1), (60, 20, 2), (60, 20, 9), (100, 50, 1), (100, 50, 2), (100, 33, 4)],
+    )
+    def test_cycling_was_detected_where_there_is_none(self, n, rank, seed):
+        path = pqp.solve_path(self.problem(n, rank, seed), (-1, 1))
+        assert set(path.info.rungs) == {"trace"}
+        assert check_path(path, (-1.0, 1.0)).faults == []
+
+    def test_piece_with_slopes_of_1e8_was_refused_because_it_begins_1e14_too_early(self):
+        path = pqp.solve_path(self.problem(100, 33, 0), (-1, 1))
+        assert set(path.info.rungs) == {"trace"}
+        steep = [piece for piece in path.segments if np.abs(piece.x.slope).max() > 1e7]
+        assert len(steep) == 1
+        assert check_path(path, (-1.0, 1.0), pieces=len(path.segments)).faults == []
