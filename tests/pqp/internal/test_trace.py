@@ -44,7 +44,8 @@ def points_of(traced):
         states = piece.states
         assert np.flatnonzero(lcp.is_unknown(states)).tolist() == sorted(piece.unknowns)
         ends = [end for end in (piece.start, piece.end) if np.isfinite(end)]
-        for at in (*ends, sum(ends) / len(ends) if len(ends) == 2 else ends[0] + np.sign(piece.end) * 3):
+        outwards = 3 * sum(np.sign(end) for end in (piece.start, piece.end) if not np.isfinite(end))
+        for at in (*ends, sum(ends) / len(ends) + outwards):
             v = lcp.table.of(states)[:2].T @ (1.0, at)
             v[piece.unknowns] = piece.values @ (1.0, at)
             yield at, v
