@@ -310,7 +310,8 @@ class Tracer:
         moved = np.abs(v[R, 0] - kept[0]).max(initial=0.0)
         if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
             v[R, 0], g[:, 0] = kept
-            if moved > NO_DIGITS * size[0]:
+            # A fresh factorisation tells whether it is singular.
+            if self.basis.changes or moved > NO_DIGITS * size[0]:
                 self._rebuild_once()
                 return
         if left[0] > max(fit, ROUNDING * size[0]):
