@@ -24,7 +24,7 @@ from pqp.linalg.matrices import (
     is_sparse,
 )
 from pqp.model.affine import AffineLike, as_affine, mu
-from pqp.model.hessian import Gram, Hessian, HessianLike, Matrix
+from pqp.model.hessian import Gram, Hessian, HessianLike, Matrix, is_hessian
 from pqp.model.problem import ParametricQP
 
 KERNELS = ("linear", "rbf", "precomputed")
@@ -125,7 +125,7 @@ def markowitz(
     >>> [str(share) for share in path(0).x], [str(end) for end in path.breakpoints]
     (['3/4', '1/4'], ['3'])
     """
-    S = covariance if isinstance(covariance, Hessian) else Matrix(covariance, name="covariance")
+    S = covariance if is_hessian(covariance) else Matrix(covariance, name="covariance")
     m = _vector(mean, "mean")
     _require_length(m, S.size, "mean", "covariance")
     return ParametricQP(

@@ -40,7 +40,7 @@ from pqp.io.writing import KINDS, MOVING, VERSION, Document, problem_file, unpac
 from pqp.lcp.crisscross import RULES
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FIELDS, RATIONAL, Array, Field, Number
-from pqp.model.hessian import Gram, PairGram
+from pqp.model.hessian import Gram, PairGram, is_hessian
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
 from pqp.records.segment import Segment, Status
@@ -231,7 +231,7 @@ def _read_problem(document: Any, place: str) -> ParametricQP:
         P, A = parts["P"], parts.get("A")
         if isinstance(A, np.ndarray) and A.shape == (0, 0):
             # an empty list does not say how many columns it has
-            parts["A"] = A.reshape(0, P.size if isinstance(P, Gram | PairGram) else P.shape[0])
+            parts["A"] = A.reshape(0, P.size if is_hessian(P) else P.shape[0])
         return ParametricQP(**parts)
     except ProblemError as error:
         raise as_file_error(error, place) from error

@@ -29,7 +29,7 @@ from ranking.io.letor import read_letor, write_letor
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.ranksvm.model import RankSVM
 from ranking.ranksvm.path import RankSVMPath, RankSVMPathCV
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 
 __all__ = [
     "ConjointPath",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pqp
 
 if TYPE_CHECKING:
-    from ranking.ordinal.hard_margin import Conflict
+    from ranking.ordinal.hard_margin import LevelConflict
 
 
 class RankingError(pqp.errors.ExplainedError):
@@ -146,14 +146,14 @@ class NotSeparableError(RankingError, ValueError):
     """No hard margin exists: some objects contradict one another.
 
     `rows` are the numbers of objects that conflict, none of which can be left out; `certificate` proves it: a
-    `ranking.ordinal.hard_margin.Conflict`.
+    `ranking.ordinal.hard_margin.LevelConflict`.
     """
 
     def __init__(
         self,
         message: str,
         rows: tuple[int, ...] = (),
-        certificate: "Conflict | None" = None,
+        certificate: "LevelConflict | None" = None,
         **parts: object,
     ) -> None:
         super().__init__(message, **parts)

@@ -33,7 +33,7 @@ WHOLE = st.integers(-3, 3)
 # all numbers of a problem are multiples of its unit: integers, dyadic floats, or rationals no float can hold
 UNITS = st.sampled_from((1, 1, 0.5, Fraction(1, 3)))
 SLOPES = st.sampled_from((0, 1, -1, 2, 0))
-STILL = st.just(0)
+ZEROS = st.just(0)
 # how far a limit is from the anchor: often 0, a tie
 GAPS = st.sampled_from((0, 1, 2, 3))
 # entries of A and of factors of P: mostly zeros and ones, so that rows depend on one another
@@ -44,7 +44,7 @@ STILL_PENALTIES = st.sampled_from((None, 1, 2, 0, Fraction(1, 2)))
 PENALTIES = st.sampled_from((None, 1, 2, mu, 3 - mu, 1 + mu, 0, Fraction(1, 2)))
 # what a multiplier at a limit of each kind may be
 MULTIPLIERS = {
-    "free": STILL,
+    "free": ZEROS,
     "lower": GAPS,
     "upper": GAPS.map(lambda gap: -gap),
     "boxed": WHOLE,
@@ -144,7 +144,7 @@ def problems(
     "both". `linear` asks for P = 0; without `soft` all rows are hard.
     """
     n, m, unit = draw(st.integers(1, most)), draw(st.integers(0, most)), draw(UNITS)
-    cost_slopes, limit_slopes = (STILL if moving == "b" else SLOPES), (STILL if moving == "c" else SLOPES)
+    cost_slopes, limit_slopes = (ZEROS if moving == "b" else SLOPES), (ZEROS if moving == "c" else SLOPES)
     P = np.zeros((n, n), dtype=int) if linear else draw(hessians(n, unit))
     A = draw(dependent_rows(n, m)) * draw(st.sampled_from((1, unit)))
     x = unit * np.array(draw(st.lists(WHOLE, min_size=n, max_size=n)))
@@ -156,7 +156,7 @@ def problems(
     any_costs = st.lists(WHOLE, min_size=n, max_size=n)
     costs = draw(st.one_of(balanced_costs(P, A, x, (bounds.kinds, rows.kinds)), any_costs))
     c = [type(unit)(cost) + since * draw(cost_slopes) for cost in costs]
-    constant = draw(st.one_of(STILL, st.tuples(WHOLE, WHOLE, WHOLE if moving == "both" else STILL)))
+    constant = draw(st.one_of(ZEROS, st.tuples(WHOLE, WHOLE, WHOLE if moving == "both" else ZEROS)))
     limited = (rows.low, rows.high, bounds.low, bounds.high)
     return pqp.ParametricQP(P, c, A, *limited, penalty=penalty, constant=constant)
 

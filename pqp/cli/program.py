@@ -125,9 +125,9 @@ class Command(TyperCommand):
         """Run the command; every expected way to end early becomes a `CommandError`."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # typer itself would leave without a word
+        except KeyboardInterrupt:  # typer would exit silently
             raise CommandError("interrupted", INTERRUPTED) from None
-        except BrokenPipeError:  # typer itself would leave with code 1, as if something had failed
+        except BrokenPipeError:  # typer would exit with code 1, as if something had failed
             raise CommandError("", close_pipe()) from None
         except InternalError:
             raise

@@ -17,7 +17,6 @@ import numpy as np
 from pqp.errors import FileFormatError, ProblemError
 from pqp.linalg.field import Array, to_flint
 from pqp.model.affine import Affine
-from pqp.model.hessian import Gram, Hessian, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
 from pqp.records.states import WORDS, Kind, States, codes_of, words_of
@@ -143,7 +142,7 @@ def problem_document(problem: ParametricQP) -> Document:
     names = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
     affine: dict[str, Affine] = {name: getattr(problem, name) for name in names}
     return {
-        "P": _encode_hessian(problem.P),
+        "P": _encode_stored(problem.P.stored()),
         "A": _encode_matrix(problem.A),
         **{
             name: {"constant": encode_array(data.constant), "slope": encode_array(data.slope)}
@@ -215,14 +214,11 @@ def write_document(document: Document, file: str | os.PathLike[str]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _encode_hessian(P: Hessian) -> Any:
-    if isinstance(P, Gram):
-        vectors = {"diagonal": P.d, "weights": P.w}
-        given = {key: encode_array(vector) for key, vector in vectors.items() if vector is not None}
-        return {"gram": _encode_matrix(P.F), **given}
-    if isinstance(P, PairGram):
-        return {"pair_gram": {"K": _encode_matrix(P.K), "pairs": P.pairs.tolist()}}
-    return _encode_matrix(P.values)
+def _encode_stored(stored: Any) -> Any:
+    """Return a matrix or a vector, or a dictionary of such, as a document holds it."""
+    if isinstance(stored, dict):
+        return {key: _encode_stored(value) for key, value in stored.items()}
+    return _encode_matrix(stored)
 
 
 def _encode_matrix(matrix: Any) -> Any:

@@ -184,6 +184,10 @@ class LowRankOperator:
     def _right_transposed(self) -> MatrixData:
         return self.right.T.tocsr() if is_sparse(self.right) else self.right.T
 
+    @cached_property
+    def _left_transposed(self) -> MatrixData:
+        return self.left.T.tocsr() if is_sparse(self.left) else self.left.T
+
     @property
     def width(self) -> int:
         return int(self.left.shape[1])
@@ -201,13 +205,13 @@ class LowRankOperator:
         return vectors @ self.left[item]
 
     def times(self, vector: Array) -> Array:
-        # From the right: what is between the factors is short, and their product is never formed.
-        result = self.left @ (self._right_transposed @ vector)
+        # From the right: what is between the factors is short, and their product is never formed. The long
+        # product is by rows, which is how blocks of points are read.
+        result = ((self._right_transposed @ vector).T @ self._left_transposed).T
         return result if self.added is None else result + (self.added * vector.T).T
 
     def product(self, items: Array, values: Array) -> Array:
-        # The long product comes last and by rows, which is how blocks of points are read.
-        result = np.asarray(((self.right[items].T @ values).T @ self.left.T).T)
+        result = np.asarray(((self.right[items].T @ values).T @ self._left_transposed).T)
         if self.added is not None:
             result[items] += (self.added[items] * values.T).T
         return result

@@ -105,12 +105,21 @@ class System:
         return DenseOperator(entries if self.B is None else self.signs[:, None] * entries)
 
     def _narrow(self) -> LowRankOperator | None:
-        """Return S as factors, where H is one and there is no G: every row adds two columns to them."""
+        """Return S as factors if that is narrow: with few variables, or a factor H and few rows."""
         H, B = self.H, self.B
-        if not isinstance(H, LowRankOperator) or H.short_columns() is None or B is None or self.G is not None:
+        if H is None or B is None or self.G is not None:
             return None
-        up = -dense_matrix(self._columns)
-        (n, m), one = up.shape, np.eye(up.shape[1])
+        n, m = self.variables, self.size - self.variables
+        if 2 * n <= NARROW * self.size:
+            # Every variable adds two columns: its own, and the one of its row.
+            everything, one, down = np.arange(n), np.eye(n), -dense_matrix(self._rows)
+            left = np.block([[one, np.zeros((n, n))], [np.zeros((m, n)), down]])
+            right = np.block([[H.block(everything, everything), one], [down, np.zeros((m, n))]])
+            return LowRankOperator(left, right)
+        if not isinstance(H, LowRankOperator) or H.short_columns() is None:
+            return None
+        # Every row adds two columns to those of the factor.
+        up, one = -dense_matrix(self._columns), np.eye(m)
         left = np.block([[H.left, up, np.zeros((n, m))], [np.zeros((m, H.width + m)), one]])
         right = np.block([[H.right, np.zeros((n, m)), up], [np.zeros((m, H.width)), one, np.zeros((m, m))]])
         return LowRankOperator(left, right, None if H.added is None else np.append(H.added, np.zeros(m)))

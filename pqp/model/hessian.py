@@ -1,14 +1,16 @@
 """Hessians: a matrix by its entries, or by a factor that keeps it convex and never grows to n × n.
 
-Engines know P in float64 by its `operator`, and in rationals by `exact_block`; none of them forms an n × n
-matrix that was not given as one.
+One class per kind, all behind the protocol `Hessian`. Engines know P in float64 by its `operator`, and in
+rationals by `exact_block`; none of them forms an n × n matrix that was not given as one. CONTRIBUTING.md says
+how to add a kind.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
 
 from pqp.errors import ProblemError
 from pqp.linalg.field import (
@@ -33,6 +35,51 @@ from pqp.linalg.matrices import (
 )
 from pqp.linalg.operators import DenseOperator, LowRankOperator, Operator, PairOperator, operator_of
 from pqp.model.convexity import as_convex, is_decided_exactly, require_convex
+
+# What a file keeps of P: a matrix, or the arguments of a kind by name.
+Stored: TypeAlias = StoredMatrix | dict[str, "StoredMatrix | dict[str, Array]"]
+
+
+class Factors(NamedTuple):
+    """P as factor · inner · factorᵀ + diag(added), all sparse: what a library needs to keep it sparse."""
+
+    factor: csr_array
+    inner: Any
+    added: Array
+
+
+class Hessian(Protocol):
+    """A symmetric positive semidefinite P: what engines, files and libraries ask of it."""
+
+    @property
+    def size(self) -> int:
+        """The number of variables."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed in the data, as sentences."""
+
+    @property
+    def operator(self) -> Operator:
+        """P in float64, by its products."""
+
+    def matrix(self, field: Field) -> Array:
+        """Return the entries in the given arithmetic."""
+
+    def exact_block(self, rows: Array, columns: Array) -> Array:
+        """Return P[rows, columns] in rationals."""
+
+    def require_exact_convexity(self) -> None:
+        """Raise `NotConvexError` if the data at face value are not positive semidefinite."""
+
+    def restricted(self, variables: Array) -> "Hessian":
+        """Return the block of some variables, with the same structure."""
+
+    def factors(self) -> Factors | None:
+        """Return P by its factors; None if the entries themselves serve better."""
+
+    def stored(self) -> Stored:
+        """Return what a file keeps: a matrix, or a dictionary of the arguments of the kind."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -116,6 +163,23 @@ class Gram:
     def require_exact_convexity(self) -> None:
         """A Gram matrix is convex: nothing to check."""
 
+    def restricted(self, variables: Array) -> "Gram":
+        """Return the block of some variables, by the rows of F."""
+        return Gram(self.F[variables], None if self.d is None else self.d[variables], self.w)
+
+    def factors(self) -> Factors | None:
+        """Return F, the weights and the diagonal; None for a wide dense F, which is multiplied out."""
+        rows, columns = self.F.shape
+        if not is_sparse(self.F) and 2 * columns >= rows:
+            return None
+        weights = np.ones(columns) if self.w is None else float_array(self.w)
+        return Factors(csr_array(float_matrix(self.F)), diags_array(weights), self._added)
+
+    def stored(self) -> Stored:
+        """Return F and, where there are some, the diagonal and the weights."""
+        vectors = {"diagonal": self.d, "weights": self.w}
+        return {"gram": self.F, **{key: vector for key, vector in vectors.items() if vector is not None}}
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class PairGram:
@@ -176,6 +240,20 @@ class PairGram:
         """Raise `NotConvexError` if K at face value is not positive semidefinite."""
         if not is_decided_exactly(self.K):
             require_convex(self.K, "K", exactly=True)
+
+    def restricted(self, variables: Array) -> "PairGram":
+        """Return the matrix of some pairs."""
+        return PairGram(self.K, self.pairs[variables])
+
+    def factors(self) -> Factors:
+        """Return D and K."""
+        n, places = self.size, (np.tile(np.arange(self.size), 2), self.pairs.T.ravel())
+        D = csr_array((np.repeat([1.0, -1.0], n), places), shape=(n, len(self.K)))
+        return Factors(D, csr_array(self._kernel), np.zeros(n))
+
+    def stored(self) -> Stored:
+        """Return K and the pairs."""
+        return {"pair_gram": {"K": self.K, "pairs": self.pairs}}
 
 
 def _nonnegative(given: object, size: int, name: str, side: str) -> Array | None:
@@ -250,15 +328,30 @@ class Matrix:
         if not is_decided_exactly(self.values):
             require_convex(self.values, self.name, exactly=True)
 
+    def restricted(self, variables: Array) -> "Matrix":
+        """Return the block of some variables."""
+        return Matrix(self.values[variables][:, variables], self.name)
 
-Hessian = Matrix | Gram | PairGram
+    def factors(self) -> None:
+        """A matrix is known by its entries."""
+
+    def stored(self) -> StoredMatrix:
+        """Return the entries."""
+        return self.values
+
+
 # A `Hessian`, or the entries of one; `as_hessian` checks it.
 HessianLike: TypeAlias = object
 
 
 def as_hessian(P: HessianLike) -> Hessian:
-    """Return P as one of the three kinds of Hessian."""
-    return P if isinstance(P, Hessian) else Matrix(P)
+    """Return P as a Hessian: itself, or a matrix by its entries."""
+    return P if is_hessian(P) else Matrix(P)
+
+
+def is_hessian(P: object) -> TypeGuard[Hessian]:
+    """Return whether P is of a kind of its own; a matrix by its entries is not."""
+    return hasattr(P, "exact_block")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ LONGEST_LEGEND = 12
 # With more curves, so many that move most are coloured and named.
 MOST_NAMED = 8
 # How far beyond the outermost breakpoint an endless path is drawn, as a share of what lies between them.
-BEYOND = 0.3
+ENDLESS_MARGIN = 0.3
 # Room to the left of the first and to the right of the last mu, as a share of the width.
 SIDE = 0.02
 # Hundreds of breakpoints would be a grey wall: with more than this they fade.
@@ -101,7 +101,7 @@ def _window(path: "Path") -> tuple[float, float]:
     ends = {float(mu) for segment in path.segments for mu in (segment.lo, segment.hi)} or {float(path.lo)}
     finite = [mu for mu in ends if not is_infinite(mu)] or [0.0]
     first, last = min(finite), max(finite)
-    margin = BEYOND * (last - first) or max(1.0, abs(first))
+    margin = ENDLESS_MARGIN * (last - first) or max(1.0, abs(first))
     return first - margin * is_infinite(path.lo), last + margin * is_infinite(path.hi)
 
 

@@ -97,7 +97,8 @@ class Segment:
 
     def __post_init__(self) -> None:
         if self.trail is not None:  # what the trail knows is not kept twice
-            self.__dict__.update(basis=None, x=None, y=None, z=None)
+            known = self.__dict__
+            known["basis"] = known["x"] = known["y"] = known["z"] = None
             return
         _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
         _freeze(*(array for array in (self.ray, self.violation) if array is not None))

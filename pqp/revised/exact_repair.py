@@ -21,10 +21,9 @@ from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.crisscross import LEAST_INDEX
 from pqp.lcp.dictionary import Dictionary
 from pqp.linalg.field import RATIONAL, Array, Number, exact_product, float_array
-from pqp.linalg.matrices import MatrixData, exact_matrix
+from pqp.linalg.matrices import exact_matrix
 from pqp.linalg.tolerances import ACCURATE, NEAR_LIMIT
 from pqp.model.affine import Affine
-from pqp.model.hessian import Gram, Hessian, Matrix, PairGram
 from pqp.model.problem import ParametricQP
 from pqp.records.states import Basis, States
 from pqp.records.unsolvable import UnsolvablePiece
@@ -136,7 +135,7 @@ def take_subproblem(postsolve: Postsolve, item_states: Array, moving: Array) -> 
     x[variables], y[rows] = 0, 0
     row_lower, row_upper = _bounds(problem, rows, x)
     part = ParametricQP(
-        _block(problem.P, variables),
+        problem.P.restricted(variables),
         _costs(problem, variables, x, y),
         problem.A[rows][:, variables],
         row_lower,
@@ -185,15 +184,6 @@ def _bounds(problem: ParametricQP, rows: Array, x: Array) -> tuple[Affine, Affin
             limit[np.isinf(limit[:, 0].astype(float)), 1] = 0
     lower, upper = map(_affine, bounds)
     return lower, upper
-
-
-def _block(P: Hessian, variables: Array) -> Hessian | MatrixData:
-    """Return the block of a Hessian that belongs to some variables, with the same structure."""
-    if isinstance(P, Matrix):
-        return P.values[variables][:, variables]
-    if isinstance(P, Gram):
-        return Gram(P.F[variables], None if P.d is None else P.d[variables], P.w)
-    return PairGram(P.K, P.pairs[variables])
 
 
 def _affine(lines: Array) -> Affine:

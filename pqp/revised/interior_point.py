@@ -1,4 +1,4 @@
-"""What libraries say of a problem: x and y at one mu by Clarabel, and the mu with a solution by HiGHS.
+"""Calls to Clarabel and HiGHS: x and y at one mu by Clarabel, and the mu with a solution by HiGHS.
 
 Nothing relies on these numbers being right: they are where `start` begins, and its homotopy ends at a basis
 that is optimal or proves that there is no solution.
@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_diag, coo_array, csc_array, csr_array, diags_array, eye_array, hstack, triu
 
-from pqp.linalg.field import FLOAT, Array, float_array
-from pqp.linalg.matrices import float_matrix, is_sparse
-from pqp.model.hessian import Gram, Matrix, PairGram
+from pqp.linalg.field import FLOAT, Array
 from pqp.model.problem import ParametricQP
 from pqp.revised.presolve import lines
 from pqp.stopping import Watch
@@ -234,19 +232,9 @@ def _padded(indptr: Array, size: int) -> Array:
 def _quadratic(problem: ParametricQP) -> tuple[csc_array, coo_array]:
     """Return Q of (x, u) and the rows that tie u to x: link (x, u) = 0."""
     P, n = problem.P, problem.n
-    if isinstance(P, Matrix) or (isinstance(P, Gram) and not is_sparse(P.F) and 2 * P.F.shape[1] >= n):
-        entries = P.matrix(FLOAT) if isinstance(P, Gram) else float_matrix(P.values)
-        return csc_array(entries), coo_array((0, n))
-    added = np.zeros(n)
-    if isinstance(P, Gram):
-        factor, count = csr_array(float_matrix(P.F)), P.F.shape[1]
-        inner: Any = diags_array(np.ones(count) if P.w is None else float_array(P.w))
-        added = added if P.d is None else float_array(P.d)
-    else:
-        assert isinstance(P, PairGram)
-        count, ones = len(P.K), np.ones(n)
-        places = np.tile(np.arange(n), 2), P.pairs.T.ravel()
-        factor = csr_array((np.append(ones, -ones), places), shape=(n, count))
-        inner = csc_array(float_matrix(P.K))
-    Q = block_diag([diags_array(added), inner])
-    return csc_array(Q), coo_array(hstack([factor.T, -eye_array(count)]))
+    factors = P.factors()
+    if factors is None:
+        entries = P.operator.entries()
+        return csc_array(P.matrix(FLOAT) if entries is None else entries), coo_array((0, n))
+    Q = block_diag([diags_array(factors.added), factors.inner])
+    return csc_array(Q), coo_array(hstack([factors.factor.T, -eye_array(factors.factor.shape[1])]))

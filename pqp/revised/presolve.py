@@ -22,7 +22,7 @@ from pqp.linalg.field import FLOAT, Array
 from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
 from pqp.linalg.operators import DenseOperator, LowRankOperator, Operator
 from pqp.linalg.tolerances import WELL_CONDITIONED
-from pqp.model.hessian import Hessian, Matrix
+from pqp.model.hessian import Hessian
 from pqp.model.problem import ParametricQP
 from pqp.revised.states import Bounds
 
@@ -245,8 +245,9 @@ def _eliminated(problem: ParametricQP, candidates: Array, rows: Array) -> Elimin
 def _own_block(P: Hessian, n: int, candidates: Array) -> tuple[Array, Array, Array]:
     """Return which candidates can be eliminated, their block or its diagonal, and the inverse of that."""
     nothing = candidates[:0], np.empty(0), np.empty(0)
-    if isinstance(P, Matrix) and is_sparse(P.values):
-        entries = np.diff(csr_array(P.values).indptr)
+    sparse = P.operator.entries()
+    if sparse is not None:
+        entries = np.diff(csr_array(sparse).indptr)
         diagonal = P.operator.diagonal()
         # The inverse of a sparse block may be full, so only variables coupled with no other are taken.
         alone = candidates[(entries[candidates] == 1) & (diagonal[candidates] > 0)]

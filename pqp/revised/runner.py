@@ -24,7 +24,7 @@ from pqp.records.result import TraceInfo, TraceResult, in_order, join_unsolvable
 from pqp.records.segment import Segment
 from pqp.records.states import Basis
 from pqp.records.unsolvable import Obstruction, UnsolvablePiece
-from pqp.revised.crossing_bounds import CrossingBounds, find_crossing_bounds
+from pqp.revised.crossed_bounds import CrossingBounds, find_crossing_bounds
 from pqp.revised.exact_repair import ExactTracer, Repair
 from pqp.revised.interior_point import ConeProgram, cone_program
 from pqp.revised.pieces import PieceRecord, PieceSequence, join_all, segments_of

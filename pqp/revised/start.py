@@ -48,8 +48,8 @@ from pqp.revised.states import (
 from pqp.revised.trace import TooManyEventsError, Tracer, TraceSettings, UnblockedRay
 from pqp.stopping import Watch
 
-# Rest is far from right if the way from it has more events than this, and more than a share of the items.
-MOST_EVENTS_FROM_REST, EVENTS_PER_ITEM = 64, 0.125
+# Rest is far from right if the way from it has more events than this and a share of the items, or than that.
+MOST_EVENTS_FROM_REST, EVENTS_PER_ITEM, MOST_EVENTS_AT_ALL = 64, 0.125, 256
 # Homotopies after the first one, which take back what it leaves of large shifts.
 MOST_ROUNDS = 4
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -83,7 +83,7 @@ def find_start(
         try:
             guess.repair()
             most_events = MOST_EVENTS_FROM_REST + EVENTS_PER_ITEM * scaled.system.size
-            return guess.follow(watch, most_events)
+            return guess.follow(watch, min(most_events, MOST_EVENTS_AT_ALL))
         except (NumericalTroubleError, TooManyEventsError):
             pass  # a guess that was not close enough; what follows does not depend on it
     answer = program().solve(mu, watch)

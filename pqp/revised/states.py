@@ -20,6 +20,7 @@ A redundant equality stays in BETWEEN. A free variable that nothing determines s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -88,7 +89,7 @@ class StateTable:
 
     def of(self, states: Array) -> Array:
         """Return the lines of the given states, one column per item."""
-        return np.take_along_axis(self.lines, states[None, None, :].astype(np.intp), axis=0)[0]
+        return self.lines[states, np.arange(6)[:, None], np.arange(len(self))]
 
 
 def build_state_table(bounds: Bounds) -> StateTable:
@@ -144,6 +145,14 @@ class MixedLCP:
     system: System
     q: Array
     table: StateTable
+
+    @cached_property
+    def offset_tops(self) -> tuple[list[float], list[float]]:
+        """The largest |q| of rows and of variables, each as constant and slope."""
+        sizes = np.abs(self.q)
+        kinds = self.system.is_row, ~self.system.is_row
+        rows, costs = (sizes[kind].max(axis=0, initial=0.0).tolist() for kind in kinds)
+        return rows, costs
 
     def is_unknown(self, states: Array) -> Array:
         """Return which items are in R: their v is solved for."""

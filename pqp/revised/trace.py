@@ -274,10 +274,9 @@ class Tracer:
         """Compute all lines at the present mu from the data and the basis."""
         system, signs, mu = self.system, self.system.signs, self.mu
         table = self.lcp.table.of(self.states)
-        fixed = table[FIXED].T.copy()
-        fixed[:, 0] += mu * fixed[:, 1]
-        q = self.lcp.q.copy()
-        q[:, 0] += mu * q[:, 1]
+        # Rows are constant and slope: what is reduced item by item should lie side by side.
+        centre = np.array([[1.0, mu], [0.0, 1.0]])
+        fixed, q = centre @ table[FIXED], centre @ self.lcp.q.T
         R = self.basis.items
         self.flags[INSIDE] = False
         self.flags[INSIDE, R] = True
@@ -285,14 +284,14 @@ class Tracer:
         v = fixed.copy()
         # Values do not jump where bases meet, and to solve for them again costs the digits that a basis close
         # to singular lacks: what they leave over is rounding error, what it would move them by is not.
-        v[R, 0], v[R, 1] = self.lines[VALUE, R], 0.0
-        g = system.times(v) + q
-        kept, rest = (v[R, 0].copy(), g[:, 0].copy()), fixed[R] - g[R]
-        fit = np.abs(rest[:, 0]).max(initial=0.0)
+        v[0, R], v[1, R] = self.lines[VALUE, R], 0.0
+        g = system.times(v.T).T + q
+        kept, largest = (v[0, R].copy(), g[0].copy()), np.abs(fixed).max(axis=1, initial=0.0)
+        fit = np.abs(fixed[0, R] - g[0, R]).max(initial=0.0)
         for attempt in range(4):
-            rest = fixed[R] - g[R]
-            size = np.abs(v).max(axis=0, initial=0.0) + np.abs(fixed).max(axis=0, initial=0.0)
-            left = np.abs(rest).max(axis=0, initial=0.0)
+            rest = fixed[:, R] - g[:, R]
+            size = np.abs(v[:, R]).max(axis=1, initial=0.0) + 2 * largest
+            left = np.abs(rest).max(axis=1, initial=0.0)
             if attempt == 1 and self._is_spoilt(left, size):
                 self.rebuild()
                 return
@@ -304,12 +303,13 @@ class Tracer:
                     self._rebuild_once()
                     return
                 break
-            steps = self.basis.solve(signs[R, None] * rest)
-            v[R] += steps
-            g += np.column_stack([self.basis.product(step) for step in steps.T])
-        moved = np.abs(v[R, 0] - kept[0]).max(initial=0.0)
+            steps = self.basis.solve((signs[R] * rest).T).T
+            v[:, R] += steps
+            for line, step in zip(g, steps, strict=True):
+                line += self.basis.product(np.ascontiguousarray(step))
+        moved = np.abs(v[0, R] - kept[0]).max(initial=0.0)
         if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
-            v[R, 0], g[:, 0] = kept
+            v[0, R], g[0] = kept
             # A fresh factorisation tells whether it is singular.
             if self.basis.changes or moved > NO_DIGITS * size[0]:
                 self._rebuild_once()
@@ -317,12 +317,11 @@ class Tracer:
         if left[0] > max(fit, ROUNDING * size[0]):
             self._rebuild_once()
             return
-        value = np.where(self.flags[INSIDE][:, None], v, g)
-        self.lines[VALUE], self.lines[SLOPE] = value.T
+        self.lines[VALUE : SLOPE + 1] = np.where(self.flags[INSIDE], v, g)
         self.lines[2:6] = table[RANGE]
-        self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[:, 1], fixed[:, 1]
+        self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[1], fixed[1]
         self._steepest = 0.0
-        self._set_tolerances(table[FIXED].T)
+        self._set_tolerances(np.abs(table[FIXED]))
 
     def _is_spoilt(self, left: Array, size: Array) -> bool:
         """Return whether the changes of the basis have cost so many digits that it should be rebuilt.
@@ -344,16 +343,17 @@ class Tracer:
     def _set_tolerances(self, fixed: Array) -> None:
         """Set what counts as flat, and how large fixed values of v are, from the sizes of the numbers."""
         is_row, R, outside = self.system.is_row, self.basis.items, ~self.flags[INSIDE]
-        kinds = ~is_row & outside, is_row & outside
-        self._fixed_tops = [np.abs(fixed[kind]).max(axis=0, initial=0.0).tolist() for kind in kinds]
-        self._offset_tops = [
-            np.abs(self.lcp.q[kind]).max(axis=0, initial=0.0).tolist() for kind in (is_row, ~is_row)
+        self._fixed_tops = [
+            [float(line.max(initial=0.0, where=kind)) for line in fixed]
+            for kind in (~is_row & outside, is_row & outside)
         ]
+        rows, costs = self.lcp.offset_tops
+        self._offset_tops = [rows, costs]
         # Only data that are in use: a limit far away may move in units of its own.
-        moving, is_value, q = np.abs(fixed[:, 1]), self.flags[DUAL], np.abs(self.lcp.q[:, 1])
+        is_value = self.flags[DUAL]
         self._data_tops = (
-            max(float(moving[is_value].max(initial=0.0)), float(q[is_row].max(initial=0.0))),
-            max(float(moving[~is_value].max(initial=0.0)), float(q[~is_row].max(initial=0.0))),
+            max(float(fixed[1].max(initial=0.0, where=is_value)), rows[1]),
+            max(float(fixed[1].max(initial=0.0, where=~is_value)), costs[1]),
         )
         slopes, dual = np.abs(self.lines[SLOPE, R]), is_row[R]
         self._set_flat(float(slopes[~dual].max(initial=0.0)), float(slopes[dual].max(initial=0.0)))

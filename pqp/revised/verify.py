@@ -10,6 +10,7 @@ elsewhere. On a piece that is so steep that rounding mu moves it by more, to tha
 import numpy as np
 
 from pqp.linalg.field import Array
+from pqp.linalg.operators import DenseOperator
 from pqp.linalg.tolerances import SHARE_OF_LARGEST, STEEP_SHARE, STEEPEST, TINY
 from pqp.revised.event_kernel_choice import KERNELS
 from pqp.revised.pieces import PieceSequence
@@ -17,6 +18,8 @@ from pqp.revised.states import VALUE_FIXED, MixedLCP
 
 # Numbers of a block of points that are checked together: what fits into a cache.
 BLOCK_ENTRIES = 2**17
+# In large problems so many pieces still share one pass over the data.
+FEWEST_PIECES = 8
 
 
 def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None) -> Array:
@@ -29,7 +32,7 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
     if not size:
         return worst
     heights = SHARE_OF_LARGEST * (largest_numbers(sequence, lcp) if tops is None else tops) + TINY
-    per_block = max(1, BLOCK_ENTRIES // (2 * size))
+    per_block = max(FEWEST_PIECES, BLOCK_ENTRIES // (2 * size))
     all_mus = np.stack(sequence.finite_ends())
     all_heights = _heights(sequence, lcp, heights, all_mus)
     table, is_row, first = lcp.table.lines, lcp.system.is_row, sequence.first
@@ -97,9 +100,11 @@ def steepest_slopes(sequence: PieceSequence) -> Array:
 def _products(lcp: MixedLCP, v: Array, base: Array, touched: Array) -> tuple[Array, Array]:
     """Return M v of every point but for a part that is affine in mu, and that part, q included.
 
-    v is `base`, a line in mu, but for the touched items.
+    v is `base`, a line in mu, but for the touched items. Only the columns of a dense matrix cost less if
+    they are few.
     """
-    if 2 * len(touched) > len(lcp.table):
+    is_dense = isinstance(lcp.system.symmetric, DenseOperator)
+    if not is_dense or 2 * len(touched) > len(lcp.table):
         return np.ascontiguousarray(lcp.system.times(v.T).T), np.ascontiguousarray(lcp.q.T)
     base[:, touched] = 0.0
     offsets = lcp.system.times(base.T) + lcp.q

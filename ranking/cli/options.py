@@ -20,7 +20,7 @@ from ranking.core.graph import Reduction as ReductionName
 from ranking.core.kernels import PARAMETERS
 from ranking.metrics.levels import LEVEL_METRICS
 from ranking.ordinal.base import Scope as ScopeName
-from ranking.selection.curve import NAMES
+from ranking.selection.choice_along_path import NAMES
 from ranking.studies.paths import Choice as ChoiceName
 
 # A Gram matrix does not fit into a file of items.

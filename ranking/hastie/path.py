@@ -31,23 +31,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError
 
 from ranking.errors import RankingError, SingularActiveSetError, must_be
-from ranking.hastie.state import (
-    INACTIVE,
-    MARGIN,
-    VIOLATED,
-    ActiveFactor,
-    Floats,
-    HastieEvent,
-    HastiePath,
-    PairGram,
-    Recorder,
-)
+from ranking.hastie.active_set import ActiveFactor, PairGram
+from ranking.hastie.record import INACTIVE, MARGIN, VIOLATED, Floats, HastieEvent, HastiePath, Recorder
 
 # Events closer than this part of λ, and bounds closer than this part of 1 or λ, are one event: it is what a
 # few hundred additions may lose.
 TIE = 1e-13
 # A rate of change below this part of the largest one is zero: what round-off leaves of equal margins.
-STILL = 1e-12
+ZERO_RATE = 1e-12
 # What a margin, or α, may miss: beyond it the path is not what it claims to be, and the trace raises.
 MISS = 1e-9
 # From this miss on α is corrected by a solve with the residual.
@@ -169,14 +160,14 @@ def _approach(gram: PairGram, state: _State, eta: Floats) -> tuple[Floats, Float
     side = np.where(state.codes == VIOLATED, 1.0, -1.0)
     distance, speed = side * (state.lambda_ - state.g), side * (1 - gram.product(full))
     near = np.full(len(gram), max(TIE * state.lambda_, gram.noise(state.alpha)))
-    speed[np.abs(speed) <= STILL + gram.noise(full)] = 0
+    speed[np.abs(speed) <= ZERO_RATE + gram.noise(full)] = 0
     # a pair that stays at margin 1 as λ falls and is a combination of I_α makes α ambiguous
     for pair in np.flatnonzero((np.abs(distance) <= near) & (speed == 0) & (state.codes != MARGIN)):
         if state.factor.is_dependent(gram, int(pair)):
             raise _singular(state, int(pair), "depends on the pairs on the margin and stays with them")
     alpha = state.alpha[active]
     distance[active] = np.where(eta > 0, alpha, 1 - alpha)
-    speed[active] = np.where(np.abs(eta) > STILL * np.abs(eta).max(initial=0), np.abs(eta), 0)
+    speed[active] = np.where(np.abs(eta) > ZERO_RATE * np.abs(eta).max(initial=0), np.abs(eta), 0)
     near[active] = TIE
     return distance, speed, near
 

@@ -9,8 +9,7 @@ from ranking.metrics.levels import (
     off_by_one_accuracy,
     quadratic_weighted_kappa,
 )
-from ranking.metrics.rankings import METRICS
-from ranking.metrics.tables import (
+from ranking.metrics.over_queries import (
     average_precision,
     kendall_tau,
     mean_average_precision,
@@ -21,6 +20,7 @@ from ranking.metrics.tables import (
     per_query,
     spearman,
 )
+from ranking.metrics.rankings import METRICS
 
 __all__ = [
     "METRICS",

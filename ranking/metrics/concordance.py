@@ -10,7 +10,7 @@ compiled = njit(cache=True)
 
 
 @compiled
-def walk(levels: Array, ranks: Array, size: int) -> tuple[int, int, int]:
+def count_concordant(levels: Array, ranks: Array, size: int) -> tuple[int, int, int]:
     """Return how many pairs are right, tied and there, of items sorted by level; ranks run from 1 to size."""
     tree, same = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
     right, tied, pairs, start = 0, 0, 0, 0

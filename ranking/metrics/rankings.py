@@ -1,7 +1,7 @@
 r"""Ranking metrics of single queries: concordant pairs, discounted gains, precision, rank correlations.
 
 Pairs in the right order are counted by sorting, without visiting the pairs. `scored_queries` checks labels
-and scores and sorts them into queries; `ranking.metrics.tables` takes the means over queries.
+and scores and sorts them into queries; `ranking.metrics.over_queries` takes the means over queries.
 """
 
 from collections.abc import Callable
@@ -37,11 +37,11 @@ def count_pairs(y: Array, scores: Array) -> PairCounts:
     PairCounts(right=3, tied=1, pairs=5)
     """
     # numba takes a third of a second to import, which `import ranking` should not
-    from ranking.metrics.concordance import walk
+    from ranking.metrics.concordance import count_concordant
 
     order = np.argsort(y, kind="stable")
     values, ranks = np.unique(scores, return_inverse=True)
-    right, tied, pairs = walk(np.ascontiguousarray(y[order]), ranks[order] + 1, len(values))
+    right, tied, pairs = count_concordant(np.ascontiguousarray(y[order]), ranks[order] + 1, len(values))
     return PairCounts(int(right), int(tied), int(pairs))
 
 

@@ -28,7 +28,7 @@ WorkingSet: TypeAlias = Literal["extremes", "random"] | ArrayLike
 TOLERANCE = 1e-9
 
 
-class Solved(Protocol):
+class HasObjective(Protocol):
     """What is asked of a solution: its value."""
 
     @property
@@ -36,7 +36,7 @@ class Solved(Protocol):
         """The optimal value on the working set."""
 
 
-S = TypeVar("S", bound=Solved)
+S = TypeVar("S", bound=HasObjective)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ Conflicts. Hinges :math:`s\,(f(x_i) - p_k) \ge 1` with multipliers α ≥ 0, Σ 
 add up to 0 ≥ 1: no w and no p satisfy all of them. With a kernel the first sum is one of feature vectors,
 and is 0 if and only if the same sum over rows of K is.
 
-Separation. Rows of X are separated by (H) in w and p, whose Farkas vector is a `Conflict`. A kernel matrix K
-is separated by the dual, with one α ≥ 0 per hinge and D with one row per hinge,
+Separation. Rows of X are separated by (H) in w and p, whose Farkas vector is a `LevelConflict`. A kernel
+matrix K is separated by the dual, with one α ≥ 0 per hinge and D with one row per hinge,
 
 .. math:: \min_\alpha \; \tfrac12 \alpha^\top D K D^\top \alpha - \mathbf 1^\top \alpha
           \quad\text{s.t.}\quad \sum_{h:\,k(h) = k} s_h \alpha_h = 0 \text{ for every threshold } k,
@@ -46,7 +46,7 @@ MOST = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Conflict:
+class LevelConflict:
     """Hinges that contradict one another: object, threshold (from 0), sign and multiplier of each.
 
     The multipliers are Fractions where the contradiction is exact for the numbers of X or K at face value.
@@ -62,18 +62,18 @@ class Conflict:
         """The objects that conflict."""
         return tuple(np.unique(self.row).tolist())
 
-    def renumbered(self, rows: Integers) -> "Conflict":
+    def renumbered(self, rows: Integers) -> "LevelConflict":
         """Return the conflict with the objects 0, 1, ... called by other numbers."""
-        return Conflict(rows[self.row], self.threshold, self.sign, self.alpha)
+        return LevelConflict(rows[self.row], self.threshold, self.sign, self.alpha)
 
 
-def is_conflict(conflict: Conflict, rows: Any, codes: Integers, scope: Scope = "adjacent") -> bool:
+def is_conflict(conflict: LevelConflict, rows: Any, codes: Integers, scope: Scope = "adjacent") -> bool:
     """Return whether multipliers prove that objects with these labels are not separable, by the definition.
 
     `rows` are those of X, or of K; they are taken at face value if the multipliers are Fractions, and up to
     rounding otherwise.
 
-    >>> both = Conflict(np.array([0, 1]), np.array([0, 0]), np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
+    >>> both = LevelConflict(np.array([0, 1]), np.array([0, 0]), np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
     >>> [is_conflict(both, X, np.array([0, 1])) for X in ([[3.0], [3.0]], [[3.0], [4.0]])]
     [True, False]
     """
@@ -96,7 +96,7 @@ def is_conflict(conflict: Conflict, rows: Any, codes: Integers, scope: Scope = "
 
 
 def not_separable(
-    conflict: Conflict, codes: Integers, form: Given, levels: Levels | None = None
+    conflict: LevelConflict, codes: Integers, form: Given, levels: Levels | None = None
 ) -> NotSeparableError:
     """Return the error that names the objects in conflict and their levels."""
     names = codes if levels is None else levels.labels(codes)
@@ -164,7 +164,7 @@ def separate(
     task = _Task(_table(rows, form), checked_levels(codes), int(codes.max()) + 1, form, scope)
     # first, because equal objects need no program, and their multipliers are exact
     twins = task.twins()
-    found: Separation | Conflict = task.solve(np.arange(len(codes))) if twins is None else twins
+    found: Separation | LevelConflict = task.solve(np.arange(len(codes))) if twins is None else twins
     if isinstance(found, Separation):
         return found
     conflict = task.reduced(found)
@@ -198,7 +198,7 @@ class _Task:
     form: Given
     scope: Scope
 
-    def solve(self, part: Integers) -> Separation | Conflict:
+    def solve(self, part: Integers) -> Separation | LevelConflict:
         """Return the hard margin of some objects, or hinges of theirs that conflict."""
         table = self.table[part] if self.form == "primal" else self.table[np.ix_(part, part)]
         first, group = distinct_rows(table)
@@ -214,11 +214,11 @@ class _Task:
                 read = program.read(point.x)
                 norm = 2 * point.objective
                 found = _separation(read.w, point.y, read.thresholds, read.f, norm, hinges)
-        if isinstance(found, Conflict):
+        if isinstance(found, LevelConflict):
             return found.renumbered(part)
         return replace(found, f=found.f[group])
 
-    def reduced(self, conflict: Conflict) -> Conflict:
+    def reduced(self, conflict: LevelConflict) -> LevelConflict:
         """Return a conflict none of whose objects can be left out, by trying each of them."""
         # one pass is enough: if the rest without a row is separable, so is every part of that rest
         for row in conflict.rows:
@@ -226,11 +226,11 @@ class _Task:
             if len(rest) == len(conflict.rows):
                 continue
             found = self.solve(rest)
-            if isinstance(found, Conflict):
+            if isinstance(found, LevelConflict):
                 conflict = found
         return conflict
 
-    def twins(self) -> Conflict | None:
+    def twins(self) -> LevelConflict | None:
         """Return a conflict of two equal objects, with labels as near as possible, if there are such.
 
         An object z of a level between holds its two thresholds apart: its hinges cancel in the sum over x.
@@ -248,10 +248,10 @@ class _Task:
         row = np.array([low, *np.repeat(links, 2), high], dtype=np.int64)
         threshold = begin + np.repeat(np.arange(len(links) + 1), 2)
         sign = np.tile([-1.0, 1.0], len(links) + 1)
-        return Conflict(row, threshold, sign, np.array([Fraction(1, len(row))] * len(row), dtype=object))
+        return LevelConflict(row, threshold, sign, np.array([Fraction(1, len(row))] * len(row), dtype=object))
 
 
-def _from_kernel(K: Array, hinges: Hinges) -> Separation | Conflict:
+def _from_kernel(K: Array, hinges: Hinges) -> Separation | LevelConflict:
     """Return the solution of the dual, or a ray of it; that of (H̃) over a basis where K is singular."""
     # signed α of a threshold add up to 0, so only differences φ(x_i) - φ(x_0) count; a K that is singular
     # because of its origin alone needs no basis
@@ -274,7 +274,7 @@ def _from_kernel(K: Array, hinges: Hinges) -> Separation | Conflict:
     return _of_items(K, point.x, point.y, hinges)
 
 
-def _over_basis(K: Array, differences: Array, basis: Integers, hinges: Hinges) -> Separation | Conflict:
+def _over_basis(K: Array, differences: Array, basis: Integers, hinges: Hinges) -> Separation | LevelConflict:
     r"""Return the solution of (H̃), or its Farkas vector, with w in the span of a basis of differences.
 
     Signed multipliers of a threshold add up to 0, so w is a sum of differences :math:`\phi(x_i) - \phi(x_0)`.
@@ -307,14 +307,14 @@ def _separation(
     return Separation(w, dual_coef, thresholds, f, margin, squared_norm / 2, alpha, hinges)
 
 
-def _conflict(multipliers: Array | None, hinges: Hinges) -> Conflict:
+def _conflict(multipliers: Array | None, hinges: Hinges) -> LevelConflict:
     """Return multipliers as a conflict of objects: one of those that share a hinge represents it."""
     assert multipliers is not None
     used = np.flatnonzero(multipliers > 0)
     columns = hinges.shares.tocsc()
     owner = columns.indices[columns.indptr[:-1]].astype(np.int64)
     alpha = multipliers[used] / multipliers[used].sum()
-    return Conflict(owner[used], hinges.threshold[used], hinges.sign[used], alpha)
+    return LevelConflict(owner[used], hinges.threshold[used], hinges.sign[used], alpha)
 
 
 def _table(rows: Any, form: Given) -> Any:

@@ -20,7 +20,7 @@ from ranking.core.validation import Array, Integers, Labels, Rows, positive_numb
 from ranking.errors import NotSeparableError
 from ranking.ordinal.base import Hinges, OrdinalModel, Scope, Training, distinct_rows
 from ranking.ordinal.generation import WorkingSet, generate, initial_working_set
-from ranking.ordinal.hard_margin import Conflict, Given, not_separable, separate
+from ranking.ordinal.hard_margin import Given, LevelConflict, not_separable, separate
 from ranking.ordinal.path_generation import Round, trace_sections
 from ranking.ordinal.programs import (
     dual_program,
@@ -113,7 +113,7 @@ def _by_rounds(training: Training, task: MarginTask, start: Integers, add: int |
         except NotSeparableError as error:
             # a conflict of some objects is one of all: no further round could resolve it
             rows = np.flatnonzero(np.isin(training.items, items))
-            conflict = cast(Conflict, error.certificate).renumbered(rows)
+            conflict = cast(LevelConflict, error.certificate).renumbered(rows)
             form: Given = "primal" if representation.is_linear else "kernel"
             raise not_separable(conflict, training.codes, form, training.levels) from None
         b, thresholds = _read_dual(part, answer, task.ordered)

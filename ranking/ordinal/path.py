@@ -21,12 +21,12 @@ from ranking.core.validation import Array, Integers, Labels, Rows, positive_numb
 from ranking.errors import DataError, must_be
 from ranking.ordinal.base import OrdinalModel, Training
 from ranking.ordinal.generation import WorkingSet, initial_working_set
+from ranking.ordinal.level_curve import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.model import DualSolution, OrdinalSVM
 from ranking.ordinal.path_generation import Limits, LineReader, PathSection, Round, trace_sections
 from ranking.ordinal.programs import dual_program
-from ranking.ordinal.selection import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.thresholds import middle_thresholds
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (

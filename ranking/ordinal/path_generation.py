@@ -22,8 +22,8 @@ import pqp
 from ranking.core.representation import Representation
 from ranking.core.validation import Array, Integers
 from ranking.ordinal.base import Hinges, Training
+from ranking.ordinal.level_curve import LevelLines
 from ranking.ordinal.programs import dual_program, threshold_matrix
-from ranking.ordinal.selection import LevelLines
 from ranking.ordinal.thresholds import middle_lines
 from ranking.selection.piecewise import PiecewiseLinear
 

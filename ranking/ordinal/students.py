@@ -1,4 +1,4 @@
-"""Students: exam scores and grades of a class that never was, like that of Izunaga et al. (2014), section 5.
+"""Students: exam scores and grades of an invented class, like that of Izunaga et al. (2014), section 5.
 
 Their instance, 44 undergraduates with grades in calculus, is not published. What makes it one that no line
 separates is kept: the grade is that of a total in which quizzes count too, and the quiz score is not given.

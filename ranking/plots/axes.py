@@ -48,7 +48,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 STYLES = ("-", "--", ":")
 GRID: dict[str, Any] = {"color": "0.92", "linewidth": 0.8}
 # How far an endless path is drawn beyond its last breakpoint, as a share of the axis before it.
-BEYOND = 0.15
+ENDLESS_MARGIN = 0.15
 # The width of an axis without breakpoints, as a ratio of its ends.
 EMPTY_WIDTH = 1000.0
 # If the ends of an axis have a smaller ratio, only 1, 2 and 5 of every decade are named: more would touch.
@@ -123,7 +123,7 @@ def window_of(bends: Array, end: float, begin: float = 0.0) -> Window:
         last = end if np.isfinite(end) else begin + 1.0
         return Window(max(begin, last / EMPTY_WIDTH), float(last))
     first, last = float(bends[0]), float(bends[-1])
-    return Window(first, float(end) if np.isfinite(end) else last * max(last / first, 10.0) ** BEYOND)
+    return Window(first, float(end) if np.isfinite(end) else last * max(last / first, 10.0) ** ENDLESS_MARGIN)
 
 
 def draw_C_axis(axes: "Axes", window: Window) -> None:

@@ -10,8 +10,8 @@ from pqp.plotting import GREY, PALE, axes_for, moving_most, place_legend, plain
 from ranking.core.validation import Array, counted
 from ranking.errors import DataError, must_be
 from ranking.plots.axes import (
-    BEYOND,
     COLOURS,
+    ENDLESS_MARGIN,
     PathLike,
     Rows,
     Window,
@@ -23,7 +23,7 @@ from ranking.plots.axes import (
     style_of,
     window_of,
 )
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import PathModel, ScorePathModel
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def selection_window(curve: SelectionCurve) -> Window:
     edges = curve.edges
     inner = edges[1:-1]
     window = window_of(inner, float(edges[-1]))
-    before = (window.hi / window.lo) ** (BEYOND / 2)
+    before = (window.hi / window.lo) ** (ENDLESS_MARGIN / 2)
     choices = (curve.C_best, curve.C_one_standard_error)
     lo = max(float(edges[0]), window.lo / before) if len(inner) else window.lo
     return Window(min(lo, *choices), max(window.hi, *choices))

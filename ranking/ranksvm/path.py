@@ -19,7 +19,7 @@ from ranking.core.representation import hinge_value, validated
 from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
 from ranking.errors import must_be
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
-from ranking.selection.curve import Metric, SelectionCurve, validation_curve
+from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
 from ranking.selection.path_model import end_of_path, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (
@@ -221,7 +221,7 @@ class RankSVMPathCV(RankerMixin, PathSearch):
         queries together if there are several; else rows sorted by label are dealt out one by one, so that
         every fold has labels of all sizes.
     metric
-        What is maximised: a name from `ranking.metrics.tables`, or a function of labels, scores and queries.
+        What is maximised: a name from `ranking.metrics`, or a function of labels, scores and queries.
     choice
         "best", or "one_standard_error" for the most regularised C within one standard error of the best.
     n_jobs, random_state

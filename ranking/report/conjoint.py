@@ -36,7 +36,7 @@ SHORT_TABLES = ("straight_liners", "duplicates")
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class TabulatedSurvey:
     """A survey with its tables, of which a page is made."""
 
     survey: Survey
@@ -64,46 +64,46 @@ def survey_report_html(
     survey: Survey, tables: Mapping[str, pd.DataFrame] | None = None, title: str = TITLE
 ) -> str:
     """Return the report of a survey as a page that needs no other file."""
-    draft = Draft(survey, survey_tables(survey) if tables is None else tables)
+    tabulated = TabulatedSurvey(survey, survey_tables(survey) if tables is None else tables)
     parts = {
         "title": title,
         "titles": TITLES,
         "survey": survey,
-        "draft": draft,
-        "findings": list(findings(draft)),
-        "summary": survey_summary(survey, draft.tables),
+        "tabulated": tabulated,
+        "findings": list(findings(tabulated)),
+        "summary": survey_summary(survey, tabulated.tables),
         "settings": settings(survey),
         "selection": selection_part(survey),
         "intervals": intervals(survey),
-        "pictures": _pictures(draft),
+        "pictures": _pictures(tabulated),
         "willingness": None,
-        "market": None if survey.market is None else _market(draft, survey.market),
+        "market": None if survey.market is None else _market(tabulated, survey.market),
         "holdout": None,
         "contradiction": None,
         "conclusions": survey.stability.words_at(survey.C),
         "most_remarks": MOST_FEW,
     }
-    if survey.price is not None and "willingness_to_pay" in draft.tables:
+    if survey.price is not None and "willingness_to_pay" in tabulated.tables:
         parts["willingness"] = willingness_to_pay(survey.bootstrap, survey.parts.train, survey.price)
     for name in list(survey.conflicts)[:1]:
-        rows = draft.tables["contradictions"]
+        rows = tabulated.tables["contradictions"]
         title = f"A minimal set, of respondent {name}: leave out any one choice and the others agree"
         parts["contradiction"] = table(rows[rows["respondent"] == name], title, is_aligned=True)
-    if "holdout" in draft.tables:
-        measured = draft.tables["holdout"].set_index("measure")["value"]
+    if "holdout" in tabulated.tables:
+        measured = tabulated.tables["holdout"].set_index("measure")["value"]
         parts["holdout"] = {str(name): f"{value:.4g}" for name, value in measured.items()}
     return render("conjoint.html", parts)
 
 
-def _pictures(draft: Draft) -> dict[str, Picture | None]:
+def _pictures(tabulated: TabulatedSurvey) -> dict[str, Picture | None]:
     """Return the pictures of part-worths and importances, and of how conclusions depend on C."""
-    found, C = draft.survey.stability, draft.survey.C
-    diffs = draft.tables["part_worths"].set_index(["attribute", "level"])
+    found, C = tabulated.survey.stability, tabulated.survey.C
+    diffs = tabulated.tables["part_worths"].set_index(["attribute", "level"])
     attribute, level = diffs["estimate"].idxmax()
     largest = (
         f"Part-worths of {counted(len(diffs), 'level')} with intervals; the largest is {attribute}, {level}."
     )
-    important = draft.tables["importances"].set_index("attribute")
+    important = tabulated.tables["importances"].set_index("attribute")
     estimates = ", ".join(f"{name} {value:.0f}" for name, value in important["estimate"].items())
     words = found.words_at(C)
     pictures: dict[str, Picture | None] = {
@@ -131,21 +131,21 @@ def _pictures(draft: Draft) -> dict[str, Picture | None]:
     return pictures
 
 
-def _market(draft: Draft, market: Market) -> dict[str, Any]:
+def _market(tabulated: TabulatedSurvey, market: Market) -> dict[str, Any]:
     """Return the shares of products, and how that of one product changes with its attributes."""
-    shares = draft.tables["shares"].set_index(["product", "rule"])
+    shares = tabulated.tables["shares"].set_index(["product", "rule"])
     names = market.scenario.names
     by_rule = {
         rule: [with_interval(100 * shares.loc[(name, rule)], 1, "") for name in names] for rule in RULES
     }
     chosen = shares.xs(market.rule, level="rule")
     listed = ", ".join(f"{name} {100 * share:.0f} %" for name, share in chosen["share"].items())
-    varied = draft.tables["sensitivity"].drop(columns="product")
+    varied = tabulated.tables["sensitivity"].drop(columns="product")
     title = TITLES["sensitivity"].replace("the product", market.product)
     price_picture = None
-    if "price_curve" in draft.tables:
-        price = str(draft.survey.price)
-        curve = draft.tables["price_curve"].set_index(price)
+    if "price_curve" in tabulated.tables:
+        price = str(tabulated.survey.price)
+        curve = tabulated.tables["price_curve"].set_index(price)
         best = shown(float(curve["revenue"].idxmax()))
         price_picture = picture(
             plot_price_curve(curve),
@@ -231,10 +231,10 @@ def survey_summary(survey: Survey, tables: Mapping[str, pd.DataFrame]) -> dict[s
     return lines | {"estimated in": f"{survey.seconds:.3g} seconds"}
 
 
-def findings(draft: Draft) -> Iterator[str]:
+def findings(tabulated: TabulatedSurvey) -> Iterator[str]:
     """Yield the main findings as sentences for people who read no further."""
-    survey = draft.survey
-    found = draft.tables["importances"].sort_values("estimate", ascending=False, kind="stable")
+    survey = tabulated.survey
+    found = tabulated.tables["importances"].sort_values("estimate", ascending=False, kind="stable")
     first, *others = [f"{name} {with_interval(row)}" for name, row in found.set_index("attribute").iterrows()]
     rest = f", then {', '.join(others)}" if others else ""
     if not survey.is_better_than_chance:
@@ -246,7 +246,7 @@ def findings(draft: Draft) -> Iterator[str]:
     rivals = found["attribute"][1:][found["hi"].iloc[1:] >= found["lo"].iloc[0]].tolist()
     doubt = f" By their intervals, {', '.join(map(str, rivals))} could be first too." if rivals else ""
     yield f"What moves choices most is {first}{rest}: importances over the levels shown.{doubt}"
-    best = draft.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
+    best = tabulated.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
     liked = best.loc[best.groupby("attribute", sort=False)["estimate"].idxmax()]
     levels = [f"{a} {b}" for a, b in zip(liked["attribute"], liked["level"], strict=True) if b != "per unit"]
     if levels:
@@ -257,22 +257,22 @@ def findings(draft: Draft) -> Iterator[str]:
             f"Of the {survey.agreement['tasks']:.0f} tasks held out, {100 * hits:.0f} % were predicted "
             f"correctly; by chance it would be {100 * chance:.0f} %."
         )
-    yield from _market_findings(draft)
+    yield from _market_findings(tabulated)
     words = survey.stability.words_at(survey.C)["most important"]
     yield f"Sensitivity to C: the most important attribute is {words}; the chosen C is {survey.C:.3g}."
 
 
-def _market_findings(draft: Draft) -> Iterator[str]:
-    market = draft.survey.market
+def _market_findings(tabulated: TabulatedSurvey) -> Iterator[str]:
+    market = tabulated.survey.market
     if market is None:
         return
-    shares = draft.tables["shares"].set_index("rule").loc[[market.rule]].set_index("product")
+    shares = tabulated.tables["shares"].set_index("rule").loc[[market.rule]].set_index("product")
     listed = [f"{name} {with_interval(100 * row)}" for name, row in shares.iterrows()]
     yield f"In the simulated market shares would be {', '.join(listed)}, by {market.rule.replace('_', ' ')}."
-    if "price_curve" in draft.tables:
-        curve = draft.tables["price_curve"].set_index(str(draft.survey.price))
+    if "price_curve" in tabulated.tables:
+        curve = tabulated.tables["price_curve"].set_index(str(tabulated.survey.price))
         best = curve.iloc[int(curve["revenue"].argmax())]
-        where = f"{draft.survey.price} {float(curve['revenue'].idxmax()):g}"
+        where = f"{tabulated.survey.price} {float(curve['revenue'].idxmax()):g}"
         # today's revenue is 100: a gain that is not clearly above it is named with its doubt
         if not best["revenue_lo"] > 100:
             gain = f"{best['revenue'] - 100:+.1f} %"

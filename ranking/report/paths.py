@@ -27,7 +27,7 @@ from ranking.plot import (
     plot_selection,
 )
 from ranking.report.page import picture, render, shown, spaced, table
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.studies.paths import LevelStudy, PathStudy, Plan, Study
 
 TITLE = "RankSVM for every C"

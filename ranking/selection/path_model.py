@@ -11,7 +11,7 @@ import numpy as np
 
 from ranking.core.validation import Array, positive_number
 from ranking.errors import DataError, must_be
-from ranking.selection.curve import SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.piecewise import PiecewiseLinear
 
 if TYPE_CHECKING:

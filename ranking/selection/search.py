@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.validation import Array, require_choice
 from ranking.errors import DataError, must_be
-from ranking.selection.curve import SelectionCurve, average_curves
+from ranking.selection.choice_along_path import SelectionCurve, average_curves
 
 Fold = tuple[Array, Array]
 Grid = Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]]

@@ -46,8 +46,8 @@ from ranking.conjoint.results.market import Rule
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.stability import concluded
 from ranking.errors import DataError
-from ranking.selection.curve import SelectionCurve
-from ranking.studies.paths import Plan, Watch
+from ranking.selection.choice_along_path import SelectionCurve
+from ranking.studies.paths import Plan, TextProgress
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +93,10 @@ class Stability:
         return {name: in_words(conclusions, C) for name, conclusions in found.items()}
 
 
-def follow(
+def stability_along_path(
     path: ConjointPath, study: ConjointStudy, group_size: int | None, seed: int, scenario: Scenario | None
 ) -> Stability:
-    """Return what follows at every C of a path, fitted to pools of at most `group_size` respondents."""
+    """Return what is concluded at every C of a path, fitted to pools of at most `group_size` respondents."""
     size = group_size if path.pooling == "shrinkage" else None
     groups = respondent_groups(len(study.respondents), size, seed)
     names = [study.respondents[group] for group in groups]
@@ -284,11 +284,11 @@ def conduct_survey(
     source: str = "the study",
     price: str | None = None,
     market: Market | None = None,
-    watch: Watch | None = None,
+    watch: TextProgress | None = None,
 ) -> Survey:
     """Return the survey of a study; holdouts are only measured."""
     plan = SurveyPlan() if plan is None else plan
-    report: Watch = (lambda text: None) if watch is None else watch
+    report: TextProgress = (lambda text: None) if watch is None else watch
     begin = time.perf_counter()
     search = choose(parts.train, plan, watch)
     if not (attribute_ranges(search.individual_part_worths_, parts.train) > 0).any(axis=None):
@@ -303,14 +303,14 @@ def conduct_survey(
     path = ConjointPath(C_max=plan.C_max, pooling=plan.pooling, orders=plan.orders or None)
     path.set_params(**search.best_params_, n_jobs=plan.n_jobs)
     scenario = None if market is None else market.scenario
-    stability = follow(path, parts.train, plan.group_size, plan.seed, scenario)
+    stability = stability_along_path(path, parts.train, plan.group_size, plan.seed, scenario)
     report("looking for contradictions")
     conflicts = find_conflicts(parts.train, plan.orders or None)
     seconds = time.perf_counter() - begin
     return Survey(source, parts, plan, search, bootstrap, stability, conflicts, price, market, seconds)
 
 
-def choose(train: ConjointStudy, plan: SurveyPlan, watch: Watch | None = None) -> ConjointPathCV:
+def choose(train: ConjointStudy, plan: SurveyPlan, watch: TextProgress | None = None) -> ConjointPathCV:
     """Return a model with parameters chosen, and the scale of its utilities, by folds of the same tasks."""
     progress = None if watch is None else lambda k, n: watch(f"{k} of {n} folds")
     return plan.search().fit(train, progress=progress)

@@ -12,17 +12,17 @@ from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array, counted, require_choice
 from ranking.errors import DataError, must_have
 from ranking.io.items import Items, same_features
-from ranking.metrics import tables as metrics
+from ranking.metrics import over_queries as metrics
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
-from ranking.metrics.tables import metric_table
+from ranking.metrics.over_queries import metric_table
 from ranking.ordinal.path import OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.ranksvm.path import RankSVMPath, RankSVMPathCV
-from ranking.selection.curve import NAMES, SelectionCurve
+from ranking.selection.choice_along_path import NAMES, SelectionCurve
 from ranking.selection.search import PathSearch
 
 Choice = Literal["best", "one-standard-error"]
 # Receives the progress of the work, in words.
-Watch = Callable[[str], None]
+TextProgress = Callable[[str], None]
 
 # The metrics C can be chosen by.
 METRICS: dict[str, Callable[..., float]] = {name: getattr(metrics, name) for name in NAMES}
@@ -96,7 +96,7 @@ class Study(PathStudy):
         return float(METRICS[self.plan.metric](items.y, self.model.decision_function(items.X), items.qid))
 
     def table(self, items: Items) -> pd.DataFrame:
-        """Return every metric at the chosen C; see `ranking.metrics.tables.metric_table`."""
+        """Return every metric at the chosen C; see `ranking.metrics.metric_table`."""
         return metric_table(items.y, self.model.decision_function(items.X), items.qid)
 
 
@@ -106,7 +106,7 @@ def conduct(
     validation: Items | None = None,
     test: Items | None = None,
     plan: Plan | None = None,
-    watch: Watch | None = None,
+    watch: TextProgress | None = None,
 ) -> Study:
     """Return a study of a path that is not fitted yet; without validation items C is chosen by folds."""
     chosen = Plan() if plan is None else plan
@@ -126,7 +126,7 @@ def conduct(
 
 
 def chosen_path(
-    model: Any, kind: Kind, train: Items, validation: Items | None, plan: Plan, watch: Watch | None
+    model: Any, kind: Kind, train: Items, validation: Items | None, plan: Plan, watch: TextProgress | None
 ) -> tuple[Any, SelectionCurve]:
     """Return a path fitted to training items with the chosen C in use, and the curve it was chosen by."""
     if validation is None:
@@ -189,7 +189,7 @@ def conduct_levels(
     validation: Items | None = None,
     test: Items | None = None,
     plan: Plan = LEVEL_PLAN,
-    watch: Watch | None = None,
+    watch: TextProgress | None = None,
 ) -> LevelStudy:
     """Return a study of an ordinal path that is not fitted yet; without validation items folds choose C."""
     plan.require_sense(LEVEL_METRICS)

@@ -11,7 +11,7 @@ import pytest
 
 from ranking import RankSVM, RankSVMPath
 from ranking.ranksvm.path import fold_curve, split_rows
-from ranking.selection.curve import average_curves
+from ranking.selection.choice_along_path import average_curves
 from tests.benchmarks.table import Row, report, require_target
 from tests.benchmarks.timing import race, require_one_thread
 from tests.data_folder import needs

@@ -22,7 +22,7 @@ from tests.pqp.documents import EXAMPLES, affine, as_float, optimal, path, unbou
 from tests.pqp.families import FAMILIES
 from tests.pqp.test_certificate import UNTRUTHS, change
 
-NEARLY = 0.1 * 3  # the next float64 number above 0.3
+JUST_ABOVE = 0.1 * 3  # the next float64 number above 0.3
 
 
 @pytest.fixture
@@ -237,10 +237,10 @@ def tied():
 
     Both are stated to change at 0.3, so that y is at its limit, exactly, 4e-17 too early.
     """
-    problem = {"P": [[1, 0], [0, 1]], "c": affine([0, 0], [-1, -1]), "upper": affine([0.3, NEARLY])}
+    problem = {"P": [[1, 0], [0, 1]], "c": affine([0, 0], [-1, -1]), "upper": affine([0.3, JUST_ABOVE])}
     pieces = [
         optimal(0.0, 0.3, ("between between", ""), x1=[1.0, 1.0]),
-        optimal(0.3, 1.0, ("upper upper", ""), x0=[0.3, NEARLY], z0=[0.3, NEARLY], z1=[-1.0, -1.0]),
+        optimal(0.3, 1.0, ("upper upper", ""), x0=[0.3, JUST_ABOVE], z0=[0.3, JUST_ABOVE], z1=[-1.0, -1.0]),
     ]
     return path(problem, (0.0, 1.0), pieces) | {"arithmetic": "float"}
 

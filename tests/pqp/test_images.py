@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 import pqp
 from pqp.errors import ProblemError
 from pqp.records.trail import Trail
+from tests.ordinal_duals import objects, ordinal_dual
 from tests.refusals import refuses
 from tests.strategies import instances
 from tests.systems import FEW
-from tests.thresholds import objects, ordinal_dual
 
 
 def ranking_path(pieces=None):

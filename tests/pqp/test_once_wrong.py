@@ -15,9 +15,9 @@ from pqp.revised.exact_repair import ExactTracer
 from tests.benchmarks.problems import mixture
 from tests.comparison import optimal_points
 from tests.engines import EVERY_ENGINE, FLOAT_ENGINES
+from tests.ordinal_duals import assert_solved_throughout, objects, ordinal_dual, whole_objects
 from tests.path_check import check_path
 from tests.refusals import refuses
-from tests.thresholds import assert_solved_throughout, objects, ordinal_dual, whole_objects
 
 
 def budget():

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pqp
+from tests.ordinal_duals import assert_solved_throughout, ordinal_dual
 from tests.systems import FEW, SEEDS
-from tests.thresholds import assert_solved_throughout, ordinal_dual
 
 SIZE = 24
 # Every one traces and checks a path.

@@ -22,7 +22,7 @@ from ranking.cli.app import mixture_items
 from ranking.core.kernels import PARAMETERS
 from ranking.metrics import metric_table
 from ranking.metrics.levels import LEVEL_METRICS
-from ranking.selection.curve import NAMES
+from ranking.selection.choice_along_path import NAMES
 from tests.data_folder import DATA, needs
 from tests.ranking.studies import items
 

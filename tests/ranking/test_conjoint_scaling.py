@@ -1,4 +1,4 @@
-"""Scaling, order reversals and willingness to pay: conventions of the trade, by their definitions."""
+"""Importances, order reversals and willingness to pay: conventions of the trade, by their definitions."""
 
 import numpy as np
 import pandas as pd

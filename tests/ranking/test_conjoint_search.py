@@ -8,7 +8,7 @@ import pytest
 from ranking import ConjointPath, ConjointPathCV, ConjointStudy, ConjointSVM, DataError, RankSVMPath
 from ranking.conjoint import calibrate, example_study, root_likelihood
 from ranking.conjoint.estimation.cv import part_worths_by_group, respondent_groups
-from ranking.selection.curve import average_curves
+from ranking.selection.choice_along_path import average_curves
 from tests.conjoint_data import ROLES, choice_study
 from tests.data_folder import needs
 from tests.refusals import refuses

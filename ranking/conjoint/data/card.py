@@ -157,7 +157,7 @@ def _ratio(part: Array, whole: Array) -> Array:
 # With columns of length 1, an eigenvalue of DᵀD below this is rounding error: its vector solves D z = 0.
 ZERO = 1e-9
 # With a largest entry of 1, smaller differences between the entries of z are rounding error.
-STILL = 1e-6
+EQUAL_ENTRIES = 1e-6
 
 
 def confounded(table: ChoiceTable) -> list[str]:
@@ -190,7 +190,7 @@ def confounded(table: ChoiceTable) -> list[str]:
         part = free[owner == name]
         # a z that is one number on all levels of an attribute says nothing, on a linear one only 0 does
         moved = part if attribute.is_linear or not len(part) else part - part.mean(axis=0)
-        if (np.abs(moved) > STILL).any():
+        if (np.abs(moved) > EQUAL_ENTRIES).any():
             found.append(name)
     return found
 

@@ -24,7 +24,7 @@ from ranking.conjoint.estimation.path import ConjointPath, hit_rate_curve
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
 from ranking.core.validation import Array, Integers, require_choice, whole_number
 from ranking.errors import DataError, must_be
-from ranking.selection.curve import SelectionCurve, log_midpoint
+from ranking.selection.choice_along_path import SelectionCurve, log_midpoint
 from ranking.selection.search import FoldTask, PathSearch, Progress
 
 # How many cells there are for a factor of ten, and for how many such factors below C_max.

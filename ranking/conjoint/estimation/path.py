@@ -18,7 +18,7 @@ from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError, must_be
-from ranking.selection.curve import ENTRIES, SelectionCurve
+from ranking.selection.choice_along_path import ENTRIES, SelectionCurve
 from ranking.selection.path_model import end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import earlier_changes

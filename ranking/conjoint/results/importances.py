@@ -1,4 +1,4 @@
-"""Scaling: part-worths that can be compared between respondents, and the importances of attributes.
+"""Importances: ranges of attributes in per cent, and part-worths comparable between respondents.
 
 The range of an attribute is the difference between its best and its worst level, of a linear attribute that
 between the ends of the numbers shown. Zero-centred diffs, a convention of the trade, shift the part-worths

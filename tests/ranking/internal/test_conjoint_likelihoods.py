@@ -6,7 +6,7 @@ import pytest
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study, root_likelihood
 from ranking.conjoint.estimation.cv import CELLS, DECADES, cell_edges, likelihood_curve
-from ranking.selection.curve import log_midpoint
+from ranking.selection.choice_along_path import log_midpoint
 from tests.refusals import refuses
 
 TRAIN, HELD = example_study().split_holdout()

@@ -11,7 +11,7 @@ import pytest
 from ranking.conjoint import Attribute, ConjointStudy
 from ranking.report import page as pages
 from ranking.report.conjoint import (
-    Draft,
+    TabulatedSurvey,
     findings,
     intervals,
     survey_report_html,
@@ -212,13 +212,14 @@ class TestWorkbook:
 
 
 def test_empty_tables_are_left_out_of_a_page(found, tables):
-    assert Draft(found, {**tables, "duplicates": tables["duplicates"].iloc[:0]}).table("duplicates") is None
+    without = {**tables, "duplicates": tables["duplicates"].iloc[:0]}
+    assert TabulatedSurvey(found, without).table("duplicates") is None
 
 
 class TestFindings:
     @staticmethod
     def sentences(found):
-        return " ".join(findings(Draft(found, survey_tables(found))))
+        return " ".join(findings(TabulatedSurvey(found, survey_tables(found))))
 
     @pytest.mark.parametrize(("seed", "is_warned"), [(6, True), (9, False)])
     def test_a_model_no_better_than_chance_is_said_first(self, seed, is_warned):
@@ -237,7 +238,7 @@ class TestFindings:
     def test_attributes_whose_intervals_overlap_are_not_ranked(self, found, tables, reach, rivals):
         ends = {"lo": [reach[0], 1.0, 1.0], "hi": [50.0, *reach[1:]]}
         rows = pd.DataFrame({"attribute": ["price", "brand", "size"], "estimate": [40.0, 25.0, 5.0], **ends})
-        sentences = " ".join(findings(Draft(found, {**tables, "importances": rows})))
+        sentences = " ".join(findings(TabulatedSurvey(found, {**tables, "importances": rows})))
         said = f"By their intervals, {', '.join(rivals)} could be first too."
         assert (said in sentences) if rivals else ("could be first" not in sentences)
 

@@ -22,7 +22,7 @@ from ranking.conjoint import (
     willingness_to_pay,
     zero_centred_diffs,
 )
-from ranking.studies.conjoint import Parts, SurveyPlan, follow, in_words
+from ranking.studies.conjoint import Parts, SurveyPlan, in_words, stability_along_path
 from ranking.studies.conjoint_tables import TITLES, flat_names, settings, survey_tables
 from tests.ranking.market import COFFEE, PACKS, mixed_study
 from tests.ranking.surveys import FEW, PLAN, parts, survey
@@ -183,7 +183,7 @@ class TestStability:
     def test_importances_over_C_weigh_respondents(self, pooling):
         study = COFFEE.only(respondents=[1, 2, 20])
         path = ConjointPath(C_max=0.1, pooling=pooling)
-        stability = follow(path, study, 2, 0, None)
+        stability = stability_along_path(path, study, 2, 0, None)
         C = float(stability.importances.index[3])
         row = stability.importances.loc[C]
         assert row.sum() == pytest.approx(100)

@@ -15,7 +15,7 @@ from ranking.core.kernels import kernel_matrix
 from ranking.core.labels import Levels
 from ranking.errors import DataError, NotSeparableError, RankingError
 from ranking.ordinal.base import hinges_of
-from ranking.ordinal.hard_margin import Conflict, is_conflict, separate
+from ranking.ordinal.hard_margin import LevelConflict, is_conflict, separate
 from ranking.ordinal.programs import hard_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, separable, violations
 from tests.refusals import refuses
@@ -140,7 +140,7 @@ class TestEqualObjects:
 class TestChecker:
     X, codes = np.array([[0.0], [1.0], [3.0]]), np.array([0, 1, 0])
     # 1 lies between 0 and 3: twice (f_1 > p) against (f_0 < p) 4/3 and (f_2 < p) 2/3, over their sum
-    right = Conflict(
+    right = LevelConflict(
         np.array([0, 1, 2]),
         np.array([0, 0, 0]),
         np.array([-1.0, 1.0, -1.0]),

@@ -105,7 +105,7 @@ class TestNumbers:
         for grade in GRADES:
             assert [grade, *(str((part.y == grade).sum()) for part in study.parts.values())] in page.rows
 
-    def test_path_and_choice_of_C(self, study, page):
+    def test_path_and_choice_along_path(self, study, page):
         assert ["pieces", str(len(study.model.path_.segments))] in page.rows
         curve = study.curve
         chosen = (curve.C_best, 1 / curve.C_best, curve.best, curve.error_at(curve.C_best))

@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 from ranking import DataError, RankSVMPath
 from ranking.core.graph import preference_pairs
 from ranking.io.items import Items, write_whole
-from ranking.metrics.tables import metric_table
+from ranking.metrics.over_queries import metric_table
 from ranking.report.page import render, shown, table
 from ranking.report.paths import report_html, scores_csv, summary, write_report
 from ranking.studies.paths import Plan, Study, conduct
@@ -42,7 +42,7 @@ class TestNumbers:
         assert ["C to", "20"] in page.rows
         assert ["complete", "yes"] in page.rows
 
-    def test_choice_of_C(self, study, page):
+    def test_choice_along_path(self, study, page):
         curve = study.curve
         chosen = (curve.C_best, 1 / curve.C_best, curve.best, curve.error_at(curve.C_best))
         assert ["best", *map(shown, chosen), "chosen"] in page.rows

@@ -1,4 +1,4 @@
-r"""Level steps: a metric of predicted levels along a path, exactly, as a step function of C.
+r"""The level curve: a metric of predicted levels along a path, exactly, as a step function of C.
 
 The predicted level of an item is how many thresholds its score exceeds, :math:`|\{k : f(x) > p_k\}|`. Scores
 and thresholds are lines in C, so it changes by one where two of them cross, and one object moves from one
@@ -14,7 +14,7 @@ import numpy as np
 from ranking.core.validation import Array, Integers, numbers, require_choice
 from ranking.errors import DataError, must_be
 from ranking.metrics.levels import LEVEL_METRICS, table_errors
-from ranking.selection.curve import ENTRIES, SelectionCurve, Steps, step_curve
+from ranking.selection.choice_along_path import ENTRIES, SelectionCurve, Steps, step_curve
 from ranking.selection.piecewise import PiecewiseLinear, crossings, steps_of
 from ranking.selection.uncertainty import earlier_changes
 

@@ -1,4 +1,4 @@
-"""The catalogue: what books, papers and pencil know about each problem holds for the path we trace."""
+"""known_paths: published or hand-computed results about each problem hold for the path we trace."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-r"""Selection of C: a ranking metric as a step function of C along a whole path, exactly.
+r"""The choice of C along a path: a ranking metric as a step function of C, exactly, and the best C of it.
 
 The order of two items changes where their scores, linear in C, cross, and a metric of rankings is constant in
 between. So it is a step function of C, known completely once all crossings are. `Validation` finds the steps,
@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
 from ranking.errors import DataError, must_be, must_have
-from ranking.metrics import tables as metrics
+from ranking.metrics import over_queries as metrics
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
 
-# The name of a metric of `ranking.metrics.tables`, or a function of labels, scores and queries.
+# The name of a metric of `ranking.metrics.over_queries`, or a function of labels, scores and queries.
 Metric: TypeAlias = str | Callable[[Array, Array, Queries | None], float]
 # What `per_query` calls the metrics that can be named.
 NAMES = {

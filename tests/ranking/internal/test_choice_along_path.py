@@ -1,4 +1,4 @@
-"""selection: a metric at every C is what brute force finds at many, and choices of C follow from it."""
+"""choice_along_path: a metric at every C is what brute force finds at many; the best C follow from it."""
 
 import numpy as np
 import pytest
@@ -8,12 +8,12 @@ from numpy.testing import assert_allclose
 
 from ranking import metrics
 from ranking.errors import DataError
-from ranking.selection.curve import SelectionCurve, average_curves, log_midpoint, validation_curve
+from ranking.selection.choice_along_path import SelectionCurve, average_curves, log_midpoint, validation_curve
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
 from tests.systems import FEW
 
-FAR = 50.0
+LARGE_C = 50.0
 METRICS = ("pairwise_accuracy", "kendall_tau", "ndcg", "mean_ndcg", "spearman", "mean_average_precision")
 
 
@@ -54,7 +54,7 @@ def places(lines):
         found |= {root for root in roots if lo < root < hi}
     edges = np.array(sorted(found))
     edges = edges[np.append(True, np.diff(edges) > 1e-9)]
-    beyond = [edges[-1] + 1, edges[-1] + FAR] if np.isinf(lines.hi[-1]) else []
+    beyond = [edges[-1] + 1, edges[-1] + LARGE_C] if np.isinf(lines.hi[-1]) else []
     return [*(edges[:-1] + edges[1:]) / 2, *beyond]
 
 
@@ -116,7 +116,7 @@ class TestCurve:
         slope = np.diff(knots, axis=0)
         lines = PiecewiseLinear(edges[:-1], edges[1:], knots[:-1] - edges[:-1, None] * slope, slope)
         at_once = validation_curve([lines], np.arange(n))
-        monkeypatch.setattr("ranking.selection.curve.ENTRIES", 3 * n * (n - 1) // 2)
+        monkeypatch.setattr("ranking.selection.choice_along_path.ENTRIES", 3 * n * (n - 1) // 2)
         in_parts = validation_curve([lines], np.arange(n))
         assert_allclose(in_parts.edges, at_once.edges)
         assert_allclose(in_parts.values, at_once.values)
@@ -238,7 +238,7 @@ class TestMean:
         mean = average_curves(parts)
         assert mean.edges[0] == 0
         assert mean.edges[-1] == min(curve.edges[-1] for curve in parts)
-        for C in np.random.default_rng(seed).uniform(0, min(mean.edges[-1], FAR), 10):
+        for C in np.random.default_rng(seed).uniform(0, min(mean.edges[-1], LARGE_C), 10):
             values = [float(curve.at(C)) for curve in parts]
             assert mean.at(C) == pytest.approx(np.mean(values), abs=1e-9)
             if len(parts) > 1:

@@ -1,4 +1,4 @@
-"""crossing_bounds: where bounds cross or penalties are negative there is no solution, with a proof."""
+"""crossed_bounds: where bounds cross or penalties are negative there is no solution, with a proof."""
 
 import math
 from fractions import Fraction
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import pqp
 from pqp import mu
 from pqp.linalg.field import RATIONAL
-from pqp.revised.crossing_bounds import find_crossing_bounds
+from pqp.revised.crossed_bounds import find_crossing_bounds
 from pqp.revised.presolve import presolve
 from pqp.revised.rays import is_proof
 from tests.definitions import at as value_at

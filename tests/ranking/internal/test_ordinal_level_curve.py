@@ -1,4 +1,4 @@
-"""level_steps: a metric of predicted levels at every C is what counting thresholds finds at many."""
+"""level_curve: a metric of predicted levels at every C is what counting thresholds finds at many."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ranking import metrics
 from ranking.errors import DataError
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, table_errors
-from ranking.ordinal.selection import LevelLines, level_curve
+from ranking.ordinal.level_curve import LevelLines, level_curve
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
 from tests.systems import FEW
 
-FAR = 50.0
+LARGE_C = 50.0
 
 
 def level_lines(lo, hi, constant, slope, threshold_constant, threshold_slope):
@@ -66,7 +66,7 @@ def places(lines):
         found |= {root for root in -d0[d1 != 0] / d1[d1 != 0] if lo < root < hi}
     edges = np.array(sorted(found))
     edges = edges[np.append(True, np.diff(edges) > 1e-9)]
-    beyond = [edges[-1] + 1, edges[-1] + FAR] if np.isinf(lines.hi[-1]) else []
+    beyond = [edges[-1] + 1, edges[-1] + LARGE_C] if np.isinf(lines.hi[-1]) else []
     return [*(edges[:-1] + edges[1:]) / 2, *beyond]
 
 
@@ -167,7 +167,7 @@ class TestPieces:
         lines = from_knots(np.arange(21.0), random.normal(size=(21, 15)), thresholds)
         y = random.integers(0, 4, 15)
         at_once = level_curve([lines], y, 4, metric)
-        monkeypatch.setattr("ranking.ordinal.selection.ENTRIES", entries)
+        monkeypatch.setattr("ranking.ordinal.level_curve.ENTRIES", entries)
         in_parts = level_curve([lines], y, 4, metric)
         assert_array_equal(in_parts.edges, at_once.edges)
         assert_array_equal(in_parts.values, at_once.values)
