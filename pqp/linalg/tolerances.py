@@ -75,6 +75,9 @@ INVERSE_LOSS = 1e-9
 LOSS_SINCE_REBUILD = 1e2
 # What a freshly solved basis may leave as residual, relative to the size of its solution.
 RESIDUAL_GROWTH = 1e-8
+# Where rounding errors of what is left over move the unknowns by more than this part of the largest number,
+# the basis is singular in float64: on steep but sound pieces with slopes of 1e8 it was 1e-6.
+NO_DIGITS = 1e-4
 # If v has moved by more than this since the last fresh start, relative to v itself, g has lost digits.
 LARGE_STEPS = 1e3
 # A block is not inverted ahead of the trace if a pivot of it is below this part of its diagonal entry.
@@ -118,6 +121,9 @@ SHARE_OF_LARGEST = 1e-1
 # A piece is stated as constants and slopes. Where a slope times mu is so large that its rounding error, 4e-16
 # of it, exceeds ACCURATE of all else, no float64 number of the piece is more accurate than that.
 STEEP_SHARE = 4e-16 / ACCURATE
+# But at most this many times what misses are relative to otherwise, so that no piece misses its conditions by
+# more than 1e-8 of the largest number: steeper ones cannot be stated.
+STEEPEST = 1e2
 # The value of a piece shorter than this part of mu is summed up around its middle: on a piece with slopes of
 # 1e8, sums around 0 were wrong by 1e-6.
 SHORT_PIECE = 1e-3

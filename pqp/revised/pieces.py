@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pqp.linalg.field import FLOAT, Array
+from pqp.linalg.tolerances import SAME_POINT
 from pqp.records.segment import Segment
 from pqp.records.trail import Trail
 from pqp.revised.postsolve import Postsolve
@@ -270,7 +271,7 @@ def join_all(sequences: Sequence[PieceSequence]) -> PieceSequence:
     for sequence in sequences[1:]:
         last = parts[-1]
         states, rest = last.last_states(), sequence
-        if np.array_equal(states, sequence.first):
+        if np.array_equal(states, sequence.first) and _is_prolonged(last, sequence):
             parts[-1] = last.clipped(last.lo, float(sequence.ends[0]))
             if len(sequence) == 1:
                 continue
@@ -303,6 +304,23 @@ def join_all(sequences: Sequence[PieceSequence]) -> PieceSequence:
         unknown_ends=joined_ends("unknown_ends"),
         **plain,
     )
+
+
+def _is_prolonged(last: PieceSequence, following: PieceSequence) -> bool:
+    """Return whether the last piece of a sequence says what the first one of another does.
+
+    Equal states are not enough: where a basis is singular in float64, they leave v open.
+    """
+    own, other = slice(*last.unknown_ends[-2:]), slice(*following.unknown_ends[:2])
+    if own.stop - own.start != other.stop - other.start:
+        return False
+    mu = float(following.ends[0]) if np.isfinite(following.ends[0]) else float(following.starts[0])
+    points = [
+        sequence.values[part][np.argsort(sequence.unknowns[part])] @ np.array([1.0, mu])
+        for sequence, part in ((last, own), (following, other))
+    ]
+    height = np.abs(points).max(initial=0.0)
+    return bool(np.all(np.abs(points[0] - points[1]) <= SAME_POINT * height))
 
 
 def segments_of(sequence: PieceSequence, postsolve: Postsolve, scaled: ScaledProblem) -> list[Segment]:

@@ -94,6 +94,10 @@ class Cover:
         self.sequences.append(sequence)
         self.sequences.sort(key=lambda sequence: (sequence.lo, sequence.hi))
 
+    def overlaps(self, sequence: PieceSequence) -> bool:
+        """Return whether a sequence has an inside in common with one that is there."""
+        return any(sequence.lo < other.hi and other.lo < sequence.hi for other in self.sequences)
+
     def gaps(self, lo: float, hi: float) -> list[tuple[float, float]]:
         """Return the parts of an interval that nothing covers."""
         parts: list[tuple[Number, Number]] = [(sequence.lo, sequence.hi) for sequence in self.sequences]
@@ -356,14 +360,16 @@ class _Run:
                     continue
                 self._verified_bytes += _bytes(leg.pieces)
                 sequence = leg.sequence()
-                self.tops = np.maximum(self.tops, largest_numbers(sequence, self.scaled.lcp))
                 misses = self._misses(leg, sequence)
                 good = misses <= ACCURATE
-                self.info.count(rung, int(np.count_nonzero(good)))
                 if np.any(good):
                     self.cover.worst = max(self.cover.worst, float(misses[good].max()))
                 for part in sequence.runs(good):
+                    if self.cover.overlaps(part):
+                        # Two pieces for one mu are never both handed over: a later rung fills what is left.
+                        continue
                     self.cover.add(part)
+                    self.info.count(rung, len(part))
                     self.info.found(rung, part.lo, part.hi)
 
     def _verify_early(self) -> None:
@@ -380,8 +386,7 @@ class _Run:
             is_new = _in_order_of(leg, np.arange(count) >= known)
             is_new[[0, -1]] = False
             (part,) = sequence.runs(is_new)
-            self.tops = np.maximum(self.tops, largest_numbers(part, self.scaled.lcp))
-            misses = violations(part, self.scaled.lcp, self.tops)
+            misses = self._judge([part])
             leg.misses = np.concatenate([leg.misses, _in_order_of(leg, misses)])
 
     def _misses(self, leg: Leg, sequence: PieceSequence) -> Array:
@@ -393,10 +398,31 @@ class _Run:
         result[1 : 1 + len(leg.misses)] = leg.misses
         result = _in_order_of(leg, result)
         is_open = ~(result <= ACCURATE)
-        result[is_open] = np.concatenate(
-            [violations(part, self.scaled.lcp, self.tops) for part in sequence.runs(is_open)]
-        )
+        if np.any(is_open):
+            result[is_open] = self._judge(list(sequence.runs(is_open)))
         return result
+
+    def _judge(self, parts: list[PieceSequence]) -> Array:
+        """Return the misses of all pieces of some sequences, and keep the largest numbers of sound ones.
+
+        A trace that went astray may have numbers without end. Nothing is judged relative to them.
+        """
+        lcp, tops = self.scaled.lcp, self._largest(parts)
+        while True:
+            misses = [violations(part, lcp, tops) for part in parts]
+            sound = [
+                run for part, own in zip(parts, misses, strict=True) for run in part.runs(own <= KKT_RESIDUAL)
+            ]
+            smaller = self._largest(sound)
+            if np.array_equal(smaller, tops):
+                self.tops = tops
+                return np.concatenate(misses)
+            tops = smaller
+
+    def _largest(self, parts: list[PieceSequence]) -> Array:
+        """Return the largest numbers of the run and of some sequences."""
+        lcp = self.scaled.lcp
+        return np.max([self.tops, *(largest_numbers(part, lcp) for part in parts)], axis=0)
 
     # ---- the first pass ----
 
@@ -647,7 +673,9 @@ class _Run:
                 self._one_way(middle, b, states)
                 return
             except NumericalTroubleError:
-                continue
+                if any(leg.pieces for leg in self.legs):
+                    # What was found is not to be found again, from elsewhere.
+                    raise
 
     def _exactly(self, a: float, b: float) -> None:
         """Trace a gap in exact arithmetic: the items that move, or a small problem as a whole."""

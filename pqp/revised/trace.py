@@ -27,6 +27,7 @@ from pqp.linalg.tolerances import (
     FLAT,
     INVERSE_LOSS,
     LOSS_SINCE_REBUILD,
+    NO_DIGITS,
     NOISE,
     PASSED,
     PIVOT_ON_RAY,
@@ -298,7 +299,9 @@ class Tracer:
             if attempt > 1 and np.all(left <= REFINED * size):
                 break
             if attempt == 3:
-                self._require_solved(left, size)
+                if not np.all(left <= RESIDUAL_GROWTH * size):
+                    self._rebuild_once()
+                    return
                 break
             steps = self.basis.solve((signs[R] * rest).T).T
             v[:, R] += steps
@@ -307,6 +310,13 @@ class Tracer:
         moved = np.abs(v[0, R] - kept[0]).max(initial=0.0)
         if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
             v[0, R], g[0] = kept
+            # A fresh factorisation tells whether it is singular.
+            if self.basis.changes or moved > NO_DIGITS * size[0]:
+                self._rebuild_once()
+                return
+        if left[0] > max(fit, ROUNDING * size[0]):
+            self._rebuild_once()
+            return
         self.lines[VALUE : SLOPE + 1] = np.where(self.flags[INSIDE], v, g)
         self.lines[2:6] = table[RANGE]
         self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[1], fixed[1]
@@ -324,14 +334,11 @@ class Tracer:
         self._inverse_loss = max(INVERSE_LOSS, LOSS_SINCE_REBUILD * loss)
         return False
 
-    def _require_solved(self, left: Array, size: Array) -> None:
-        """Raise if the unknowns do not solve their equations, unless a fresh factorisation may help."""
-        if np.all(left <= RESIDUAL_GROWTH * size):
-            return
-        if self.basis.changes:
-            self.rebuild()
-            return
-        raise SingularBasisError
+    def _rebuild_once(self) -> None:
+        """Rebuild a basis that does not solve its equations; a fresh one is singular in float64."""
+        if not self.basis.changes:
+            raise SingularBasisError
+        self.rebuild()
 
     def _set_tolerances(self, fixed: Array) -> None:
         """Set what counts as flat, and how large fixed values of v are, from the sizes of the numbers."""

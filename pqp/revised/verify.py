@@ -11,7 +11,7 @@ import numpy as np
 
 from pqp.linalg.field import Array
 from pqp.linalg.operators import DenseOperator
-from pqp.linalg.tolerances import SHARE_OF_LARGEST, STEEP_SHARE, TINY
+from pqp.linalg.tolerances import SHARE_OF_LARGEST, STEEP_SHARE, STEEPEST, TINY
 from pqp.revised.event_kernel_choice import KERNELS
 from pqp.revised.pieces import PieceSequence
 from pqp.revised.states import VALUE_FIXED, MixedLCP
@@ -81,8 +81,9 @@ def _heights(sequence: PieceSequence, lcp: MixedLCP, heights: Array, mus: Array)
         # How the rounding errors of v add up in M v, seen on a vector of signs without structure.
         signs = np.sign(np.cos(np.arange(1.0, len(lcp.table) + 1) ** 2))
         spread = max(1.0, float(np.abs(lcp.system.times(signs)).max(initial=0.0)))
-        result[:, :2] += rounded[:, None]
-        result[:, 2:] += spread * rounded[:, None]
+        rounded = np.minimum(rounded[:, None], STEEPEST * heights)
+        result[:, :2] += rounded
+        result[:, 2:] += spread * rounded
     return result
 
 
