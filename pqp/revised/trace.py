@@ -310,7 +310,7 @@ class Tracer:
         moved = np.abs(v[0, R] - kept[0]).max(initial=0.0)
         if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
             v[0, R], g[0] = kept
-            # A fresh factorisation tells whether it is singular.
+            # A fresh factorisation shows if it is singular.
             if self.basis.changes or moved > NO_DIGITS * size[0]:
                 self._rebuild_once()
                 return
