@@ -145,7 +145,7 @@ def test_exact_solutions_satisfy_the_reduced_conditions(instance):
         top = H @ x[variables] - B.T @ y[rows] + reduced.q[: len(variables)]
         bottom = B @ x[variables] + reduced.q[len(variables) :]
         if reduced.elimination is not None:
-            bottom = bottom + reduced.elimination.times(y[rows])
+            bottom = bottom + reduced.elimination.operator.times(y[rows])
         mu = float(inside(segment))
         assert np.allclose((top - z[variables]) @ [1, mu], 0, atol=1e-7)
         assert np.allclose((bottom - value[rows]) @ [1, mu], 0, atol=1e-7)
