@@ -323,6 +323,18 @@ class Tracer:
         self._steepest = 0.0
         self._set_tolerances(np.abs(table[FIXED]))
 
+    def _values_fit(self) -> bool:
+        """Return whether the values at the present mu solve their equations; if so, forget steep slopes."""
+        at, R = np.array([1.0, self.mu]), self.basis.items
+        fixed = at @ self.lcp.table.of(self.states)[FIXED]
+        v = fixed.copy()
+        v[R] = self.lines[VALUE, R]
+        g = self.system.times(v) + self.lcp.q @ at
+        fits = np.abs(fixed[R] - g[R]).max(initial=0.0) <= REFINED * np.abs(v).max(initial=0.0)
+        if fits:
+            self._steepest = 0.0
+        return bool(fits)
+
     def _is_spoilt(self, left: Array, size: Array) -> bool:
         """Return whether the changes of the basis have cost so many digits that it should be rebuilt.
 
@@ -465,7 +477,7 @@ class Tracer:
             self.basis.change([i], [], direction)
         begins = self._enter_state(i, old, new, slope)
         self._set_flat(*tops)
-        if max(tops) * STEEP_FALL < self._steepest:
+        if max(tops) * STEEP_FALL < self._steepest and not self._values_fit():
             # On a very steep piece a rounding error of mu itself has moved all values.
             self.recompute()
         elif rest > ROUNDING * max(*tops, *self._data_tops):
