@@ -78,15 +78,8 @@ RESIDUAL_GROWTH = 1e-8
 # Where rounding errors of what is left over move the unknowns by more than this part of the largest number,
 # the basis is singular in float64: on steep but sound pieces with slopes of 1e8 it was 1e-6.
 NO_DIGITS = 1e-4
-# If v has moved by more than this since the last fresh start, relative to v itself, g has lost digits.
-LARGE_STEPS = 1e3
 # A block is not inverted ahead of the trace if a pivot of it is below this part of its diagonal entry.
 WELL_CONDITIONED = 1e-8
-# Columns that miss the span of others by less than this part of the largest entry are in it.
-SPANNED = 1e-12
-# The part of P that many groups share may exceed the part that is their own by this factor at most: a
-# solution through blocks loses that much precision, times the number of groups, before it is refined.
-SHARED_EXCESS = 1e3
 
 # ---- The revised engine: start, end and repair of a trace ----
 
@@ -103,10 +96,6 @@ START_DEPENDENT = (1e-9, 1e-7, 1e-5)
 START_MARGIN = 1e-5
 # A limit that a homotopy still violates by less than this part of the largest number is violated by rounding.
 START_ROUNDING = 1e-9
-# A pass that ends this close to its goal, relative to its length, may have reached it.
-NEAR_GOAL = 1e-4
-# A breakpoint this close to where all limits meet, relative to the way there, may be rounding error.
-SPURIOUS_BREAKPOINT = 1e-8
 # Items this close to an end, relative to the largest number of a basis, are in an excerpt from the beginning.
 NEAR_LIMIT = 1e-6
 
