@@ -27,7 +27,7 @@ from pqp.errors import (
     ProblemError,
 )
 from pqp.files import load_path, load_problem, save_problem
-from pqp.lcp.log import PivotLog
+from pqp.lcp.pivot_log import PivotLog
 from pqp.lcp.solve_lcp import LCPAnswer, solve_lcp
 from pqp.model.affine import Affine, mu
 from pqp.model.hessian import Gram, PairGram

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pqp.errors import FileFormatError, ProblemError
-from pqp.io.reading import (
+from pqp.io.fields import (
     Schema,
     as_file_error,
     list_of,

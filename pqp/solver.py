@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pqp.errors import InternalError, LimitError, NumericalTroubleError, ProblemError
 from pqp.io.writing import problem_file, write_document
 from pqp.lcp.crisscross import RULES, Rule
-from pqp.lcp.log import numbered
+from pqp.lcp.pivot_log import numbered
 from pqp.linalg.field import FIELDS, RATIONAL, Arithmetic, Field, Number, as_numbers, is_infinite, shown
 from pqp.model.problem import ParametricQP
 from pqp.path.path import Path

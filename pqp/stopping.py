@@ -12,7 +12,7 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from pqp.errors import ProblemError
-from pqp.lcp.log import Crossing, Pivot
+from pqp.lcp.pivot_log import Crossing, Pivot
 from pqp.linalg.field import Number
 
 # A pivot, or anything with the mu at which it ends.

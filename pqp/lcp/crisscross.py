@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 from pqp.lcp.dictionary import Dictionary
-from pqp.lcp.log import Pivot
+from pqp.lcp.pivot_log import Pivot
 from pqp.lcp.problem import PerturbedMu
 
 Ranks = list[int]

@@ -17,7 +17,7 @@ from pqp.errors import EXACT_REMEDY, InternalError, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, Scaling, scaled_rows, scaling_of
 from pqp.linalg.affine import AffineArray, AffineNumber
 from pqp.linalg.field import RATIONAL, Array, Number
-from pqp.linalg.table import FloatTable, Table, Weights, build_table, float_table
+from pqp.linalg.tableau import FloatTableau, Tableau, Weights, build_tableau, float_tableau
 from pqp.linalg.tolerances import INVERSE_NOISE, REBUILD_EVERY
 
 
@@ -31,7 +31,7 @@ class Dictionary:
     lcp: ParametricLCP
     scaling: Scaling
     basis: frozenset[int]
-    table: Table
+    table: Tableau
     age: int = 0
 
     @property
@@ -72,7 +72,7 @@ class Dictionary:
     @cached_property
     def _terms(self) -> AffineArray | None:
         """Σ_j |(M_B⁻¹)_ij| |q_j| for constants and slopes: the numbers whose difference a float value is."""
-        if not isinstance(self.table, FloatTable):
+        if not isinstance(self.table, FloatTableau):
             return None
         inside = np.array([i in self.basis for i in range(self.size)], dtype=bool)
         inverse = np.abs(np.where(inside[None, :], self.table.values[:, : self.size], 0.0))
@@ -131,13 +131,13 @@ class Dictionary:
         """Return the dictionary of the basis B ⊕ indices: one index is a diagonal pivot, two an exchange."""
         chosen = sorted(set(indices))
         if len(chosen) == 1:
-            table = self.table.exchange(chosen[0], chosen[0])
+            table = self.table.pivot(chosen[0], chosen[0])
         else:
             r, s = chosen
             order = list(range(self.size))
             order[r], order[s] = s, r
             # each exchange puts a variable into the row of the other pair: swapping them restores the order
-            table = self.table.exchange(r, s).exchange(s, r).permuted(order)
+            table = self.table.pivot(r, s).pivot(s, r).permuted(order)
         pivoted = Dictionary(self.lcp, self.scaling, self.basis ^ set(chosen), table, self.age + 1)
         # rounding errors grow with every pivot, and an LU factorisation removes them all
         return pivoted.fresh() if pivoted.age >= REBUILD_EVERY else pivoted
@@ -156,7 +156,7 @@ class Dictionary:
 def first_dictionary(lcp: ParametricLCP) -> Dictionary:
     """Return the dictionary with every w basic: Λ = M."""
     scaling = scaling_of(lcp)
-    return Dictionary(lcp, scaling, frozenset(), build_table(scaled_rows(lcp, scaling), lcp.field))
+    return Dictionary(lcp, scaling, frozenset(), build_tableau(scaled_rows(lcp, scaling), lcp.field))
 
 
 def dictionary_of(
@@ -184,7 +184,7 @@ def rebuilt(lcp: ParametricLCP, scaling: Scaling, basis: frozenset[int]) -> Dict
     nonbasic = np.where(inside[None, :], identity, -rows[:, :k])
     # one factorisation serves all columns: Λ = −M_B⁻¹ M_N and the values M_B⁻¹ q
     table = _solve(basic, np.column_stack([-nonbasic, rows[:, k:]])) if k else rows
-    return Dictionary(lcp, scaling, basis, float_table(table, lcp.field))
+    return Dictionary(lcp, scaling, basis, float_tableau(table, lcp.field))
 
 
 def _solve(matrix: Array, right: Array) -> Array:

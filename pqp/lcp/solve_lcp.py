@@ -9,7 +9,7 @@ import numpy as np
 from pqp.errors import EXACT_SETTING, InternalError, NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES, Cycled, Infeasible, Outcome, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, first_dictionary
-from pqp.lcp.log import Pivot, PivotLog
+from pqp.lcp.pivot_log import Pivot, PivotLog
 from pqp.lcp.problem import PerturbedMu, spread, unnamed_lcp
 from pqp.lcp.proofs import NotSufficient, disprove_sufficiency, is_obstruction, row_vector, unconfirmed
 from pqp.linalg.affine import AffineArray

@@ -25,7 +25,7 @@ from pqp.linalg.matrices import (
     identity,
     is_sparse,
 )
-from pqp.linalg.table import ExactTable, exact_table
+from pqp.linalg.tableau import ExactTableau, exact_tableau
 from pqp.linalg.tolerances import CONVEX_SLACK, SYMMETRY_ROUNDING
 
 # Sparse matrices of more rows are decided by a sparse factorisation: dense eigenvalues take seconds here.
@@ -86,12 +86,12 @@ def negative_direction(matrix: MatrixData) -> tuple[Array, Any] | None:
     """
     P = exact_matrix(matrix)
     # a positive multiple of P has the same directions, and fraction-free pivots need whole numbers
-    table, rest = exact_table(P * lcm(*(entry.denominator for entry in P.flat), 1)), list(range(len(P)))
+    table, rest = exact_tableau(P * lcm(*(entry.denominator for entry in P.flat), 1)), list(range(len(P)))
     while rest:
         pivot = next((i for i in rest if table.entry(i, i) != 0), None)
         if pivot is None or table.entry(pivot, pivot) < 0:
             break
-        table = table.exchange(pivot, pivot)
+        table = table.pivot(pivot, pivot)
         rest.remove(pivot)
     partial = _negative_in_complement(table, rest)
     if partial is None:
@@ -112,7 +112,7 @@ def _is_large(values: MatrixData) -> bool:
     return is_sparse(values) and bool(values.shape[0] > LARGEST_DENSE)
 
 
-def _negative_in_complement(table: ExactTable, rest: Sequence[int]) -> dict[int, int] | None:
+def _negative_in_complement(table: ExactTableau, rest: Sequence[int]) -> dict[int, int] | None:
     """Return the entries of a direction of negative curvature of the Schur complement, None if it is zero."""
     for i in rest:
         if table.entry(i, i) < 0:

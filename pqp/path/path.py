@@ -12,7 +12,7 @@ import numpy as np
 
 from pqp.errors import EXACT_SETTING, CertificateError, NoSolutionError, ProblemError, counted
 from pqp.io.writing import encode_segment, path_document, write_document
-from pqp.lcp.log import PivotLog
+from pqp.lcp.pivot_log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
 from pqp.linalg.tolerances import SAME_POINT
 from pqp.model.problem import ParametricQP

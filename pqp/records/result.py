@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from pqp.lcp.log import Entry
+from pqp.lcp.pivot_log import Entry
 from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import RATIONAL, Number
 from pqp.records.segment import Segment, proof_strength

@@ -19,7 +19,7 @@ import numpy as np
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.lcp.crisscross import LEAST_INDEX, Infeasible, Solved, criss_cross
 from pqp.lcp.dictionary import first_dictionary
-from pqp.lcp.log import Pivot
+from pqp.lcp.pivot_log import Pivot
 from pqp.lcp.problem import ParametricLCP, PerturbedMu, unnamed_lcp
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array, Field

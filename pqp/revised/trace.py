@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
-from pqp.lcp.log import Crossing, Entry
+from pqp.lcp.pivot_log import Crossing, Entry
 from pqp.lcp.problem import PerturbedMu
 from pqp.linalg.field import Array
 from pqp.linalg.tolerances import (

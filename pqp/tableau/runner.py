@@ -9,7 +9,7 @@ import numpy as np
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.lcp.crisscross import Rule
-from pqp.lcp.log import Pivot
+from pqp.lcp.pivot_log import Pivot
 from pqp.linalg.field import FLOAT, RATIONAL, Field, Number, is_infinite
 from pqp.linalg.tolerances import KKT_RESIDUAL
 from pqp.model.problem import ParametricQP

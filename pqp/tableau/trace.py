@@ -11,7 +11,7 @@ from functools import cached_property
 from pqp.errors import EXACT_REMEDY, InternalError, NumericalTroubleError, PQPError
 from pqp.lcp.crisscross import Infeasible, Rule, Solved, criss_cross
 from pqp.lcp.dictionary import Dictionary, dictionary_of, first_dictionary, with_free_pairs_in
-from pqp.lcp.log import Pivot
+from pqp.lcp.pivot_log import Pivot
 from pqp.lcp.problem import PerturbedMu, spread
 from pqp.lcp.proofs import is_obstruction, is_same_mu, row_vector, unconfirmed
 from pqp.linalg.affine import AffineArray

@@ -14,7 +14,7 @@ from pqp.cli.program import CommandError, about_file, require_output
 from ranking.cli.options import Fitting, Learning, Reading
 from ranking.conjoint import Attribute, ConjointStudy, Scenario, read_scenario
 from ranking.conjoint.data.columns import SEPARATORS
-from ranking.conjoint.data.messages import Problems
+from ranking.conjoint.data.findings import Problems
 from ranking.conjoint.data.reading import read_table as read_choice_table
 from ranking.conjoint.data.wide import PATTERN, wide_attributes
 from ranking.conjoint.results.orders import FALLS, RISES, order_rows

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError
 
 from ranking.errors import RankingError, SingularActiveSetError, must_be
-from ranking.hastie.active_set import ActiveFactor, PairGram
+from ranking.hastie.factor import ActiveFactor, PairGram
 from ranking.hastie.record import INACTIVE, MARGIN, VIOLATED, Floats, HastieEvent, HastiePath, Recorder
 
 # Events closer than this part of λ, and bounds closer than this part of 1 or λ, are one event: it is what a

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pqp
-from pqp.linalg.table import exact_table
+from pqp.linalg.tableau import exact_tableau
 from tests.benchmarks.problems import dense
 
 pytest.importorskip("pytest_benchmark", reason="install the bench extra: pip install '.[bench]'")
@@ -58,9 +58,9 @@ def test_exact_pivots(benchmark, k, bits, integers):
 
 
 def _flint_pivots(start):
-    table = exact_table(start)
+    table = exact_tableau(start)
     for i in range(50):
-        table = table.exchange(i, i)
+        table = table.pivot(i, i)
     return int(table.numerators[0, 0]), int(table.denominator)
 
 

@@ -17,14 +17,14 @@ from scipy.spatial.distance import cdist
 import ranking.hastie.path
 from ranking import hastie_path
 from ranking.errors import DataError, RankingError, SingularActiveSetError
-from ranking.hastie.active_set import PairGram
+from ranking.hastie.factor import PairGram
 from tests.data_folder import DATA, mixture, needs
 from tests.refusals import refuses
 
 # What a margin or α may miss.
 MISS = 1e-9
 SEEDS = st.integers(0, 10**6)
-MODULES = ("hastie.path", "hastie.active_set", "hastie.record")
+MODULES = ("hastie.path", "hastie.factor", "hastie.record")
 FEATURES = {
     "auto_mpg": ["cylinders", "displacement", "horsepower", "weight", "acceleration", "model_year", "origin"],
     "pima": ["pregnant", "glucose", "pressure", "triceps", "insulin", "mass", "pedigree", "age"],

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ranking.conjoint.data.messages import listing, plain, quoted, text
+from ranking.conjoint.data.label_text import listing, plain, quoted, text
 from ranking.core.validation import positive_number
 from ranking.errors import DataError, must_be
 

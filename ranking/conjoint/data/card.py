@@ -18,7 +18,7 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE
 from ranking.conjoint.data.choice_table import ChoiceTable, columns_of, design_of
-from ranking.conjoint.data.messages import in_order, quoted
+from ranking.conjoint.data.label_text import in_order, quoted
 from ranking.core.validation import Array, counted
 from ranking.errors import must_be
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ranking.conjoint.data.messages import Place, Problems, guess, is_empty, listing, plain, text
+from ranking.conjoint.data.findings import Place, Problems
+from ranking.conjoint.data.label_text import guess, is_empty, listing, plain, text
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError, must_be
 

@@ -22,7 +22,8 @@ from ranking.conjoint.data.columns import (
     read_row_ids,
     require_columns,
 )
-from ranking.conjoint.data.messages import Problems, in_order, plain, quoted
+from ranking.conjoint.data.findings import Problems
+from ranking.conjoint.data.label_text import in_order, plain, quoted
 from ranking.conjoint.data.validation import (
     check_alternatives,
     read_attribute,

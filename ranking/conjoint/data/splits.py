@@ -9,7 +9,8 @@ import pandas as pd
 
 from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.columns import Booleans, read_flags
-from ranking.conjoint.data.messages import Problems, plain, unknown
+from ranking.conjoint.data.findings import Problems
+from ranking.conjoint.data.label_text import plain, unknown
 from ranking.conjoint.data.validation import add_partly_held
 from ranking.core.validation import Integers, require_choice, whole_number
 from ranking.errors import DataError, must_be

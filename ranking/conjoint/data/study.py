@@ -20,7 +20,7 @@ from ranking.conjoint.data.choice_table import (
     differences_of,
 )
 from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting, require_table
-from ranking.conjoint.data.messages import Problems
+from ranking.conjoint.data.findings import Problems
 from ranking.conjoint.data.reading import read_long, read_table
 from ranking.conjoint.data.splits import By, Seed, fold_tasks, holdout_tasks, respondent_codes
 from ranking.conjoint.data.wide import PATTERN, find_layout, long_from_wide, wide_from_table

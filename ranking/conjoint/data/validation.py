@@ -13,17 +13,8 @@ import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
 from ranking.conjoint.data.columns import Booleans, ColumnRoles, RowIds, read_flags
-from ranking.conjoint.data.messages import (
-    Place,
-    Problems,
-    advice,
-    in_order,
-    is_empty,
-    listing,
-    plain,
-    quoted,
-    text,
-)
+from ranking.conjoint.data.findings import Place, Problems
+from ranking.conjoint.data.label_text import advice, in_order, is_empty, listing, plain, quoted, text
 from ranking.core.validation import counted
 
 # More different numbers than this are hardly levels; if they are meant, they can be listed.

@@ -19,7 +19,8 @@ from ranking.conjoint.data.columns import (
     require_columns,
     require_table,
 )
-from ranking.conjoint.data.messages import Problems, in_order, is_empty, listing, plain, quoted, text
+from ranking.conjoint.data.findings import Problems
+from ranking.conjoint.data.label_text import in_order, is_empty, listing, plain, quoted, text
 from ranking.errors import DataError
 
 PATTERN = "alt{alternative}_{attribute}"

@@ -31,7 +31,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from ranking.conjoint.data.attributes import NONE, Attribute
-from ranking.conjoint.data.messages import listing, plain, quoted, text, unknown
+from ranking.conjoint.data.label_text import listing, plain, quoted, text, unknown
 from ranking.conjoint.results.bootstrap import (
     LEVEL,
     Bootstrap,

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import Attribute
-from ranking.conjoint.data.messages import text, unknown
+from ranking.conjoint.data.label_text import text, unknown
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
     PartWorths,

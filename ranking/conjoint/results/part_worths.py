@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from ranking.conjoint.data.attributes import Attribute
-from ranking.conjoint.data.messages import listing
+from ranking.conjoint.data.label_text import listing
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.core.validation import Array, Integers, as_vector
 from ranking.errors import DataError, must_be

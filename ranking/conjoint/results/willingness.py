@@ -14,7 +14,7 @@ from numbers import Real
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.data.messages import listing, text, unknown
+from ranking.conjoint.data.label_text import listing, text, unknown
 from ranking.conjoint.results.bootstrap import LEVEL, PartWorthsOrBootstrap, bootstrap_of
 from ranking.conjoint.results.part_worths import AttributeSpace, StudyOrSpace, Weights, space_of
 from ranking.core.validation import Array

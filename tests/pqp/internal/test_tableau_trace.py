@@ -12,7 +12,7 @@ import pqp
 from pqp import mu
 from pqp.errors import InternalError, NumericalTroubleError
 from pqp.lcp.crisscross import LEAST_INDEX, Cycled
-from pqp.lcp.log import Pivot
+from pqp.lcp.pivot_log import Pivot
 from pqp.linalg.field import FIELDS, RATIONAL
 from pqp.records.unsolvable import UnsolvablePiece
 from pqp.tableau import trace as tableau

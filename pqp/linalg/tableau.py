@@ -1,6 +1,6 @@
-"""Tables of numbers that can be pivoted, in float64 and in integers over one common denominator.
+"""Tableaux: arrays of numbers that can be pivoted, in float64 and in integers over one common denominator.
 
-A table is the array T of a linear system  basic = T · (nonbasic, 1, mu): one row per basic variable, one
+A tableau is the array T of a linear system  basic = T · (nonbasic, 1, mu): one row per basic variable, one
 column per nonbasic variable, then one column for the constant and one for mu.
 """
 
@@ -21,15 +21,15 @@ from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, fraction
 Weights = Sequence[tuple[Number, Number]]
 
 
-class Table(Protocol):
-    """What the dictionary needs of a table."""
+class Tableau(Protocol):
+    """What the dictionary needs of a tableau."""
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
 
     def entry(self, row: int, column: int) -> Number:
-        """One number of the table."""
+        """One number of the tableau."""
 
     def row_signs(self, row: int, count: int) -> list[int]:
         """The signs of the first `count` entries of a row."""
@@ -37,16 +37,16 @@ class Table(Protocol):
     def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
         """The sign of every basic variable, its last two columns weighted; `terms` matter to float only."""
 
-    def exchange(self, row: int, column: int) -> "Table":
-        """The table after the basic variable of a row and the nonbasic one of a column trade places."""
+    def pivot(self, row: int, column: int) -> "Tableau":
+        """The tableau after the basic variable of a row and the nonbasic one of a column trade places."""
 
-    def permuted(self, order: Sequence[int]) -> "Table":
-        """The table with rows and columns in another order; the last two columns stay last."""
+    def permuted(self, order: Sequence[int]) -> "Tableau":
+        """The tableau with rows and columns in another order; the last two columns stay last."""
 
 
 @dataclass(frozen=True, eq=False)
-class FloatTable:
-    """A table in float64; what is below `zero`, relative to the numbers it is made of, is 0."""
+class FloatTableau:
+    """A tableau in float64; what is below `zero`, relative to the numbers it is made of, is 0."""
 
     values: Array
     zero: float = FLOAT.zero
@@ -75,22 +75,24 @@ class FloatTable:
             result = np.where(result == 0, signs, result)
         return [int(sign) for sign in result]
 
-    def exchange(self, row: int, column: int) -> "FloatTable":
-        """The table after one pivot, in O(rows · columns)."""
+    def pivot(self, row: int, column: int) -> "FloatTableau":
+        """The tableau after one pivot, in O(rows · columns)."""
         pivot = self.values[row, column]
         pivot_row, pivot_column = self.values[row].copy(), self.values[:, column] / pivot
         values = self.values - np.outer(pivot_column, pivot_row)
         values[row] = -pivot_row / pivot
         values[:, column] = pivot_column
         values[row, column] = 1.0 / pivot
-        return FloatTable(values, self.zero)
+        return FloatTableau(values, self.zero)
 
-    def permuted(self, order: Sequence[int]) -> "FloatTable":
-        return FloatTable(self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))], self.zero)
+    def permuted(self, order: Sequence[int]) -> "FloatTableau":
+        return FloatTableau(
+            self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))], self.zero
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTable:
+class ExactTableau:
     """A table of integers over one positive common denominator.
 
     Pivots are fraction-free: every division is exact, and entries stay minors of the first table
@@ -120,8 +122,8 @@ class ExactTable:
             for i in range(rows)
         ]
 
-    def exchange(self, row: int, column: int) -> "ExactTable":
-        """The table after one fraction-free pivot."""
+    def pivot(self, row: int, column: int) -> "ExactTableau":
+        """The tableau after one fraction-free pivot."""
         rows, columns = self.shape
         T, pivot = self.numerators, self.numerators[row, column]
         pivot_row = fmpz_mat(1, columns, [T[row, j] for j in range(columns)])
@@ -133,33 +135,33 @@ class ExactTable:
             result[i, column] = pivot_column[i, 0]
         result[row, column] = self.denominator
         # the denominator stays positive, so that signs can be read off the numerators
-        return ExactTable(result, pivot) if pivot > 0 else ExactTable(-result, -pivot)
+        return ExactTableau(result, pivot) if pivot > 0 else ExactTableau(-result, -pivot)
 
-    def permuted(self, order: Sequence[int]) -> "ExactTable":
+    def permuted(self, order: Sequence[int]) -> "ExactTableau":
         columns = _with_right_hand_side(order, self.shape[1])
         entries = [self.numerators[i, j] for i in order for j in columns]
-        return ExactTable(fmpz_mat(len(order), len(columns), entries), self.denominator)
+        return ExactTableau(fmpz_mat(len(order), len(columns), entries), self.denominator)
 
 
-def float_table(values: Array, field: Field = FLOAT) -> FloatTable:
+def float_tableau(values: Array, field: Field = FLOAT) -> FloatTableau:
     """Return a float table of the given numbers."""
-    return FloatTable(np.array(values, dtype=float), field.zero)
+    return FloatTableau(np.array(values, dtype=float), field.zero)
 
 
-def exact_table(values: Array) -> ExactTable:
+def exact_tableau(values: Array) -> ExactTableau:
     """Return an exact table of whole numbers; scale rows first, or divisions would not be exact.
 
-    >>> exact_table(np.array([[2, 3], [1, 4]])).exchange(0, 0).entry(0, 0)
+    >>> exact_tableau(np.array([[2, 3], [1, 4]])).pivot(0, 0).entry(0, 0)
     Fraction(1, 2)
     """
     integers = [fmpz(_whole(number)) for number in np.asarray(values).flat]
     rows, columns = np.shape(values)
-    return ExactTable(fmpz_mat(rows, columns, integers), fmpz(1))
+    return ExactTableau(fmpz_mat(rows, columns, integers), fmpz(1))
 
 
-def build_table(values: Array, field: Field) -> Table:
+def build_tableau(values: Array, field: Field) -> Tableau:
     """Return a table in the given arithmetic."""
-    return exact_table(values) if field is RATIONAL else float_table(values, field)
+    return exact_tableau(values) if field is RATIONAL else float_tableau(values, field)
 
 
 def _signs(values: Array, noise: Array) -> list[int]:
