@@ -272,6 +272,10 @@ class _Engine:
             raise ProblemError(message, argument="n_jobs", expected=expected, remedy="leave it out")
         try:
             self._revised().run_parts(_cuts(*ends, jobs), jobs, result)
+        except KeyboardInterrupt:
+            result.segments = _connected(in_order(result.segments), ends[0])
+            at = result.segments[-1].hi if result.segments else ends[0]
+            result.stopped = f"{INTERRUPTED} at mu = {shown(at)}"
         except NumericalTroubleError as trouble:
             self._keep(trouble, result, ends, marks)
         return result

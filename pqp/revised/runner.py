@@ -177,16 +177,21 @@ class RevisedRunner:
             run.execute(None if start is None else self.postsolve.item_states(start.codes()))
 
     def run_parts(self, cuts: Sequence[Number], jobs: int, result: TraceResult) -> None:
-        """Trace the parts of an interval between cuts in parallel, and fill the result."""
-        parts = Parallel(n_jobs=jobs)(delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
+        """Trace the parts of an interval between cuts in parallel, and fill the result.
+
+        Ctrl-C leaves the result with the parts that were finished before, from the left.
+        """
+        tasks = (delayed(_trace_part)(self, ends) for ends in pairwise(cuts))
         cover, first, info = Cover(), None, TraceInfo()
         result.info = info
-        for part, part_info, trouble in parts:
-            cover.sequences += part.sequences
-            cover.unsolvable += part.unsolvable
-            info.include(part_info)
-            first = first or trouble
-        self.gather(cover, Watch(StopLimits(), cuts[0]), result)
+        try:
+            for part, part_info, trouble in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+                cover.sequences += part.sequences
+                cover.unsolvable += part.unsolvable
+                info.include(part_info)
+                first = first or trouble
+        finally:
+            self.gather(cover, Watch(StopLimits(), cuts[0]), result)
         if first is not None:
             raise first
 

@@ -118,6 +118,22 @@ class TestParts:
         with refuses(ProblemError, "n_jobs", match="n_jobs cannot be combined with"):
             REVISED.trace(BUDGET, (0, 8), n_jobs=2, **option)
 
+    def test_interrupt_leaves_the_parts_that_were_finished(self, monkeypatch):
+        def first_part_then_interrupt(**options):
+            def results(tasks):
+                function, arguments, _ = next(tasks)
+                yield function(*arguments)
+                raise KeyboardInterrupt
+
+            return results
+
+        whole = pqp.solve_path(BUDGET, (0, 8))
+        monkeypatch.setattr(runner, "Parallel", first_part_then_interrupt)
+        path = pqp.solve_path(BUDGET, (0, 8), n_jobs=2)
+        assert (path.stopped, path.lo, path.hi) == ("interrupted at mu = 4.0", 0, 4)
+        path.certify()
+        assert path.extend(8)(7).objective == pytest.approx(whole(7).objective, rel=1e-12)
+
     def test_tableau_is_not_split(self):
         with refuses(ProblemError, "n_jobs", match="n_jobs needs the revised engine"):
             pqp.solve_path(BUDGET, (0, 8), method="tableau", n_jobs=2)
