@@ -239,7 +239,7 @@ class Traced:
     def sequence(self) -> PieceSequence:
         """Its pieces, ascending; a trace without any is no example."""
         example_if(len(self.tracer.pieces) > 0)
-        return self.tracer.pieces.sequence()
+        return self.tracer.pieces.sequence().ascending()
 
 
 def pieces_of(sequence: PieceSequence) -> list[Piece]:
@@ -252,7 +252,7 @@ def sequence_of(pieces: Iterable[Piece]) -> PieceSequence:
     record = PieceRecord()
     for piece in pieces:
         record.append_whole(piece)
-    return record.sequence()
+    return record.sequence().ascending()
 
 
 def example_if(condition: bool) -> None:

@@ -141,7 +141,9 @@ def _replay(trail: Trail, B: Any, items: Items, states: Array, first: int, lines
     every piece. The trail is enough if the items solved for are exactly those whose state is unknown.
     """
     size, count = len(states), lines.shape[1]
-    changed, new, at = _entries(trail.change_ends, trail.changed_items, trail.changed_states, first, count)
+    ends = trail.change_ends[first : first + count + 1]
+    changed, new = (part[ends[0] : ends[-1]] for part in (trail.changed_items, trail.changed_states))
+    changed, at = changed.astype(np.int64), np.repeat(np.arange(count), np.diff(ends))
     mine = (changed >= items.first) & (changed < items.first + size) & (at > 0)
     changed, new, at = changed[mine] - items.first, new[mine], at[mine]
     # Sorted by item and piece: what an item was before a change is what the change before made of it.
@@ -149,7 +151,7 @@ def _replay(trail: Trail, B: Any, items: Items, states: Array, first: int, lines
     changed, new, at = changed[order], new[order], at[order]
     is_first = np.append(True, changed[1:] != changed[:-1])[: len(changed)]
     old = np.where(is_first, states[changed], np.append(0, new[:-1])[: len(new)]).astype(np.int64)
-    solved, values, piece = _entries(trail.solved_ends, trail.solved_items, trail.solved_values, first, count)
+    solved, values, piece = trail.unknowns_over(first, first + count)
     mine = (solved >= items.first) & (solved < items.first + size)
     solved, values, piece = solved[mine] - items.first, values[mine], piece[mine]
     base = B @ items.fixed[states, np.arange(size)]
@@ -171,10 +173,3 @@ def _replay(trail: Trail, B: Any, items: Items, states: Array, first: int, lines
     present = np.where(has_changed, new[last] if len(new) else 0, states[solved])
     found = np.bincount(piece, is_unknown[present].astype(float), count)
     return (found == expected) & (np.bincount(piece, minlength=count) == expected)
-
-
-def _entries(ends: Array, owners: Array, values: Array, first: int, count: int) -> tuple[Array, Array, Array]:
-    """Return the entries of some pieces: items, what belongs to them, and the piece of each."""
-    part = slice(ends[first], ends[first + count])
-    piece = np.repeat(np.arange(count), np.diff(ends[first : first + count + 1]))
-    return owners[part].astype(np.int64), values[part], piece

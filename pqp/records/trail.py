@@ -1,11 +1,12 @@
 """Trails: thousands of pieces of a path by what changes from one to the next, a few numbers per piece.
 
-A piece keeps the states that change at its beginning and the unknowns that were solved for. The whole x, y
-and z follow from these and the data of the problem, and are completed on demand.
+A piece keeps the states that change at its beginning and the lines that are new on it: v of an unknown as an
+affine function of mu, which often holds on many pieces. The whole x, y and z follow from these and the data
+of the problem, and are completed on demand.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -24,6 +25,86 @@ KEPT_SOLUTIONS = 4
 Solution: TypeAlias = tuple[AffineArray, AffineArray, AffineArray]
 # Completes x, y and z from the states, the items solved for and their (constant, slope).
 Completion: TypeAlias = Callable[[States, Array, Array], Solution]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """v of the unknowns on many pieces; a line that holds on several pieces in a row is kept once.
+
+    Line j says that v of `items[j]` is `values[j]`, a constant and a slope. On piece k hold those among the
+    lines `begins[k]` to `stops[k]` whose `last` is not below `numbers[k]`, the number of the piece in the
+    order in which lines were written.
+    """
+
+    items: Array
+    values: Array
+    last: Array
+    begins: Array
+    stops: Array
+    numbers: Array
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the arrays in bytes."""
+        return sum(int(array.nbytes) for array in self.arrays)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All arrays."""
+        return self.items, self.values, self.last, self.begins, self.stops, self.numbers
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the pieces are in the reverse of the order in which lines were written."""
+        return len(self) > 1 and bool(self.numbers[0] > self.numbers[1])
+
+    def on(self, piece: int) -> tuple[Array, Array]:
+        """Return the unknowns of a piece, and their (constant, slope)."""
+        part = slice(self.begins[piece], self.stops[piece])
+        items, values, holds = self.items[part], self.values[part], self.last[part] >= self.numbers[piece]
+        return (items, values) if holds.all() else (items[holds], values[holds])
+
+    def over(self, begin: int, stop: int) -> tuple[Array, Array, Array]:
+        """Return the unknowns of some pieces, their (constant, slope), and which of the pieces it is."""
+        parts = [self.on(piece) for piece in range(begin, stop)]
+        items, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return items, values, np.repeat(np.arange(stop - begin), [len(items) for items, _ in parts])
+
+    def part(self, begin: int, stop: int) -> "Lines":
+        """Return the lines of the pieces from one number to before another."""
+        begins, stops = self.begins[begin:stop], self.stops[begin:stop]
+        used = slice(begins.min(), stops.max())
+        own = self.items[used], self.values[used], self.last[used]
+        return Lines(*own, begins - used.start, stops - used.start, self.numbers[begin:stop])
+
+    def reversed(self) -> "Lines":
+        """Return the lines of the same pieces, the last piece first."""
+        turned = slice(None, None, -1)
+        return replace(
+            self, begins=self.begins[turned], stops=self.stops[turned], numbers=self.numbers[turned]
+        )
+
+
+def join_lines(parts: Sequence[Lines]) -> Lines:
+    """Return the lines of the pieces of all parts, one part after the other."""
+    joined, pieces, written = [], 0, 0
+    for part in parts:
+        moved = pieces - part.numbers.min()
+        last = (np.minimum(part.last, part.numbers.max()) + moved).astype(np.int32)
+        ends = part.begins + written, part.stops + written
+        joined.append(Lines(part.items, part.values, last, *ends, part.numbers + moved))
+        pieces += len(part)
+        written += len(part.items)
+    return Lines(*(np.concatenate(arrays) for arrays in zip(*(part.arrays for part in joined), strict=True)))
+
+
+def whole_lines(items: Array, values: Array, ends: Array) -> Lines:
+    """Return lines that hold on one piece each: `ends` is where the pieces begin and end."""
+    numbers = np.arange(len(ends) - 1, dtype=np.int32)
+    return Lines(items, values, np.repeat(numbers, np.diff(ends)), ends[:-1], ends[1:], numbers)
 
 
 class TrailBuilder:
@@ -51,8 +132,10 @@ class TrailBuilder:
         """Return the pieces added so far, packed."""
         items, codes, change_ends = _packed(self._changes, np.zeros(0, dtype=np.int8))
         unknowns, values, unknown_ends = _packed(self._unknowns, np.zeros((0, 2)))
-        packed = (self._states.copy(), items, codes, change_ends, unknowns, values, unknown_ends)
-        return Trail(self._problem, self._complete, *packed)
+        lines = whole_lines(unknowns, values, unknown_ends)
+        every = np.arange(len(self._states)), np.ones(len(self._states))
+        changes = self._states.copy(), items, codes, change_ends
+        return Trail(self._problem, self._complete, *changes, lines, *every)
 
 
 def _packed(parts: list[tuple[Array, Array]], nothing: Array) -> tuple[Array, Array, Array]:
@@ -64,7 +147,10 @@ def _packed(parts: list[tuple[Array, Array]], nothing: Array) -> tuple[Array, Ar
 
 @dataclass(frozen=True, eq=False)
 class Trail:
-    """The pieces of a trace in a few arrays: what changes from piece to piece, and what was solved for."""
+    """The pieces of a trace in a few arrays: what changes from piece to piece, and what was solved for.
+
+    The lines are those of the trace: item i there is the item `owners[i]` of the problem, in `units[i]`.
+    """
 
     problem: ParametricQP = field(repr=False)
     complete: Completion = field(repr=False)
@@ -72,14 +158,14 @@ class Trail:
     changed_items: Array = field(repr=False)
     changed_states: Array = field(repr=False)
     change_ends: Array = field(repr=False)
-    solved_items: Array = field(repr=False)
-    solved_values: Array = field(repr=False)
-    solved_ends: Array = field(repr=False)
+    lines: Lines = field(repr=False)
+    owners: Array = field(repr=False)
+    units: Array = field(repr=False)
     _checkpoints: list[States] = field(init=False, repr=False, default_factory=list)
     _cached: Callable[[int], Solution] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for array in self._arrays:
+        for array in (*self._changes, *self.lines.arrays, self.owners, self.units):
             array.flags.writeable = False
         object.__setattr__(self, "_cached", lru_cache(maxsize=KEPT_SOLUTIONS)(self._completed))
 
@@ -88,12 +174,12 @@ class Trail:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What pickle keeps: the pieces, without the solutions completed so far."""
-        return Trail, (self.problem, self.complete, *self._arrays)
+        return Trail, (self.problem, self.complete, *self._changes, self.lines, self.owners, self.units)
 
     @property
     def nbytes(self) -> int:
         """The size of the packed arrays in bytes; checkpoints add one byte per item every 64 pieces."""
-        return sum(array.nbytes for array in self._arrays)
+        return sum(int(array.nbytes) for array in self._changes) + self.lines.nbytes
 
     def changes(self, number: int) -> tuple[Array, Array]:
         """Return the items that change at the beginning of a piece, and their new states."""
@@ -121,8 +207,13 @@ class Trail:
 
     def unknowns(self, number: int) -> tuple[Array, Array]:
         """Return the items solved for on a piece, and their (constant, slope)."""
-        part = slice(*self.solved_ends[number : number + 2])
-        return self.solved_items[part], self.solved_values[part]
+        items, values = self.lines.on(number)
+        return self.owners[items], values * self.units[items, None]
+
+    def unknowns_over(self, begin: int, stop: int) -> tuple[Array, Array, Array]:
+        """Return the same for some pieces one after the other, and which of the pieces it is."""
+        items, values, piece = self.lines.over(begin, stop)
+        return self.owners[items], values * self.units[items, None], piece
 
     def solution(self, number: int) -> Solution:
         """Return x, y and z on a piece, each affine in mu."""
@@ -136,6 +227,5 @@ class Trail:
         return solution
 
     @property
-    def _arrays(self) -> tuple[Any, ...]:
-        changes = (self.first, self.changed_items, self.changed_states, self.change_ends)
-        return (*changes, self.solved_items, self.solved_values, self.solved_ends)
+    def _changes(self) -> tuple[Array, ...]:
+        return self.first, self.changed_items, self.changed_states, self.change_ends

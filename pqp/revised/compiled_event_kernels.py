@@ -175,7 +175,6 @@ def record(lines: Array, items: Array, mu: float, unknowns: Array, values: Array
 @_compiled
 def fill_points(
     table: Array,
-    states: Array,
     lines: Array,
     last: Array,
     height: float,
@@ -183,8 +182,8 @@ def fill_points(
     change_ends: Array,
     items: Array,
     after: Array,
-    unknown_ends: Array,
-    unknowns: Array,
+    fresh_ends: Array,
+    fresh: Array,
     values: Array,
     points: Array,
     owners: Array,
@@ -196,29 +195,24 @@ def fill_points(
         jumps = bool(np.isnan(before[0]))
         for c in range(change_ends[k], change_ends[k + 1]):
             i = items[c]
-            states[i] = after[c]
-            for part in range(6):
-                lines[part, i] = table[after[c], part, i]
-        point = points[count]
+            lines[0, i], lines[1, i] = table[after[c], 0, i], table[after[c], 1, i]
+        for u in range(fresh_ends[k], fresh_ends[k + 1]):
+            i = fresh[u]
+            lines[0, i], lines[1, i] = values[u, 0], values[u, 1]
         for c in range(change_ends[k], change_ends[k + 1]):
             i = items[c]
-            point[i] = lines[0, i] + start * lines[1, i]
-        for u in range(unknown_ends[k], unknown_ends[k + 1]):
-            point[unknowns[u]] = values[u, 0] + start * values[u, 1]
-        for c in range(change_ends[k], change_ends[k + 1]):
-            i = items[c]
-            jumps |= not abs(point[i] - before[i]) <= JUMP * (abs(before[i]) + height)
-        for u in range(unknown_ends[k], unknown_ends[k + 1]):
-            i = unknowns[u]
-            jumps |= not abs(point[i] - before[i]) <= JUMP * (abs(before[i]) + height)
+            moved = abs(lines[0, i] + start * lines[1, i] - before[i])
+            jumps |= not moved <= JUMP * (abs(before[i]) + height)
+        for u in range(fresh_ends[k], fresh_ends[k + 1]):
+            i = fresh[u]
+            moved = abs(lines[0, i] + start * lines[1, i] - before[i])
+            jumps |= not moved <= JUMP * (abs(before[i]) + height)
         for side in range(2):
             if side == 0 and not jumps:
                 continue
             mu, point = mus[side, k], points[count]
             for i in range(n):
                 point[i] = lines[0, i] + mu * lines[1, i]
-            for u in range(unknown_ends[k], unknown_ends[k + 1]):
-                point[unknowns[u]] = values[u, 0] + mu * values[u, 1]
             owners[count] = 2 * k + side
             count += 1
         before = points[count - 1]
@@ -240,8 +234,6 @@ def find_misses(
     change_ends: Array,
     items: Array,
     after: Array,
-    unknown_ends: Array,
-    unknowns: Array,
     points: Array,
     g: Array,
     offsets: Array,
@@ -261,9 +253,10 @@ def find_misses(
         for side in range(2):
             mu, count = mus[side, k], 0
             if owners[row] == 2 * k + side:
-                for u in range(unknown_ends[k], unknown_ends[k + 1]):
-                    suspects[count] = unknowns[u]
-                    count += 1
+                for i in range(n):
+                    if inside[i]:
+                        suspects[count] = i
+                        count += 1
                 outside, v, own_g = 0, points[row], g[row]
                 for i in range(n):
                     own_g[i] += offsets[0, i] + mu * offsets[1, i]

@@ -121,7 +121,6 @@ def record(lines: Array, items: Array, mu: float, unknowns: Array, values: Array
 
 def fill_points(
     table: Array,
-    states: Array,
     lines: Array,
     last: Array,
     height: float,
@@ -129,30 +128,29 @@ def fill_points(
     change_ends: Array,
     items: Array,
     after: Array,
-    unknown_ends: Array,
-    unknowns: Array,
+    fresh_ends: Array,
+    fresh: Array,
     values: Array,
     points: Array,
     owners: Array,
 ) -> int:
     """Write v in full at the points at which pieces are to be checked; return how many points there are.
 
-    `states`, `lines` and `last` are the states, the lines of the state table, and v, at the end of the piece
-    before; they are brought up to date. A piece is checked at its end, and at its start only if v jumps
-    there, by more than rounding relative to v and `height`. `owners` receives the piece of every point: 2k
-    for the start of piece k, 2k + 1 for its end.
+    `lines` and `last` are constants and slopes of v, and v, at the end of the piece before; they are brought
+    up to date, with what v of items that change their states is fixed to, and with the lines of unknowns that
+    are `fresh` on a piece. A piece is checked at its end, and at its start only if v jumps there, by more
+    than rounding relative to v and `height`. `owners` receives the piece of every point: 2k for the start of
+    piece k, 2k + 1 for its end.
     """
     count, before = 0, last.copy()
     for k in range(mus.shape[1]):
         start, end = mus[0, k], mus[1, k]
-        moved = items[change_ends[k] : change_ends[k + 1]]
-        states[moved] = after[change_ends[k] : change_ends[k + 1]]
-        lines[:, moved] = table[states[moved], :, moved].T
-        part = slice(unknown_ends[k], unknown_ends[k + 1])
-        inside, constants, slopes = unknowns[part], values[part, 0], values[part, 1]
+        changes, part = slice(change_ends[k], change_ends[k + 1]), slice(fresh_ends[k], fresh_ends[k + 1])
+        moved, inside = items[changes], fresh[part]
+        lines[:, moved] = table[after[changes], :2, moved].T
+        lines[:, inside] = values[part].T
         point = points[count]
         np.add(lines[0], start * lines[1], out=point)
-        point[inside] = constants + start * slopes
         touched = np.concatenate([moved, inside])
         is_same = np.abs(point[touched] - before[touched]) <= JUMP * (np.abs(before[touched]) + height)
         if np.isnan(before[0]) or not np.all(is_same):
@@ -160,7 +158,6 @@ def fill_points(
             count += 1
         point = points[count]
         np.add(lines[0], end * lines[1], out=point)
-        point[inside] = constants + end * slopes
         owners[count] = 2 * k + 1
         count += 1
         before = point
@@ -181,8 +178,6 @@ def find_misses(
     change_ends: Array,
     items: Array,
     after: Array,
-    unknown_ends: Array,
-    unknowns: Array,
     points: Array,
     g: Array,
     offsets: Array,
@@ -191,11 +186,11 @@ def find_misses(
 ) -> None:
     """Write the largest relative miss of the conditions of every piece.
 
-    `states`, `inside` (which items are in R) and `lines` are as in `fill_points`; `last` is v, then g, at the
-    end of the piece before; `heights` are those of every piece: [0] of values and [1] of multipliers that
-    were solved for, [2, 3] of those that follow. `g` comes without its `offsets`, a constant and a slope in
-    mu. Where v does not jump at the start of a piece, all conditions there are those of the end before but
-    for the items that change their states.
+    `states`, `inside` (which items are in R) and `lines` of the state table are those of the piece before,
+    and are brought up to date; `last` is v, then g, at its end; `heights` are those of every piece: [0] of
+    values and [1] of multipliers that were solved for, [2, 3] of those that follow. `g` comes without its
+    `offsets`, a constant and a slope in mu. Where v does not jump at the start of a piece, all conditions
+    there are those of the end before but for the items that change their states.
     """
     row, all_v, all_g = 0, last[0].copy(), last[1].copy()
     for k in range(mus.shape[1]):
@@ -209,9 +204,7 @@ def find_misses(
                 g[row] += offsets[0] + mu * offsets[1]
                 all_v, all_g, row = points[row], g[row], row + 1
                 is_good = (all_g >= lines[2] + mu * lines[3]) & (all_g <= lines[4] + mu * lines[5])
-                suspects = np.concatenate(
-                    [unknowns[unknown_ends[k] : unknown_ends[k + 1]], np.flatnonzero(~(is_good | inside))]
-                )
+                suspects = np.flatnonzero(~is_good | inside)
             else:
                 suspects = moved
             v, own_g = all_v[suspects], all_g[suspects]

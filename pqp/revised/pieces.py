@@ -1,6 +1,6 @@
 """Pieces of a path in a few arrays: recorded while tracing, ordered, split and joined, made into segments.
 
-A piece keeps the states that change at its beginning and v of its unknowns as affine functions of mu. It is
+A piece keeps the states that change at its beginning and the lines of its unknowns that are new on it. It is
 appended once, to `PieceRecord`; verification, segments, files and certificates read the same arrays.
 """
 
@@ -10,16 +10,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pqp.linalg.field import FLOAT, Array
-from pqp.linalg.tolerances import SAME_POINT
+from pqp.linalg.tolerances import SAME_LINE, SAME_POINT
 from pqp.records.segment import Segment
-from pqp.records.trail import Trail
+from pqp.records.trail import Lines, Trail, join_lines
 from pqp.revised.postsolve import Postsolve
 from pqp.revised.scaling import ScaledProblem
 
 # Where a piece has no end, the point checked is this many times its length from 0, or from its other end.
 FAR = 10.0
-# Room for this many unknowns when a record begins; it grows by one part in so many.
-FIRST_ROOM, GROWTH = 256, 4
+# Room for so many lines: a record begins with the first and takes the next one when that is full. Memory that
+# is not written costs nothing, but arrays that grow in small steps leave holes as large as themselves until
+# they are so large that the system moves them as a whole. From there on they grow by one part in so many.
+ROOMS, GROWTH = (2**8, 2**12, 2**16, 2**21), 16
+# All lines of a piece are written anew once so many times its unknowns were written since that was done last.
+LINES_PER_UNKNOWN = 8
+# The last piece of a line that still holds.
+OPEN = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +60,13 @@ class PieceRecord:
         self.before: list[int] = []
         self.after: list[int] = []
         self.change_ends: list[int] = []
-        self.unknowns = np.empty(FIRST_ROOM, dtype=np.int32)
-        self.values = np.empty((FIRST_ROOM, 2))
-        self.unknown_ends: list[int] = []
+        self.unknowns = np.empty(ROOMS[0], dtype=np.int32)
+        self.values = np.empty((ROOMS[0], 2))
+        self.last = np.empty(ROOMS[0], dtype=np.int32)
+        self.begins: list[int] = []
+        self.stops: list[int] = []
+        # The line of every item that has one on the last piece, else -1; None where it is not known.
+        self._line_of: Array | None = None
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -66,24 +76,46 @@ class PieceRecord:
         """Whether it was traced towards larger mu."""
         return self.ends[-1] >= self.starts[0]
 
+    @property
+    def used(self) -> int:
+        """How many lines there are."""
+        return self.stops[len(self.ends) - 1] if self.ends else 0
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all lines, by far the largest part of a path."""
+        return self.used * (self.unknowns.itemsize + 2 * self.values.itemsize + self.last.itemsize)
+
     def room(self, count: int) -> tuple[Array, Array]:
         """Return where the unknowns and values of the next piece go, with room for `count`."""
-        used = self.unknown_ends[len(self.ends) - 1] if self.ends else 0
+        used = self.used
         if used + count > len(self.unknowns):
-            # In place, since these are the largest arrays of a path; no sequence is in use while it grows.
-            size = used + count + used // GROWTH
-            self.unknowns.resize(size, refcheck=False)
-            self.values.resize((size, 2), refcheck=False)
+            self._grow(used + count)
         return self.unknowns[used : used + count], self.values[used : used + count]
 
-    def append(self, start: float, end: float, changed: dict[int, int], states: Array, count: int) -> None:
+    def _grow(self, needed: int) -> None:
+        """Make room for at least so many lines."""
+        size = next((size for size in ROOMS if size >= needed), needed + needed // GROWTH)
+        for name, old in (("unknowns", self.unknowns), ("values", self.values), ("last", self.last)):
+            if size > ROOMS[-1]:
+                # In place, since they are the largest arrays of a path; no sequence is in use meanwhile.
+                old.resize((size, *old.shape[1:]), refcheck=False)
+            else:
+                new = np.empty((size, *old.shape[1:]), old.dtype)
+                new[: self.used] = old[: self.used]
+                setattr(self, name, new)
+
+    def append(
+        self, start: float, end: float, changed: dict[int, int], states: Array, count: int, is_sparse: bool
+    ) -> None:
         """Append the piece whose unknowns were written into `room`.
 
         `changed` holds the states before of items that may have changed. A piece on which nothing has
-        changed prolongs the one before.
+        changed prolongs the one before. In a sparse system few lines change, and the others are not kept
+        again.
         """
         number = len(self.ends)
-        del self.starts[number:], self.change_ends[number:], self.unknown_ends[number:]
+        del self.starts[number:], self.change_ends[number:], self.begins[number:], self.stops[number:]
         del self.items[self.change_ends[-1] if number else 0 :]
         del self.before[len(self.items) :], self.after[len(self.items) :]
         if not number:
@@ -100,8 +132,47 @@ class PieceRecord:
                 return
         self.starts.append(start)
         self.change_ends.append(len(self.items))
-        self.unknown_ends.append((self.unknown_ends[-1] if number else 0) + count)
+        # An interrupt leaves it unknown, and all lines are written anew.
+        line_of, self._line_of = self._line_of, None
+        begin = used = self.used
+        if number and is_sparse and line_of is not None:
+            if used - self.begins[-1] <= LINES_PER_UNKNOWN * count:
+                begin = self.begins[-1]
+                count = self._without_known(line_of, list(changed), start, count)
+            else:
+                line_of[:] = -1
+        if number and begin == used:
+            ended = self.last[self.begins[-1] : used]
+            np.minimum(ended, number - 1, out=ended)
+        self.last[used : used + count] = OPEN
+        self.begins.append(begin)
+        self.stops.append(used + count)
+        if is_sparse:
+            line_of = np.full(len(states), -1) if line_of is None else line_of
+            line_of[self.unknowns[used : used + count]] = np.arange(used, used + count)
         self.ends.append(end)
+        self._line_of = line_of
+
+    def _without_known(self, line_of: Array, changed: list[int], start: float, count: int) -> int:
+        """End the lines that no longer hold; leave only new ones in the room and return their number.
+
+        A line still holds if the slope is the same and the value is, but for rounding errors.
+        """
+        used, last = self.used, len(self.ends) - 1
+        items, values = self.unknowns[used : used + count], self.values[used : used + count]
+        gone = line_of[changed]
+        self.last[gone[gone >= 0]] = last
+        line_of[changed] = -1
+        lines = line_of[items]
+        before = self.values[lines]
+        size = np.abs(values[:, 0]) + abs(start) * np.abs(values[:, 1])
+        is_known = (lines >= 0) & (before[:, 1] == values[:, 1])
+        is_known &= np.abs(before[:, 0] - values[:, 0]) <= SAME_LINE * size
+        new = np.flatnonzero(~is_known)
+        gone = lines[new]
+        self.last[gone[gone >= 0]] = last
+        items[: len(new)], values[: len(new)] = items[new], values[new]
+        return len(new)
 
     def append_whole(self, piece: Piece) -> None:
         """Append a piece that has all its states."""
@@ -110,7 +181,7 @@ class PieceRecord:
         before = self.last_states() if self.ends else piece.states
         moved = np.flatnonzero(before != piece.states)
         changed = dict(zip(moved.tolist(), before[moved].tolist(), strict=True))
-        self.append(piece.start, piece.end, changed, piece.states, len(piece.unknowns))
+        self.append(piece.start, piece.end, changed, piece.states, len(piece.unknowns), is_sparse=False)
 
     def last_states(self) -> Array:
         """Return the states on the last piece."""
@@ -121,10 +192,18 @@ class PieceRecord:
         return states
 
     def sequence(self) -> "PieceSequence":
-        """Return the pieces in ascending order."""
-        count = len(self.ends)
-        used, changes = self.unknown_ends[count - 1], self.change_ends[count - 1]
-        result = PieceSequence(
+        """Return the pieces as they were traced."""
+        count, used = len(self.ends), self.used
+        changes = self.change_ends[count - 1]
+        lines = Lines(
+            self.unknowns[:used],
+            self.values[:used],
+            self.last[:used],
+            np.array(self.begins[:count], dtype=np.int64),
+            np.array(self.stops[:count], dtype=np.int64),
+            np.arange(count, dtype=np.int32),
+        )
+        return PieceSequence(
             self.first,
             np.array(self.starts[:count]),
             np.array(self.ends),
@@ -132,20 +211,16 @@ class PieceRecord:
             np.array(self.items[:changes], dtype=np.int64),
             np.array(self.before[:changes], dtype=np.int8),
             np.array(self.after[:changes], dtype=np.int8),
-            np.array([0, *self.unknown_ends[:count]], dtype=np.int64),
-            self.unknowns[:used],
-            self.values[:used],
+            lines,
         )
-        return result if self.is_ascending else result.reversed()
 
 
 @dataclass(frozen=True, eq=False)
 class PieceSequence:
-    """Pieces in ascending order: the states on the first one, then what changes from one to the next.
+    """Pieces one after the other: the states on the first one, then what changes from one to the next.
 
     On piece k, `items[change_ends[k] : change_ends[k + 1]]` had the states `before` on the piece before and
-    have `after` now, and `unknowns[unknown_ends[k] : unknown_ends[k + 1]]` have v = `values`, as constants
-    and slopes.
+    have `after` now. It is as it was traced, or in ascending order.
     """
 
     first: Array
@@ -155,9 +230,7 @@ class PieceSequence:
     items: Array
     before: Array
     after: Array
-    unknown_ends: Array
-    unknowns: Array
-    values: Array
+    lines: Lines
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -186,26 +259,22 @@ class PieceSequence:
 
     def piece(self, number: int) -> Piece:
         """Return one piece on its own."""
-        part = slice(*self.unknown_ends[number : number + 2])
         ends = float(self.starts[number]), float(self.ends[number])
-        return Piece(*ends, self.states_on(number), self.unknowns[part], self.values[part])
+        return Piece(*ends, self.states_on(number), *self.lines.on(number))
 
     def finite_ends(self) -> tuple[Array, Array]:
         """Return the starts and the ends, or a mu far away where a piece has none."""
         starts, ends = self.starts.copy(), self.ends.copy()
-        for here, other, sense in ((starts, self.ends, -1.0), (ends, self.starts, 1.0)):
+        for here, other in ((starts, self.ends), (ends, self.starts)):
             for k in np.flatnonzero(np.isinf(here)).tolist():
                 base = other[k] if np.isfinite(other[k]) else 0.0
-                here[k] = base + sense * FAR * max(abs(base), 1.0)
+                here[k] = base + np.sign(here[k]) * FAR * max(abs(base), 1.0)
         return starts, ends
 
     def part(self, begin: int, stop: int) -> "PieceSequence":
         """Return the pieces from one number to before another."""
         changes = self.change_ends[begin + 1 : stop + 1]
-        moved, solved = (
-            slice(changes[0], changes[-1]),
-            slice(self.unknown_ends[begin], self.unknown_ends[stop]),
-        )
+        moved = slice(changes[0], changes[-1])
         return PieceSequence(
             self.states_on(begin),
             self.starts[begin:stop],
@@ -215,9 +284,7 @@ class PieceSequence:
             self.items[moved],
             self.before[moved],
             self.after[moved],
-            self.unknown_ends[begin : stop + 1] - self.unknown_ends[begin],
-            self.unknowns[solved],
-            self.values[solved],
+            self.lines.part(begin, stop),
         )
 
     def runs(self, is_good: Array) -> Iterator["PieceSequence"]:
@@ -232,14 +299,21 @@ class PieceSequence:
         starts[0], ends[-1] = lo, hi
         return replace(self, starts=starts, ends=ends)
 
+    def ascending(self) -> "PieceSequence":
+        """Return it in ascending order."""
+        return self if self.ends[-1] >= self.starts[0] else self.reversed()
+
+    def as_traced(self) -> "PieceSequence":
+        """Return it in the order in which it was traced; joined ones have none."""
+        return self.reversed() if self.lines.is_turned else self
+
     def reversed(self) -> "PieceSequence":
-        """Return a descending sequence in ascending order.
+        """Return the pieces in the reverse order.
 
         Seen from the other side, a piece begins with the changes that ended it, undone.
         """
         # The changes of pieces 1, 2, ... become those of the pieces before them; the last one has none.
         turned, change_ends = _turned(self.change_ends[1:])
-        solved, unknown_ends = _turned(self.unknown_ends)
         return PieceSequence(
             self.last_states(),
             self.ends[::-1],
@@ -248,9 +322,7 @@ class PieceSequence:
             self.items[turned],
             self.after[turned],
             self.before[turned],
-            unknown_ends,
-            self.unknowns[solved],
-            self.values[solved],
+            self.lines.reversed(),
         )
 
 
@@ -289,20 +361,12 @@ def join_all(sequences: Sequence[PieceSequence]) -> PieceSequence:
     if len(parts) == 1:
         return parts[0]
 
-    def joined(name: str) -> Array:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    def joined_ends(name: str) -> Array:
-        return _ends(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
-
-    plain = {
-        name: joined(name) for name in ("starts", "ends", "items", "before", "after", "unknowns", "values")
-    }
+    names = ("starts", "ends", "items", "before", "after")
     return PieceSequence(
         first=parts[0].first,
-        change_ends=joined_ends("change_ends"),
-        unknown_ends=joined_ends("unknown_ends"),
-        **plain,
+        change_ends=_ends(np.concatenate([np.diff(part.change_ends) for part in parts])),
+        lines=join_lines([part.lines for part in parts]),
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names},
     )
 
 
@@ -311,14 +375,11 @@ def _is_prolonged(last: PieceSequence, following: PieceSequence) -> bool:
 
     Equal states are not enough: where a basis is singular in float64, they leave v open.
     """
-    own, other = slice(*last.unknown_ends[-2:]), slice(*following.unknown_ends[:2])
-    if own.stop - own.start != other.stop - other.start:
+    own, other = last.lines.on(-1), following.lines.on(0)
+    if len(own[0]) != len(other[0]):
         return False
     mu = float(following.ends[0]) if np.isfinite(following.ends[0]) else float(following.starts[0])
-    points = [
-        sequence.values[part][np.argsort(sequence.unknowns[part])] @ np.array([1.0, mu])
-        for sequence, part in ((last, own), (following, other))
-    ]
+    points = [values[np.argsort(unknowns)] @ np.array([1.0, mu]) for unknowns, values in (own, other)]
     height = np.abs(points).max(initial=0.0)
     return bool(np.all(np.abs(points[0] - points[1]) <= SAME_POINT * height))
 
@@ -341,7 +402,6 @@ def _trail(sequence: PieceSequence, postsolve: Postsolve, scaled: ScaledProblem)
     shown, codes = postsolve.states(items, sequence.after.astype(np.int64))
     # A row with a slack is shown by two items.
     widths = np.concatenate([[0], np.cumsum(1 + (postsolve.second[items] >= 0))])
-    unknowns = sequence.unknowns
     return Trail(
         postsolve.reduced.problem,
         postsolve.complete,
@@ -349,10 +409,10 @@ def _trail(sequence: PieceSequence, postsolve: Postsolve, scaled: ScaledProblem)
         shown.astype(np.int32),
         codes,
         widths[sequence.change_ends].astype(np.int64),
-        postsolve.items.astype(np.int32)[unknowns],
-        # Without scaling the values are handed over as they are: they are the largest array of a path.
-        sequence.values if np.all(scaled.d == 1.0) else sequence.values * scaled.d[unknowns, None],
-        sequence.unknown_ends,
+        # As they are: they are the largest arrays of a path.
+        sequence.lines,
+        postsolve.items,
+        scaled.d,
     )
 
 

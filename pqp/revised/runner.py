@@ -68,7 +68,7 @@ class Leg:
     misses: Array = field(default_factory=lambda: np.empty(0))
 
     def sequence(self) -> PieceSequence:
-        """Return the optimal pieces, ending where the proofs of their unsolvable neighbours do."""
+        """Return the optimal pieces as traced, ending where the proofs of their unsolvable neighbours do."""
         pieces = self.pieces
         first, last = pieces.starts[0], pieces.ends[-1]
         is_point = first == last
@@ -78,7 +78,7 @@ class Leg:
             last = float(self.behind[0].start)
             # A single point stays one, at the exact end.
             first = last if is_point else first
-        return pieces.sequence().clipped(*((first, last) if pieces.is_ascending else (last, first)))
+        return pieces.sequence().clipped(first, last)
 
 
 @dataclass
@@ -350,7 +350,7 @@ class _Run:
 
     def _kept_bytes(self) -> float:
         """Return the bytes of all pieces found so far; those that a rung found again count twice."""
-        return sum(_bytes(leg.pieces) for leg in self.legs) + self._verified_bytes
+        return sum(leg.pieces.nbytes for leg in self.legs) + self._verified_bytes
 
     def _verify(self, rung: str) -> None:
         """Move what is accurate from the legs into the cover."""
@@ -363,13 +363,14 @@ class _Run:
                         self.info.found(rung, *ordered(side[0].start, side[-1].end))
                 if not leg.pieces:
                     continue
-                self._verified_bytes += _bytes(leg.pieces)
+                self._verified_bytes += leg.pieces.nbytes
                 sequence = leg.sequence()
                 misses = self._misses(leg, sequence)
                 good = misses <= ACCURATE
                 if np.any(good):
                     self.cover.worst = max(self.cover.worst, float(misses[good].max()))
-                for part in sequence.runs(good):
+                for run in sequence.runs(good):
+                    part = run.ascending()
                     if self.cover.overlaps(part):
                         # Two pieces for one mu are never both handed over: a later rung fills what is left.
                         continue
@@ -387,12 +388,8 @@ class _Run:
         if count - 1 - known < VERIFY_EVERY:
             return
         with self._timed("verify"):
-            sequence = leg.pieces.sequence()
-            is_new = _in_order_of(leg, np.arange(count) >= known)
-            is_new[[0, -1]] = False
-            (part,) = sequence.runs(is_new)
-            misses = self._judge([part])
-            leg.misses = np.concatenate([leg.misses, _in_order_of(leg, misses)])
+            misses = self._judge([leg.pieces.sequence().part(known, count - 1)])
+            leg.misses = np.concatenate([leg.misses, misses])
 
     def _misses(self, leg: Leg, sequence: PieceSequence) -> Array:
         """Return the misses of all pieces of a leg; those that were good before are not verified again.
@@ -401,7 +398,6 @@ class _Run:
         """
         result = np.full(len(sequence), np.inf)
         result[1 : 1 + len(leg.misses)] = leg.misses
-        result = _in_order_of(leg, result)
         is_open = ~(result <= ACCURATE)
         if np.any(is_open):
             result[is_open] = self._judge(list(sequence.runs(is_open)))
@@ -702,17 +698,6 @@ def _with_soft_rows(segment: Segment, hard: Array, count: int) -> Segment:
     for name, weight in weights.items():
         weight[hard] = getattr(segment.proof, name)
     return replace(segment, proof=replace(segment.proof, **weights))
-
-
-def _bytes(pieces: PieceRecord) -> float:
-    """Return the bytes of what is solved for on some pieces, by far the largest part of them."""
-    used = pieces.unknown_ends[-1] if pieces.unknown_ends else 0
-    return float(used * (pieces.unknowns.itemsize + 2 * pieces.values.itemsize))
-
-
-def _in_order_of(leg: Leg, values: Array) -> Array:
-    """Return values of pieces, given in the direction of a trace, in ascending order, or back again."""
-    return values.copy() if leg.pieces.is_ascending else values[::-1].copy()
 
 
 class _Timer:

@@ -247,7 +247,7 @@ class Tracer:
             slow = STILL / FLAT * np.array(self._flat)
             is_still = np.abs(values[:, 1]) <= slow[self.flags[DUAL, items].astype(int)]
             values[is_still] = np.column_stack([self.lines[VALUE, items], np.zeros(len(items))])[is_still]
-        self.pieces.append(self.mu, end, self._changed, self.states, len(items))
+        self.pieces.append(self.mu, end, self._changed, self.states, len(items), self.system.is_sparse)
         self._changed.clear()
         self.pivots = 0
         # Counted when it is kept: a callback may interrupt, and the piece should not be lost.

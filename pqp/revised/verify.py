@@ -27,6 +27,8 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
 
     `tops` are the largest numbers of the run that the sequence is a part of, by default its own.
     """
+    if sequence.lines.is_turned:
+        return violations(sequence.as_traced(), lcp, tops)[::-1]
     size, total = len(lcp.table), len(sequence)
     worst = np.zeros(total)
     if not size:
@@ -36,8 +38,11 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
     all_mus = np.stack(sequence.finite_ends())
     all_heights = _heights(sequence, lcp, heights, all_mus)
     table, is_row, first = lcp.table.lines, lcp.system.is_row, sequence.first
-    # Both kernels replay the changes of states, one before and one after the products of all points.
-    filling, checking = ((first.copy(), np.ascontiguousarray(lcp.table.of(first))) for _ in range(2))
+    states, ranges = first.copy(), np.ascontiguousarray(lcp.table.of(first))
+    # v is a line of an unknown, or the one that it is fixed to; both kernels replay what changes.
+    lines, v_lines, fresh_ends = sequence.lines, ranges[:2].copy(), _fresh_ends(sequence)
+    unknowns, values = lines.on(0)
+    v_lines[:, unknowns] = values.T
     inside, last = lcp.is_unknown(first), np.full((3, size), np.nan)
     points, owners = np.empty((2 * per_block, size)), np.empty(2 * per_block + 1, dtype=np.int64)
     for begin in range(0, total, per_block):
@@ -45,31 +50,37 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
         ends = slice(pieces.start, pieces.stop + 1)
         mus = np.ascontiguousarray(all_mus[:, pieces])
         changes = sequence.change_ends[ends], sequence.items, sequence.after
-        unknowns = sequence.unknown_ends[ends], sequence.unknowns
         owners[:] = -1
         changed = sequence.items[slice(*sequence.change_ends[[pieces.start, pieces.stop]])]
-        solved = sequence.unknowns[slice(*sequence.unknown_ends[[pieces.start, pieces.stop]])]
-        touched = np.unique(np.concatenate([changed, solved]))
-        base = filling[1][:2].copy()
+        fresh = lines.items[slice(*fresh_ends[[pieces.start, pieces.stop]])]
+        touched = np.unique(np.concatenate([changed, fresh]))
+        base = v_lines.copy()
         count = KERNELS.current.fill_points(
             table,
-            *filling,
+            v_lines,
             last[0],
             float(heights.min()),
             mus,
             *changes,
-            *unknowns,
-            sequence.values,
+            fresh_ends[ends],
+            lines.items,
+            lines.values,
             points,
             owners,
         )
         v = points[:count]
         g, offsets = _products(lcp, v, base, touched)
         KERNELS.current.find_misses(
-            table, VALUE_FIXED, is_row, checking[0], inside, checking[1], last[1:], all_heights[pieces], mus,
-            *changes, *unknowns, v, g, offsets, owners, worst[pieces],
+            table, VALUE_FIXED, is_row, states, inside, ranges, last[1:], all_heights[pieces], mus,
+            *changes, v, g, offsets, owners, worst[pieces],
         )  # fmt: skip
     return worst
+
+
+def _fresh_ends(sequence: PieceSequence) -> Array:
+    """Return where the lines begin and end that are new on each piece of a trace, but for the first piece."""
+    stops = sequence.lines.stops
+    return np.concatenate([stops[:1], stops])
 
 
 def _heights(sequence: PieceSequence, lcp: MixedLCP, heights: Array, mus: Array) -> Array:
@@ -89,11 +100,16 @@ def _heights(sequence: PieceSequence, lcp: MixedLCP, heights: Array, mus: Array)
 
 def steepest_slopes(sequence: PieceSequence) -> Array:
     """Return the largest slope of every piece, of v of its unknowns."""
-    ends, result = sequence.unknown_ends, np.zeros(len(sequence))
-    has_some = ends[1:] > ends[:-1]
-    if np.any(has_some):
-        slopes = np.abs(sequence.values[: ends[-1], 1])
-        result[has_some] = np.maximum.reduceat(slopes, ends[:-1][has_some])
+    lines, result = sequence.lines, np.zeros(len(sequence))
+    if np.array_equal(lines.begins[1:], lines.stops[:-1]):
+        # No piece shares lines with another.
+        has_some = lines.stops > lines.begins
+        if np.any(has_some):
+            slopes = np.abs(lines.values[:, 1])
+            result[has_some] = np.maximum.reduceat(slopes, lines.begins[has_some])
+        return result
+    for k in range(len(sequence)):
+        result[k] = np.abs(lines.on(k)[1][:, 1]).max(initial=0.0)
     return result
 
 
@@ -114,24 +130,29 @@ def _products(lcp: MixedLCP, v: Array, base: Array, touched: Array) -> tuple[Arr
 
 def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:
     """Return the largest numbers on a sequence: of values, and of multipliers."""
-    is_row, system = lcp.system.is_row, lcp.system
+    sequence = sequence.as_traced()
+    is_row, system, lines = lcp.system.is_row, lcp.system, sequence.lines
     tops = [0.0, 0.0]
     starts, ends = sequence.finite_ends()
-    # In blocks of pieces: the unknowns of all of them are the largest arrays of a path.
-    per_block = max(1, BLOCK_ENTRIES * len(sequence) // max(len(sequence.unknowns), 1))
+    fresh_ends, numbers = _fresh_ends(sequence), lines.numbers - lines.numbers[0]
+    fresh_ends[0] = lines.begins[0]
+    # In blocks of pieces: the lines of all of them are the largest arrays of a path.
+    per_block = max(1, BLOCK_ENTRIES * len(sequence) // max(len(lines.items), 1))
     for begin in range(0, len(sequence), per_block):
         stop = min(begin + per_block, len(sequence))
-        solved = slice(sequence.unknown_ends[begin], sequence.unknown_ends[stop])
-        counts = np.diff(sequence.unknown_ends[begin : stop + 1])
-        rows, (constants, slopes) = is_row[sequence.unknowns[solved]], sequence.values[solved].T
-        for mus in (starts[begin:stop], ends[begin:stop]):
-            values = np.abs(constants + np.repeat(mus, counts) * slopes)
-            tops[0] = max(tops[0], float(values.max(initial=0.0, where=~rows)))
-            tops[1] = max(tops[1], float(values.max(initial=0.0, where=rows)))
+        fresh = slice(fresh_ends[begin], fresh_ends[stop])
+        # A line is largest where it begins or ends.
+        first = np.repeat(np.arange(begin, stop), np.diff(fresh_ends[begin : stop + 1]))
+        last = np.minimum(lines.last[fresh].astype(np.int64) - lines.numbers[0], numbers[-1])
+        rows, (constants, slopes), holds = is_row[lines.items[fresh]], lines.values[fresh].T, last >= first
+        for mus in (starts[first], ends[np.maximum(first, last)]):
+            values = np.abs(constants + mus * slopes)
+            tops[0] = max(tops[0], float(values.max(initial=0.0, where=holds & ~rows)))
+            tops[1] = max(tops[1], float(values.max(initial=0.0, where=holds & rows)))
     states = sequence.first
-    lines = lcp.table.of(states)
+    own = lcp.table.of(states)
     for mu in (starts[0], ends[-1]):
-        fixed = np.abs(lines[0] + mu * lines[1])
+        fixed = np.abs(own[0] + mu * own[1])
         v_fixed = ~lcp.is_unknown(states)
         tops[0] = max(tops[0], float(fixed[v_fixed & ~is_row].max(initial=0.0)))
         tops[1] = max(tops[1], float(fixed[v_fixed & is_row].max(initial=0.0)))

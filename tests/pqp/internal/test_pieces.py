@@ -135,7 +135,7 @@ class TestSeam:
         assert course(join_all(parts)) == [(0, 1, one.tolist()), (1, 2, other.tolist())]
 
 
-@pytest.mark.parametrize("written", ["starts", "items", "unknown_ends"])
+@pytest.mark.parametrize("written", ["starts", "items", "begins", "stops"])
 def test_piece_that_was_interrupted_half_way_does_not_count(written):
     """Whatever of it was written is overwritten by the next piece."""
     record, states = PieceRecord(), np.zeros(SIZE, dtype=np.int8)

@@ -61,9 +61,9 @@ def test_a_piece_whose_item_changes_twice_counts_it_once():
         trail.changed_items[twice],
         trail.changed_states[twice],
         2 * trail.change_ends,
-        trail.solved_items,
-        trail.solved_values,
-        trail.solved_ends,
+        trail.lines,
+        trail.owners,
+        trail.units,
     )
     segments = tuple(
         Segment(s.lo, s.hi, s.status, s.problem, s.arithmetic, trail=doubled, number=s.number)

@@ -98,9 +98,10 @@ class TestTrail:
         builder = self.builder()
         builder.add([0, 3], [1, 2], [2], [[5, 6]])
         trail = builder.trail()
-        assert trail.nbytes == 6 + 2 * (4 + 1) + (4 + 16) + 4 * 8
+        lines, piece = 4 + 16 + 4, 8 + 8 + 4
+        assert trail.nbytes == 6 + 2 * (4 + 1) + 2 * 8 + lines + piece
         with pytest.raises(ValueError, match="read-only"):
-            trail.solved_values[0] = 0
+            trail.lines.values[0] = 0
 
     def test_one_piece_is_completed_once_for_all_its_parts(self):
         path, calls = compacted(pqp.solve_path(choice(), (0, 2), method="tableau")), []
