@@ -141,10 +141,10 @@ class PieceRecord:
                 count = self._without_known(line_of, list(changed), start, count)
             else:
                 line_of[:] = -1
-        if number and begin == used:
+        if number and begin == used and is_sparse:
             ended = self.last[self.begins[-1] : used]
             np.minimum(ended, number - 1, out=ended)
-        self.last[used : used + count] = OPEN
+        self.last[used : used + count] = OPEN if is_sparse else number
         self.begins.append(begin)
         self.stops.append(used + count)
         if is_sparse:

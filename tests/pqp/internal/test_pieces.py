@@ -123,6 +123,73 @@ def test_runs_and_what_is_between_them_join_to_the_whole(states, data):
     assert course(join_all(parts)) == course(sequence)
 
 
+LINES = st.lists(st.lists(st.integers(0, 3), min_size=SIZE, max_size=SIZE), min_size=1, max_size=30)
+
+
+def sparsely_recorded(rows, interrupted=()):
+    """A piece for each row: an item is on the line that its number says, and not solved for where it is 0."""
+    record, states, expected = PieceRecord(), np.zeros(SIZE, dtype=np.int8), []
+    for number, row in enumerate(np.array(rows)):
+        before, states = states, (row > 0).astype(np.int8)
+        # One item that is never solved for makes every piece a new one.
+        states = np.append(states, np.int8(number % 2))
+        changed = {
+            item: int(before[item]) for item in np.flatnonzero(before[:SIZE] != states[:SIZE]).tolist()
+        }
+        changed[SIZE] = 1 - number % 2
+        solved = np.flatnonzero(row).astype(np.int32)
+        for is_half_way in (True, False) if number in interrupted else (False,):
+            unknowns, values = record.room(len(solved))
+            unknowns[:], values[:] = solved, np.column_stack([10.0 * row[solved], row[solved]])
+            if is_half_way:
+                record.ends = CannotGrow(record.ends)
+                with pytest.raises(KeyboardInterrupt):
+                    record.append(number, number + 1, changed, states, len(solved), is_sparse=True)
+                record.ends = list(record.ends)
+            else:
+                record.append(number, number + 1, changed, states, len(solved), is_sparse=True)
+        expected.append({int(item): (10.0 * row[item], float(row[item])) for item in solved})
+    return record, expected
+
+
+class CannotGrow(list):
+    def append(self, _):
+        raise KeyboardInterrupt
+
+
+def lines_of(sequence):
+    """The line of every unknown, piece by piece."""
+    return [
+        dict(zip(items.tolist(), map(tuple, values.tolist()), strict=True))
+        for items, values in (sequence.lines.on(number) for number in range(len(sequence)))
+    ]
+
+
+@FEW
+@given(rows=LINES, data=st.data())
+def test_lines_that_are_kept_once_are_read_on_all_their_pieces(rows, data):
+    interrupted = data.draw(st.sets(st.integers(0, len(rows) - 1), max_size=2))
+    record, expected = sparsely_recorded(rows, interrupted)
+    sequence = record.sequence()
+    assert lines_of(sequence) == expected
+    assert lines_of(sequence.reversed()) == expected[::-1]
+    assert lines_of(sequence.reversed().as_traced()) == expected
+    cut = data.draw(st.integers(0, len(rows) - 1))
+    parts = [sequence.part(*ends) for ends in ((0, cut), (cut, len(rows))) if ends[0] < ends[1]]
+    assert [line for part in parts for line in lines_of(part)] == expected
+    assert lines_of(join_all(parts)) == expected
+    items, values, piece = sequence.lines.over(cut, len(rows))
+    found = [{} for _ in range(cut, len(rows))]
+    for item, value, at in zip(items.tolist(), values.tolist(), piece.tolist(), strict=True):
+        found[at][item] = tuple(value)
+    assert found == expected[cut:]
+
+
+def test_line_that_does_not_change_is_written_a_few_times_only():
+    record, _ = sparsely_recorded([[1, 2, 3, 1 + k % 2, 1] for k in range(1000)])
+    assert record.used <= 1000 * (1 + 5 / 30)
+
+
 class TestSeam:
     def test_piece_through_the_seam_is_one_piece(self):
         states = np.zeros(SIZE, dtype=np.int8)
