@@ -10,7 +10,7 @@ the symbolic ε of the paper on the few items it concerns, and the criss-cross m
 solves it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -190,11 +190,13 @@ class _LocalLCP:
         return _some(best[np.argsort(-effect[best])])
 
 
-def solve_tie(tracer: "Tracer", tie: Tie, names: Sequence[str] | None = None) -> TieSolution:
+def solve_tie(
+    tracer: "Tracer", tie: Tie, names: Sequence[str] | None = None, check: Callable[[], None] = lambda: None
+) -> TieSolution:
     """Return the solution of the local problem, as positions in the tie.
 
     The problem is solved on the closing gaps first. Others join when the solution makes them close, or when
-    they could make an infeasible row feasible.
+    they could make an infeasible row feasible. `check` is called before every pivot and may raise.
     """
     if len(tie.items) == 1:
         alone = local_dictionary(tracer, np.array(tie.items))
@@ -202,13 +204,13 @@ def solve_tie(tracer: "Tracer", tie: Tie, names: Sequence[str] | None = None) ->
     pivots: list[Pivot] = []
     # A column of Λ costs a solve with R, so a large tie is first tried without most of its columns.
     if len(tie.items) * max(len(tracer.basis.items), SMALLEST_BASIS) > LARGE_TIE:
-        solution = _solve_part(tracer, tie, names)
+        solution = _solve_part(tracer, tie, names, check)
         if solution is not None:
             return solution
     local = _local(tracer, tie, np.arange(len(tie.items)), names)
     chosen = [position for position, slope in enumerate(tie.slopes) if slope < 0]
     while True:
-        crossed, row = _solved(local, chosen, pivots)
+        crossed, row = _solved(local, chosen, pivots, check)
         joining = local.falling(crossed) if row is None else local.raising(crossed, row)
         joining = [i for i in joining if i not in chosen]
         if not joining:
@@ -216,7 +218,9 @@ def solve_tie(tracer: "Tracer", tie: Tie, names: Sequence[str] | None = None) ->
         chosen += joining
 
 
-def _solve_part(tracer: "Tracer", tie: Tie, names: Sequence[str] | None) -> TieSolution | None:
+def _solve_part(
+    tracer: "Tracer", tie: Tie, names: Sequence[str] | None, check: Callable[[], None]
+) -> TieSolution | None:
     """Return the solution of the problem of the closing gaps; others join when it makes them close.
 
     Entries of Λ do not depend on which others are computed with them, so the solution is that of the whole
@@ -226,7 +230,7 @@ def _solve_part(tracer: "Tracer", tie: Tie, names: Sequence[str] | None) -> TieS
     chosen = np.flatnonzero(np.array(tie.slopes) < 0)
     for _ in range(JOIN_ROUNDS):
         local = _local(tracer, tie, chosen, names)
-        crossed, row = _solved(local, list(range(len(chosen))), pivots)
+        crossed, row = _solved(local, list(range(len(chosen))), pivots, check)
         if row is not None:
             return None
         late = np.setdiff1d(_made_to_close(tracer, tie, chosen, local, crossed), chosen)
@@ -257,7 +261,9 @@ def _local(tracer: "Tracer", tie: Tie, chosen: Array, names: Sequence[str] | Non
     return _LocalLCP(Lambda, _evened(np.array(tie.slopes), tie.flat)[chosen], tie.flat, tie.zero, labels)
 
 
-def _solved(local: _LocalLCP, chosen: list[int], pivots: list[Pivot]) -> tuple[list[int], int | None]:
+def _solved(
+    local: _LocalLCP, chosen: list[int], pivots: list[Pivot], check: Callable[[], None]
+) -> tuple[list[int], int | None]:
     """Solve the local problem of the chosen positions: which are crossed, and an infeasible row."""
     if len(chosen) == 1:
         return (chosen, None) if local.Lambda[chosen[0], chosen[0]] > 0 else ([], chosen[0])
@@ -266,6 +272,7 @@ def _solved(local: _LocalLCP, chosen: list[int], pivots: list[Pivot]) -> tuple[l
         part = local.part(chosen, replace(FLOAT, zero=zero))
         solving = criss_cross(first_dictionary(part), PerturbedMu(0), LEAST_INDEX)
         while True:
+            check()
             try:
                 pivots.append(next(solving))
             except StopIteration as stop:

@@ -418,6 +418,8 @@ class Tracer:
             return self._change_basis(watch)
         # The least of those that close crosses first: the criss-cross rule on diagonal pivots.
         for _ in range(TIES_PER_ITEM * len(tied) + TIES_PER_ITEM):
+            if watch is not None:
+                watch.check()
             closing = [end for end in tied if self.is_falling(end)]
             if not closing:
                 return None
@@ -531,7 +533,7 @@ class Tracer:
             closing = sum(slope < 0 for slope in tie.slopes)
             if refuse_large and len(tie.items) > LARGE_TIE and closing > FEW_CLOSING:
                 raise LargeTieError
-            solution = solve_tie(self, tie, self.names)
+            solution = solve_tie(self, tie, self.names, (lambda: None) if watch is None else watch.check)
             place = PerturbedMu(self.mu, self._direction)
             self.log += [replace(pivot, place=place) for pivot in solution.pivots]
             if solution.infeasible is not None and tie.items[solution.infeasible] in [

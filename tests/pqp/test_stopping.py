@@ -17,6 +17,7 @@ import scipy.sparse as sp
 import pqp
 from pqp import mu, stopping
 from pqp.errors import LimitError, NumericalTroubleError
+from pqp.revised import degeneracy
 from pqp.revised import runner as revised_runner
 from pqp.revised import start as starting
 from pqp.revised.interior_point import ConeProgram
@@ -81,6 +82,54 @@ class TestSolve:
         monkeypatch.setattr(revised_runner, moment, pressed)
         with pytest.raises(KeyboardInterrupt):
             pqp.solve(BUDGET, 3)
+
+
+def all_tied(n):
+    """Every variable reaches its lower limit at mu = 0."""
+    random = np.random.default_rng(0)
+    F = random.normal(size=(n, n))
+    return pqp.ParametricQP(F @ F.T + np.eye(n), [mu * slope for slope in random.normal(size=n)], lower=0)
+
+
+class TestTies:
+    """A tie of many items is one event, and may take as long as hundreds of others."""
+
+    def test_interrupt_within_a_tie_that_is_crossed_one_by_one(self, monkeypatch):
+        cross, calls = Tracer._cross, []
+
+        def swallowing(tracer, end):
+            if tracer.mu == 0.0:
+                calls.append(end)
+            if len(calls) == 3:
+                with suppress(KeyboardInterrupt):
+                    press_ctrl_c()
+            return cross(tracer, end)
+
+        monkeypatch.setattr(Tracer, "_cross", swallowing)
+        path = REVISED.trace(all_tied(30), (-1, 1))
+        assert len(calls) == 3
+        assert ("interrupted" in path.stopped, path.breakpoints, path.segments[-1].hi) == (True, (), 0.0)
+        assert path.certify().pieces == 1
+
+    def test_interrupt_within_a_tie_that_is_solved_as_a_whole(self, monkeypatch):
+        pivoting, pivots = degeneracy.criss_cross, []
+
+        def swallowing(*arguments):
+            solving = pivoting(*arguments)
+            while True:
+                try:
+                    pivots.append(next(solving))
+                except StopIteration as end:
+                    return end.value
+                if len(pivots) == 3:
+                    with suppress(KeyboardInterrupt):
+                        press_ctrl_c()
+                yield pivots[-1]
+
+        monkeypatch.setattr(degeneracy, "criss_cross", swallowing)
+        path = REVISED.trace(all_tied(30), (-1, 1), log=True)
+        assert len(pivots) == 3
+        assert ("interrupted" in path.stopped, path.segments[-1].hi) == (True, 0.0)
 
 
 @EVERY_ENGINE
