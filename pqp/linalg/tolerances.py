@@ -121,9 +121,10 @@ KKT_RESIDUAL = 1e-7
 # Two solutions of a float path are the same point if they differ by less than this, relative to their size.
 SAME_POINT = 1e-7
 # An unknown of the same slope is still on the line of the piece before if its value differs from it by less
-# than this part of the numbers that it is the sum of: moving a value over the 5 000 breakpoints of a filter
-# adds up rounding errors of MEASURED of them.
-SAME_LINE = 1e-13
+# than this part of the numbers that it is the sum of. In filters of 2 000 samples as many lines are kept for
+# every tolerance from 1e-14 to 1e-12; with 1e-15 up to 3 % more, which differ by what moving a value from
+# breakpoint to breakpoint adds in rounding errors.
+SAME_LINE = 1e-14
 # Two mirrored entries of a float64 P that differ by less than this, relative to the larger of themselves and
 # the root of the product of their diagonal entries, are one number: that root bounds the size of the products
 # that an entry of a Gram matrix sums up, and sums of thousands of them in another order differ by 1e-13.

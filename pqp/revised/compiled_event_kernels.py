@@ -253,10 +253,14 @@ def find_misses(
         for side in range(2):
             mu, count = mus[side, k], 0
             if owners[row] == 2 * k + side:
-                for i in range(n):
-                    if inside[i]:
-                        suspects[count] = i
-                        count += 1
+                for begin in range(0, n, CHUNK):
+                    stop, some = min(begin + CHUNK, n), False
+                    for i in range(begin, stop):
+                        some |= inside[i]
+                    for i in range(begin, stop if some else begin):
+                        if inside[i]:
+                            suspects[count] = i
+                            count += 1
                 outside, v, own_g = 0, points[row], g[row]
                 for i in range(n):
                     own_g[i] += offsets[0, i] + mu * offsets[1, i]

@@ -93,6 +93,11 @@ class PieceRecord:
             self._grow(used + count)
         return self.unknowns[used : used + count], self.values[used : used + count]
 
+    def trim(self) -> None:
+        """Give back the room that is not used."""
+        for array in (self.unknowns, self.values, self.last):
+            array.resize((self.used, *array.shape[1:]), refcheck=False)
+
     def _grow(self, needed: int) -> None:
         """Make room for at least so many lines."""
         size = next((size for size in ROOMS if size >= needed), needed + needed // GROWTH)

@@ -363,6 +363,7 @@ class _Run:
                         self.info.found(rung, *ordered(side[0].start, side[-1].end))
                 if not leg.pieces:
                     continue
+                leg.pieces.trim()
                 self._verified_bytes += leg.pieces.nbytes
                 sequence = leg.sequence()
                 misses = self._misses(leg, sequence)
