@@ -364,7 +364,8 @@ class TestVerificationOnTheWay:
             misses = original(sequence, *others)
             if len(bad) < 2:
                 for number in range(len(sequence)):
-                    if sequence.starts[number] <= 20.5 <= sequence.ends[number]:
+                    lo, hi = sorted((sequence.starts[number], sequence.ends[number]))
+                    if lo <= 20.5 <= hi:
                         bad.append(number)
                         misses[number] = 1.0
             return misses
