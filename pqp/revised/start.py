@@ -26,7 +26,7 @@ from pqp.linalg.tolerances import (
     START_ROUNDING,
     TIE,
 )
-from pqp.revised.basis import SingularBasisError, basis_of
+from pqp.revised.basis import BasisFactor, SingularBasisError, basis_of
 from pqp.revised.event_kernels import DUAL, VALUE
 from pqp.revised.interior_point import ConeProgram, InteriorPoint
 from pqp.revised.scaling import ScaledProblem
@@ -73,17 +73,16 @@ def find_start(
     The first guess costs nothing: everything at rest. If it is not close, a library is asked for a better
     one.
     """
-    trivial = trivial_states(scaled, mu)
-    if trivial is not None:
-        return trivial
+    guess = Guess(scaled, mu)
+    if guess.is_trivial():
+        return guess.states
     # Events of a sparse basis cost more than an interior point.
     if not scaled.system.is_sparse:
-        guess = Guess(scaled, mu)
         guess.rest()
+        most_events = min(MOST_EVENTS_FROM_REST + EVENTS_PER_ITEM * scaled.system.size, MOST_EVENTS_AT_ALL)
         try:
             guess.repair()
-            most_events = MOST_EVENTS_FROM_REST + EVENTS_PER_ITEM * scaled.system.size
-            return guess.follow(watch, min(most_events, MOST_EVENTS_AT_ALL))
+            return guess.follow(watch, most_events)
         except (NumericalTroubleError, TooManyEventsError):
             pass  # a guess that was not close enough; what follows does not depend on it
     answer = program().solve(mu, watch)
@@ -117,31 +116,8 @@ def resting_states(bounds: Bounds, is_row: Array, g: Array) -> Array:
 
 def trivial_states(scaled: ScaledProblem, mu: float) -> Array | None:
     """Return states that are optimal at mu with nothing to solve for, if there are any."""
-    bounds, is_row = scaled.bounds.at(mu), scaled.system.is_row
-    if np.any(bounds.is_free & ~is_row):
-        return None
-    lower, upper, cap = bounds.lower[:, 0], bounds.upper[:, 0], bounds.cap[:, 0]
-    q = constants_at(scaled.q, mu)[:, 0]
-    table = build_state_table(bounds)
-    # As far below as there are limits, then to where the gradients push.
-    states = resting_states(bounds, is_row, np.zeros(len(q)))
-    for _ in range(3):
-        g = scaled.system.times(table.of(states)[0]) + q
-        pushed = resting_states(bounds, is_row, g)
-        below, above = is_row & (g < lower), is_row & (g > upper)
-        soft = np.isfinite(cap)
-        pushed[below & soft], pushed[above & soft] = BELOW, ABOVE
-        # A soft equality has no inactive state.
-        pushed[is_row & soft & bounds.is_equal & (pushed == BETWEEN)] = BELOW
-        if np.array_equal(pushed, states):
-            break
-        states = pushed
-    lines = table.of(states)
-    g = scaled.system.times(lines[0]) + q
-    room = TIE * (np.abs(g) + np.abs(lines[0]).max(initial=0.0))
-    if np.all(g >= lines[2] - room) and np.all(g <= lines[4] + room):
-        return states
-    return None
+    guess = Guess(scaled, mu)
+    return guess.states if guess.is_trivial() else None
 
 
 class Guess:
@@ -153,6 +129,8 @@ class Guess:
         self.is_row = scaled.system.is_row
         self.bounds = scaled.bounds.at(mu)
         self.q = constants_at(scaled.q, mu)
+        # The problem at this mu, without shifts.
+        self.problem = MixedLCP(self.system, self.q, build_state_table(self.bounds))
         self._forget_shifts()
         size = len(self.bounds)
         self.states = np.zeros(size, dtype=np.int8)
@@ -166,6 +144,7 @@ class Guess:
         self.zero = np.zeros(len(self.bounds))
         self.top = self.bounds.cap[:, 0].copy()
         self.bottom = -self.bounds.cap[:, 0]
+        self._is_shifted = False
 
     def take(self, answer: InteriorPoint) -> None:
         """Read the states off an interior-point solution."""
@@ -175,15 +154,38 @@ class Guess:
             v = np.zeros(len(d))
         self.set_states(v)
 
+    def _dependent(self, states: Array) -> Array:
+        """Return g where no item is solved for."""
+        return np.asarray(self.system.times(self.problem.table.of(states)[0]) + self.q[:, 0])
+
     def rest(self) -> None:
         """Put every item where it needs no unknown, as far as that is possible."""
-        at_zero = resting_states(self.bounds, self.is_row, np.zeros(len(self.bounds)))
-        table = build_state_table(self.bounds)
-        gradient = self.system.times(table.of(at_zero)[0]) + self.q[:, 0]
+        gradient = self._dependent(resting_states(self.bounds, self.is_row, np.zeros(len(self.bounds))))
         self.states = resting_states(self.bounds, self.is_row, gradient)
-        v = table.of(self.states)[0]
-        g = self.system.times(v) + self.q[:, 0]
+        v, g = self.problem.table.of(self.states)[0], self._dependent(self.states)
         self.value, self.multiplier = np.where(self.is_row, g, v), np.where(self.is_row, v, g)
+
+    def is_trivial(self) -> bool:
+        """Return whether the states that follow from rest are optimal with nothing to solve for."""
+        bounds, is_row = self.bounds, self.is_row
+        if np.any(bounds.is_free & ~is_row):
+            return False
+        soft = np.isfinite(bounds.cap[:, 0]) & is_row
+        # As far below as there are limits, then to where the gradients push.
+        self.states = resting_states(bounds, is_row, np.zeros(len(bounds)))
+        for _ in range(3):
+            g = self._dependent(self.states)
+            pushed = resting_states(bounds, is_row, g)
+            # A soft equality has no inactive state.
+            pushed[soft & ((g < bounds.lower[:, 0]) | bounds.is_equal)] = BELOW
+            pushed[soft & (g > bounds.upper[:, 0])] = ABOVE
+            if np.array_equal(pushed, self.states):
+                break
+            self.states = pushed
+            g = self._dependent(self.states)
+        lines = self.problem.table.of(self.states)
+        room = TIE * (np.abs(g) + np.abs(lines[0]).max(initial=0.0))
+        return bool(np.all(g >= lines[2] - room) and np.all(g <= lines[4] + room))
 
     def set_states(self, v: Array) -> None:
         """Choose for every item the state that its value and its multiplier are closest to."""
@@ -223,11 +225,7 @@ class Guess:
             raise SingularBasisError
 
     def _unknown(self) -> Array:
-        return self.lcp().is_unknown(self.states)
-
-    def lcp(self) -> MixedLCP:
-        """The problem at this mu, without shifts."""
-        return MixedLCP(self.system, self.q, build_state_table(self.bounds))
+        return self.problem.is_unknown(self.states)
 
     def _is_regular(self) -> bool:
         try:
@@ -274,11 +272,13 @@ class Guess:
 
     def _free(self, item: int) -> None:
         """Let a variable that was at a limit be solved for; its multiplier becomes a shift of zero."""
+        self._is_shifted = True
         self.states[item] = BETWEEN
         self.zero[item] = self.multiplier[item]
 
     def _drop_row(self, item: int, is_hard_equality: bool) -> None:
         """Leave an active row out; its multiplier stays where it is and is moved to its nearest end."""
+        self._is_shifted = True
         value, cap = self.multiplier[item], self.bounds.cap[item, 0]
         limit = (self.bounds.lower if value > 0 else self.bounds.upper)[item, 0]
         if np.isfinite(cap) and np.isfinite(limit) and 2 * abs(value) > cap:
@@ -327,6 +327,7 @@ class Guess:
 
     def _hold(self, item: int) -> None:
         """Hold a variable where it is and move it to its nearest limit."""
+        self._is_shifted = True
         value, low, high = self.value[item], self.bounds.lower[item, 0], self.bounds.upper[item, 0]
         if np.isinf(low) and np.isinf(high):
             self.states[item] = EQUAL
@@ -346,34 +347,33 @@ class Guess:
         All shifts vanish together at θ = 1, so that close to it everything ties. A homotopy stops before, and
         what it leaves of large shifts is taken back by another one.
         """
+        basis: BasisFactor | None = None
         for _ in range(MOST_ROUNDS):
-            found = self._homotopy(watch, most_events)
-            if isinstance(found, NoStart):
-                return found
-            # On the way the bounds of an equality differ by their shifts; at its end they are one.
-            at_bound = self.bounds.is_equal & np.isin(found, (LOWER, UPPER))
-            self.states = np.where(at_bound, EQUAL, found).astype(np.int8)
-            self._forget_shifts()
-            tracer = Tracer(MixedLCP(self.system, self.q, build_state_table(self.bounds)), self.states, 0.0)
-            if np.all(tracer.gaps().min(axis=0) >= -START_MARGIN * GOAL_REACHED * self._scale(tracer)):
+            tracer = Tracer(self.problem, self.states, 0.0, basis=basis)
+            outside = np.sum(tracer.gaps().min(axis=0) < -START_MARGIN * GOAL_REACHED * self._scale(tracer))
+            if not outside:
                 break
+            # Every item outside takes an event at least.
+            if outside > most_events:
+                raise TooManyEventsError
+            if self._is_shifted:
+                shifted = replace(self.problem, table=build_state_table(self._bounds_at(moving=False)))
+                tracer = Tracer(shifted, self.states, 0.0, basis=tracer.basis)
+            self._shift_ends(tracer)
+            homotopy = replace(self.problem, table=build_state_table(self._bounds_at(moving=True)))
+            settings = TraceSettings(tie=self.tie, most_events=most_events)
+            tracer = Tracer(homotopy, self.states, 0.0, settings, basis=tracer.basis)
+            while (ray := tracer.run(1.0 - GOAL_REACHED, watch, keep_pieces=False)) is not None:
+                if not self._is_rounding(tracer, ray):
+                    return NoStart(tracer.states, ray)
+                # An equality that depends on others is violated by rounding errors: it does not count.
+                homotopy.table.lines[tracer.states[ray.item], RANGE, ray.item] = (-np.inf, 0.0, np.inf, 0.0)
+                tracer.recompute()
+            # On the way the bounds of an equality differ by their shifts; at its end they are one.
+            at_bound = self.bounds.is_equal & np.isin(tracer.states, (LOWER, UPPER))
+            self.states, basis = np.where(at_bound, EQUAL, tracer.states).astype(np.int8), tracer.basis
+            self._forget_shifts()
         return self.states
-
-    def _homotopy(self, watch: Watch, most_events: float) -> Array | NoStart:
-        """Follow one homotopy to its end."""
-        problem = MixedLCP(self.system, self.q, build_state_table(self._bounds_at_zero()))
-        self._shift_ends(Tracer(problem, self.states, 0.0))
-        homotopy = MixedLCP(self.system, self.q, build_state_table(self._moving_bounds()))
-        tracer = Tracer(homotopy, self.states, 0.0, TraceSettings(tie=self.tie, most_events=most_events))
-        while True:
-            ray = tracer.run(1.0 - GOAL_REACHED, watch, keep_pieces=False)
-            if ray is None:
-                return tracer.states
-            if not self._is_rounding(tracer, ray):
-                return NoStart(tracer.states, ray)
-            # An equality that depends on others is violated by rounding errors: it does not count.
-            homotopy.table.lines[tracer.states[ray.item], RANGE, ray.item] = (-np.inf, 0.0, np.inf, 0.0)
-            tracer.recompute()
 
     def _is_rounding(self, tracer: Tracer, ray: UnblockedRay) -> bool:
         """Return whether what is left to be taken back of a shift is below rounding error."""
@@ -383,32 +383,23 @@ class Guess:
         own = np.abs(tracer.lines[VALUE, dual == dual[ray.item]]).max(initial=0.0)
         return tracer.falls(end) * (1.0 - ray.mu) <= START_ROUNDING * own
 
-    def _bounds_at_zero(self) -> Bounds:
-        parts = (self.lower, self.upper, self.zero, self.top, self.bottom)
-        lower, upper, zero, top, bottom = (np.column_stack([part, np.zeros(len(part))]) for part in parts)
-        return replace(self.bounds, lower=lower, upper=upper, zero=zero, top=top, bottom=bottom)
-
-    def _moving_bounds(self) -> Bounds:
-        """Return the corners along θ: shifted at 0, those of the problem at 1."""
-        goals = (
-            self.bounds.lower[:, 0],
-            self.bounds.upper[:, 0],
-            np.zeros(len(self.zero)),
-            self.bounds.cap[:, 0],
-            -self.bounds.cap[:, 0],
-        )
-        parts = []
-        for start, goal in zip(
-            (self.lower, self.upper, self.zero, self.top, self.bottom), goals, strict=True
-        ):
-            with np.errstate(invalid="ignore"):
-                slope = np.where(np.isfinite(goal), goal - start, 0.0)
-            parts.append(np.column_stack([start, slope]))
-        lower, upper, zero, top, bottom = parts
-        is_equal = self.bounds.is_equal & (self.lower == self.upper)
-        return replace(
-            self.bounds, lower=lower, upper=upper, zero=zero, top=top, bottom=bottom, is_equal=is_equal
-        )
+    def _bounds_at(self, moving: bool) -> Bounds:
+        """Return the corners where they are at θ = 0; moving, they are those of the problem at θ = 1."""
+        own, cap, zero = self.bounds, self.bounds.cap[:, 0], np.zeros(len(self.bounds))
+        goals: dict[str, Array] = {
+            "lower": own.lower[:, 0],
+            "upper": own.upper[:, 0],
+            "zero": zero,
+            "top": cap,
+            "bottom": -cap,
+        }
+        parts: dict[str, Array] = {}
+        for name, goal in goals.items():
+            start = getattr(self, name)
+            slope = np.subtract(goal, start, out=zero.copy(), where=moving & np.isfinite(goal))
+            parts[name] = np.column_stack([start, slope])
+        is_equal = own.is_equal & ((self.lower == self.upper) | (not moving))
+        return replace(own, is_equal=is_equal, **parts)
 
     def _scale(self, tracer: Tracer) -> Array:
         """Return for every item the largest number of its kind: values, or multipliers and costs."""

@@ -117,7 +117,8 @@ class TraceCounts:
 class Tracer:
     """A basis with its lines, which moves along mu.
 
-    With names, every event is settled as a tie and logged. Finished pieces are appended to `pieces`.
+    With names, every event is settled as a tie and logged. Finished pieces are appended to `pieces`. A basis
+    of the same states is taken over if there is one.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class Tracer:
         mu: float,
         settings: TraceSettings | None = None,
         names: Sequence[str] | None = None,
+        basis: BasisFactor | None = None,
     ) -> None:
         self.lcp, self.system = lcp, lcp.system
         self.mu = mu
@@ -152,7 +154,7 @@ class Tracer:
         self._steepest = 0.0
         self._pinned: set[int] = set()
         self._direction = 1
-        self.basis: BasisFactor = basis_of(self.system, np.flatnonzero(lcp.is_unknown(self.states)))
+        self.basis = basis or basis_of(self.system, np.flatnonzero(lcp.is_unknown(self.states)))
         self.recompute()
 
     # ---- the loop ----
