@@ -27,7 +27,7 @@ from ranking.cli.options import Learning
 from ranking.cli.output import announce, draw
 from ranking.errors import ConvergenceError, StudyError, must_be
 from ranking.io.items import Items, write_all, write_whole
-from ranking.metrics.over_queries import metric_table
+from ranking.metrics.rankings import metric_table
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plot import plot_decisions, plot_preference_graph
 from ranking.ranksvm.path import RankSVMPath

@@ -9,7 +9,8 @@ from ranking.metrics.levels import (
     off_by_one_accuracy,
     quadratic_weighted_kappa,
 )
-from ranking.metrics.over_queries import (
+from ranking.metrics.rankings import (
+    METRICS,
     average_precision,
     kendall_tau,
     mean_average_precision,
@@ -20,7 +21,6 @@ from ranking.metrics.over_queries import (
     per_query,
     spearman,
 )
-from ranking.metrics.rankings import METRICS
 
 __all__ = [
     "METRICS",

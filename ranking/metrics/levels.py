@@ -11,14 +11,13 @@ objects without which it is defined,
 
 Objects of one cell of the table are alike, so that there are no more different :math:`\theta_i` than cells.
 
-Agreement: metrics of labels and predicted labels whose order counts, and all of them as a table.
-
 Differences of labels are counted in levels: those given, the categories of an ordered categorical, or the
 numbers that occur among true and predicted labels, sorted. Between 1 and 5 there is one level if nothing else
 occurs; name all levels where that is not meant.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,9 +30,8 @@ from ranking.errors import DataError, must_be
 
 
 class LevelMetric(NamedTuple):
-    """What a metric says of confusion tables (..., K, K), and its definition in a sentence."""
+    """What a metric says of confusion tables (..., K, K), NaN for 0/0, and its definition in a sentence."""
 
-    name: str
     of: Callable[[Array], Array]
     definition: str
     greater_is_better: bool
@@ -50,67 +48,26 @@ def confusion_table(y_true: Integers, y_pred: Integers, n_levels: int, weight: A
     return counts.reshape(n_levels, n_levels).astype(float)
 
 
-def mean_absolute_error_of(tables: Array) -> Array:
-    r"""Return the mean distance of predicted from true levels, :math:`\sum_{ij} |i - j| \, T_{ij} / N`.
-
-    >>> float(mean_absolute_error_of(np.array([[1, 0, 1], [0, 2, 0], [0, 0, 0]])))
-    0.5
-    """
-    return _mean(tables, _distance(tables))
+def _mean_worth(worth: Callable[[Array], Array], tables: Array) -> Array:
+    """Return the mean over objects of what they are worth by their distance |i - j|."""
+    return _ratio((worth(_distance(tables)) * tables).sum(axis=(-2, -1)), tables.sum(axis=(-2, -1)))
 
 
-def accuracy_of(tables: Array) -> Array:
-    """Return the share of objects whose level was predicted."""
-    return _mean(tables, _distance(tables) == 0)
-
-
-def off_by_one_accuracy_of(tables: Array) -> Array:
-    """Return the share of objects whose predicted level is the true one or next to it."""
-    return _mean(tables, _distance(tables) <= 1)
-
-
-def macro_mean_absolute_error_of(tables: Array) -> Array:
-    r"""Return the mean over true levels that occur of the mean distance :math:`\sum_j |i - j| T_{ij} / r_i`.
-
-    Baccianella, Esuli and Sebastiani (2009): a level counts the same however many objects have it.
-
-    >>> float(macro_mean_absolute_error_of(np.array([[9, 0], [1, 0]])))
-    0.5
-    """
+def _macro_mean_absolute_error_of(tables: Array) -> Array:
     rows = tables.sum(axis=-1)
     errors = _ratio((_distance(tables) * tables).sum(axis=-1), rows)
     occurs = rows > 0
     return _ratio(np.where(occurs, errors, 0.0).sum(axis=-1), occurs.sum(axis=-1))
 
 
-def quadratic_weighted_kappa_of(tables: Array) -> Array:
-    r"""Return Cohen's kappa with quadratic weights,
-
-    .. math:: 1 - \frac{\sum_{ij} (i-j)^2 \, T_{ij}}{\sum_{ij} (i-j)^2 \, r_i c_j / N};
-
-    0/0, where all true and predicted levels are the same single one, is NaN.
-
-    >>> float(quadratic_weighted_kappa_of(np.array([[2, 0], [0, 2]])))
-    1.0
-    """
+def _quadratic_weighted_kappa_of(tables: Array) -> Array:
     square = _distance(tables) ** 2
     chance = tables.sum(axis=-1)[..., :, None] * tables.sum(axis=-2)[..., None, :]
     total = tables.sum(axis=(-2, -1))
     return 1.0 - _ratio(total * (square * tables).sum(axis=(-2, -1)), (square * chance).sum(axis=(-2, -1)))
 
 
-def kendall_tau_of(tables: Array) -> Array:
-    r"""Return Kendall's :math:`\tau_b` of true and predicted levels,
-
-    .. math:: \frac{\sum T_{ij} T_{kl} \operatorname{sgn}(i - k) \operatorname{sgn}(j - l)}
-                   {\sqrt{(N^2 - \sum_i r_i^2) \, (N^2 - \sum_j c_j^2)}}.
-
-    Predicted levels that are all equal express no order: 0/0 counts as 0. With true levels all equal it is
-    NaN.
-
-    >>> round(float(kendall_tau_of(np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0]]))), 9)
-    0.333333333
-    """
+def _kendall_tau_of(tables: Array) -> Array:
     k = np.arange(tables.shape[-1])
     sign = np.sign(k[:, None] - k)
     concordance = (tables * (sign @ tables @ sign.T)).sum(axis=(-2, -1))
@@ -121,46 +78,37 @@ def kendall_tau_of(tables: Array) -> Array:
 
 LEVEL_METRICS: Mapping[str, LevelMetric] = MappingProxyType(
     {
-        metric.name: metric
-        for metric in (
-            LevelMetric(
-                "mean_absolute_error",
-                mean_absolute_error_of,
-                "Mean number of levels between the true and the predicted one.",
-                greater_is_better=False,
-            ),
-            LevelMetric(
-                "macro_mean_absolute_error",
-                macro_mean_absolute_error_of,
-                "Mean over the true levels that occur of the mean absolute error of their objects.",
-                greater_is_better=False,
-            ),
-            LevelMetric(
-                "accuracy",
-                accuracy_of,
-                "Share of the objects whose level was predicted.",
-                greater_is_better=True,
-            ),
-            LevelMetric(
-                "off_by_one_accuracy",
-                off_by_one_accuracy_of,
-                "Share of the objects whose predicted level is the true one or next to it.",
-                greater_is_better=True,
-            ),
-            LevelMetric(
-                "quadratic_weighted_kappa",
-                quadratic_weighted_kappa_of,
-                "Cohen's kappa: 1 less the squared distances of levels over those expected by chance.",
-                greater_is_better=True,
-            ),
-            LevelMetric(
-                "level_kendall_tau",
-                kendall_tau_of,
-                "Kendall's tau-b: pairs in the right order less those in the wrong one, over the geometric "
-                "mean of the numbers of pairs with unequal true and with unequal predicted levels.",
-                greater_is_better=True,
-            ),
-        )
+        "mean_absolute_error": LevelMetric(
+            partial(_mean_worth, lambda distance: distance),
+            "Mean number of levels between the true and the predicted one.",
+            greater_is_better=False,
+        ),
+        "macro_mean_absolute_error": LevelMetric(
+            _macro_mean_absolute_error_of,
+            "Mean over the true levels that occur of the mean absolute error of their objects.",
+            greater_is_better=False,
+        ),
+        "accuracy": LevelMetric(
+            partial(_mean_worth, lambda distance: distance == 0),
+            "Share of the objects whose level was predicted.",
+            greater_is_better=True,
+        ),
+        "off_by_one_accuracy": LevelMetric(
+            partial(_mean_worth, lambda distance: distance <= 1),
+            "Share of the objects whose predicted level is the true one or next to it.",
+            greater_is_better=True,
+        ),
+        "quadratic_weighted_kappa": LevelMetric(
+            _quadratic_weighted_kappa_of,
+            "Cohen's kappa: 1 less the squared distances of levels over those expected by chance.",
+            greater_is_better=True,
+        ),
+        "level_kendall_tau": LevelMetric(
+            _kendall_tau_of,
+            "Kendall's tau-b: pairs in the right order less those in the wrong one, over the geometric "
+            "mean of the numbers of pairs with unequal true and with unequal predicted levels.",
+            greater_is_better=True,
+        ),
     }
 )
 
@@ -171,19 +119,10 @@ def _distance(tables: Array) -> Array:
     return np.abs(k[:, None] - k)
 
 
-def _mean(tables: Array, worth: Array) -> Array:
-    """Return the mean over objects of what each entry is worth."""
-    return _ratio((worth * tables).sum(axis=(-2, -1)), tables.sum(axis=(-2, -1)))
-
-
 def _unequal(sums: Array) -> Array:
-    """Return twice the number of pairs of objects in different groups of given sizes.
-
-    By products, which are 0 for a single group also where sizes are sums of weights.
-    """
-    others = sums.shape[-1] - 1
-    before = np.cumsum(sums, axis=-1)[..., :others]
-    return 2.0 * (before * sums[..., 1:]).sum(axis=-1)
+    """Return twice the number of pairs of objects in different groups of given sizes."""
+    # products are 0 for a single group also where sizes are sums of weights, N² - Σ r² is not
+    return 2.0 * (np.cumsum(sums, axis=-1)[..., :-1] * sums[..., 1:]).sum(axis=-1)
 
 
 def _ratio(numerator: Array, denominator: Array) -> Array:
@@ -239,7 +178,9 @@ def _spread(changes: Array, counts: Array) -> Array:
 def mean_absolute_error(
     y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
 ) -> float:
-    """Return the mean number of levels between the true and the predicted one.
+    r"""Return the mean number of levels between the true and the predicted one.
+
+    That is :math:`\sum_{ij} |i - j| T_{ij} / N`.
 
     >>> mean_absolute_error(["low", "high"], ["low", "low"], ["low", "middle", "high"])
     1.0
@@ -250,9 +191,10 @@ def mean_absolute_error(
 def macro_mean_absolute_error(
     y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
 ) -> float:
-    """Return the mean, over the true levels that occur, of the mean absolute error of their objects.
+    r"""Return the mean, over the true levels that occur, of the mean absolute error of their objects.
 
-    A level counts the same however many objects have it: Baccianella, Esuli and Sebastiani (2009).
+    Baccianella, Esuli and Sebastiani (2009): a level counts the same however many objects have it. The mean
+    absolute error of those of level i is :math:`\sum_j |i - j| T_{ij} / r_i`.
 
     >>> macro_mean_absolute_error([0, 0, 0, 1], [0, 0, 0, 0])
     0.5
@@ -285,7 +227,11 @@ def off_by_one_accuracy(
 def quadratic_weighted_kappa(
     y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
 ) -> float:
-    """Return Cohen's kappa with quadratic weights: 1 less the squared distances over those due to chance.
+    r"""Return Cohen's kappa with quadratic weights,
+
+    .. math:: 1 - \frac{\sum_{ij} (i-j)^2 \, T_{ij}}{\sum_{ij} (i-j)^2 \, r_i c_j / N}.
+
+    It is not defined where all true and predicted levels are the same single one.
 
     >>> quadratic_weighted_kappa([0, 1, 2], [0, 1, 1])
     0.6666666666666667
@@ -296,7 +242,13 @@ def quadratic_weighted_kappa(
 def level_kendall_tau(
     y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
 ) -> float:
-    r"""Return Kendall's :math:`\tau_b` of true and predicted levels; 0 where all predicted ones are equal.
+    r"""Return Kendall's :math:`\tau_b` of true and predicted levels,
+
+    .. math:: \frac{\sum T_{ij} T_{kl} \operatorname{sgn}(i - k) \operatorname{sgn}(j - l)}
+                   {\sqrt{(N^2 - \sum_i r_i^2) \, (N^2 - \sum_j c_j^2)}}.
+
+    Predicted levels that are all equal express no order: 0/0 counts as 0. With true levels all equal it is
+    not defined.
 
     >>> round(level_kendall_tau([0, 1, 2], [0, 2, 2]), 9)
     0.816496581
@@ -339,31 +291,23 @@ class _Compared(NamedTuple):
 
 
 def _compared(y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any) -> _Compared:
-    """Return what was predicted for what, counted."""
+    """Return what was predicted for what, counted; every weight is 1 if none are given."""
     if np.size(y_true) == 0:
         raise DataError("{argument} is empty: there is nothing to compare", argument="y_true")
     found = read_levels(y_true, levels, "y_true")
     if levels is None:
         found = found.extended(y_pred, "y_pred")
     true, predicted = found.codes(y_true, "y_true"), found.codes(y_pred, "y_pred")
-    if len(predicted) != len(true):
-        raise must_be("y_pred", f"one label for each of {len(true)} objects", found=len(predicted))
-    weight = _weights(sample_weight, len(true))
-    return _Compared(
-        confusion_table(true, predicted, len(found), weight), true * len(found) + predicted, weight
-    )
-
-
-def _weights(sample_weight: Any, n: int) -> Array:
-    """Return the weight of every object, 1 if none are given."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = as_vector(sample_weight, "sample_weight", n)
+    n = len(true)
+    if len(predicted) != n:
+        raise must_be("y_pred", f"one label for each of {n} objects", found=len(predicted))
+    weight = np.ones(n) if sample_weight is None else as_vector(sample_weight, "sample_weight", n)
     for row in np.flatnonzero(weight < 0)[:1]:
         raise must_be(f"sample_weight[{row}]", "at least 0", found=f"{weight[row]:g}")
     if not weight.any():
         raise must_be("sample_weight", "positive for some object", found="0 for all")
-    return weight
+    table = confusion_table(true, predicted, len(found), weight)
+    return _Compared(table, true * len(found) + predicted, weight)
 
 
 def _value(name: str, y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any) -> float:

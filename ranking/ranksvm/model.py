@@ -38,7 +38,7 @@ from ranking.core.validation import (
     require_choice,
 )
 from ranking.errors import ConvergenceError, DataError, must_be
-from ranking.metrics.over_queries import pairwise_accuracy
+from ranking.metrics.rankings import pairwise_accuracy
 
 
 class RankerMixin:

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
 from ranking.errors import DataError, must_be, must_have
-from ranking.metrics import over_queries as metrics
+from ranking.metrics.rankings import per_query
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
 from ranking.selection.uncertainty import Sums, groups_of
 
-# The name of a metric of `ranking.metrics.over_queries`, or a function of labels, scores and queries.
+# The name of a metric of `ranking.metrics.rankings`, or a function of labels, scores and queries.
 Metric: TypeAlias = str | Callable[[Array, Array, Queries | None], float]
 # What `per_query` calls the metrics that can be named.
 NAMES = {
@@ -108,7 +108,7 @@ class Validation:
         if callable(self.metric):
             value, error = float(self.metric(self.y, scores, self.qid)), np.nan
         else:
-            by_query = metrics.per_query(NAMES[self.metric], self.y, scores, self.qid)
+            by_query = per_query(NAMES[self.metric], self.y, scores, self.qid)
             value, error = float(by_query.mean()), float(np.asarray(by_query.sem()))
         if not np.isfinite(value):
             raise must_be("values of metric", "finite", found=f"{value} at C = {C:g}")

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from ranking import metrics
 from ranking.core.labels import Levels, read_levels
 from ranking.core.validation import Array, counted, require_choice
 from ranking.errors import DataError, must_have
 from ranking.io.items import Items, same_features
-from ranking.metrics import over_queries as metrics
 from ranking.metrics.levels import LEVEL_METRICS, confusion_table, level_metric_table
-from ranking.metrics.over_queries import metric_table
+from ranking.metrics.rankings import metric_table
 from ranking.ordinal.path import OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.ranksvm.path import RankSVMPath, RankSVMPathCV
 from ranking.selection.choice_along_path import NAMES, SelectionCurve

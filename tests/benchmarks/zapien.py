@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.preprocessing import StandardScaler
 
 from ranking import RankSVMPath, preference_pairs
-from ranking.metrics.over_queries import pairwise_accuracy
+from ranking.metrics.rankings import pairwise_accuracy
 from tests.benchmarks.memory import in_a_process, peak_megabytes
 from tests.ranking_data import zapien
 

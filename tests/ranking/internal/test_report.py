@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 from ranking import DataError, RankSVMPath
 from ranking.core.graph import preference_pairs
 from ranking.io.items import Items, write_whole
-from ranking.metrics.over_queries import metric_table
+from ranking.metrics.rankings import metric_table
 from ranking.report.page import render, shown, table
 from ranking.report.paths import report_html, scores_csv, summary, write_report
 from ranking.studies.paths import Plan, Study, conduct
