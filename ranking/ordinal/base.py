@@ -33,34 +33,6 @@ from ranking.core.validation import Array, Integers, require_choice
 from ranking.errors import DataError, must_be
 from ranking.selection.piecewise import TIED
 
-
-def paper_to_C(c: float) -> float:
-    """Return our C for the penalty parameter c of the paper.
-
-    >>> paper_to_C(15)
-    7.5
-    """
-    return c / 2
-
-
-def C_to_paper(C: float) -> float:
-    """Return the paper's penalty parameter for our C.
-
-    >>> C_to_paper(7.5)
-    15.0
-    """
-    return 2 * C
-
-
-def objective_to_paper(objective: float) -> float:
-    """Return the paper's objective for ours.
-
-    >>> objective_to_paper(0.5)
-    1.0
-    """
-    return 2 * objective
-
-
 # Which thresholds an object is compared with: those next to its level (the paper, Chu and Keerthi's explicit
 # constraints), or all of them (their implicit ones).
 Scope = Literal["adjacent", "all"]
@@ -152,7 +124,15 @@ def hinges_of(
     n = len(codes)
     items = np.arange(n) if items is None else items
     weight = np.ones(n) if weight is None else weight
-    owner, threshold, sign = _asked(codes, n_levels - 1, scope)
+    require_choice(scope, ("adjacent", "all"), "scope")
+    k = np.arange(n_levels - 1)
+    side = np.where(k < codes[:, None], 1, -1)
+    asked = np.ones(side.shape, dtype=bool)
+    if scope == "adjacent":
+        # the paper's p_ℓ and p_{ℓ+1} are thresholds ℓ - 1 and ℓ here; p_0 = -∞ and p_{l+1} = ∞ ask nothing
+        asked = (k == codes[:, None] - 1) | (k == codes[:, None])
+    owner, threshold = np.nonzero(asked)
+    sign = side[asked]
     key = (items[owner] * (n_levels - 1) + threshold) * 2 + (sign > 0)
     # equal hinges become one with the sum of weights: otherwise their α would not be unique
     _, first, hinge = np.unique(key, return_index=True, return_inverse=True)
@@ -161,19 +141,6 @@ def hinges_of(
     shares = csr_array((sign * weight[owner] / total[hinge], (owner, hinge)), shape=(n, len(first)))
     kinds = (items[owner][first], threshold[first], sign[first].astype(float))
     return Hinges(*kinds, total, int(items.max(initial=-1)) + 1, n_levels - 1, shares)
-
-
-def _asked(codes: Integers, n_thresholds: int, scope: Scope) -> tuple[Integers, Integers, Integers]:
-    """Return object, threshold and sign of everything that is asked, an object at a time."""
-    require_choice(scope, ("adjacent", "all"), "scope")
-    k = np.arange(n_thresholds)
-    sign = np.where(k < codes[:, None], 1, -1)
-    asked = np.ones(sign.shape, dtype=bool)
-    if scope == "adjacent":
-        # the paper's p_ℓ and p_{ℓ+1} are thresholds ℓ - 1 and ℓ here; p_0 = -∞ and p_{l+1} = ∞ ask nothing
-        asked = (k == codes[:, None] - 1) | (k == codes[:, None])
-    owner, threshold = np.nonzero(asked)
-    return owner, threshold, sign[asked]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,18 +162,24 @@ class Training:
 
     def part(self, items: Integers) -> "Training":
         """Return the training data of some ascending items alone."""
-        place = np.full(self.hinges.n_items, -1)
-        place[items] = np.arange(len(items))
-        kept = place[self.items] >= 0
+        kept = np.isin(self.items, items)
         return replace(
             self,
             representation=self.representation.part(items),
             hinges=self.hinges.part(items),
             first=self.first[items],
-            items=place[self.items[kept]],
+            items=np.searchsorted(items, self.items[kept]),
             codes=self.codes[kept],
             weight=self.weight[kept],
         )
+
+    def spread(self, items: Integers, b: Array) -> Array:
+        """Return coefficients of scores, those of some items, as coefficients of all items."""
+        if self.representation.is_linear:
+            return b
+        whole = np.zeros(self.hinges.n_items)
+        whole[items] = b
+        return whole
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -220,10 +193,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> Training:
         """Return the checked training data, and keep what scikit-learn expects to find."""
         rows, codes, weight, levels = self._checked(X, y, sample_weight)
-        observed = levels.observed(codes)
-        if len(observed) < 2:
-            message = "{argument} has one class only, {found}; two are needed"
-            raise DataError(message, argument="y", found=observed.shown)
+        observed = require_two(levels.observed(codes))
         # a level without objects would leave its two thresholds without a link
         codes = np.searchsorted(np.unique(codes), codes)
         self.classes_ = observed.names
@@ -295,3 +265,11 @@ def _labels(y: Any, has_order: bool) -> Any:
     except (ValueError, TypeError) as error:
         raise DataError("{argument} cannot be used: {found}", argument="y", found=str(error)) from error
     return labels
+
+
+def require_two(observed: Levels) -> Levels:
+    """Return the levels that occur, which must be two at least."""
+    if len(observed) < 2:
+        message = "{argument} has one class only, {found}; two are needed"
+        raise DataError(message, argument="y", found=observed.shown)
+    return observed

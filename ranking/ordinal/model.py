@@ -6,6 +6,7 @@ r"""Ordinal regression at one C: a score and thresholds with fixed margins (Shas
 over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, see `ranking.ordinal.base`.
 """
 
+import time
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,12 +17,19 @@ from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.representation import dual_solution
-from ranking.core.validation import Array, Integers, Labels, Rows, positive_number, require_choice
+from ranking.core.validation import (
+    Array,
+    Integers,
+    Labels,
+    Rows,
+    positive_number,
+    require_choice,
+    whole_number,
+)
 from ranking.errors import NotSeparableError
 from ranking.ordinal.base import Hinges, OrdinalModel, Scope, Training, distinct_rows
-from ranking.ordinal.generation import WorkingSet, generate, initial_working_set
+from ranking.ordinal.generation import InitialSet, Round, initial_working_set, trace_sections
 from ranking.ordinal.hard_margin import Given, LevelConflict, not_separable, separate
-from ranking.ordinal.path_generation import Round, trace_sections
 from ranking.ordinal.programs import (
     dual_program,
     dual_value,
@@ -33,6 +41,8 @@ from ranking.ordinal.thresholds import middle_thresholds
 
 # Entries of a kernel that are held at a time while scores are computed: 8 MB.
 ENTRIES = 2**20
+# Violations are measured relative to 1 and the numbers they are differences of; less than this is rounding.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -92,54 +102,50 @@ def generate_solution(
     return DualSolution(alpha, None, section.items, pd.DataFrame(rounds))
 
 
-@dataclass(frozen=True, eq=False)
-class _WorkingMargin:
-    """The margin of some items: its dual variables, coefficients of scores, thresholds and value."""
-
-    answer: DualSolution
-    b: Array
-    thresholds: Array
-    objective: float
-
-
 def _by_rounds(training: Training, task: MarginTask, start: Integers, add: int | None) -> DualSolution:
     """Return the margin of all objects, solved on growing sets of items in the same way as at once."""
     representation, hinges = training.representation, training.hinges
-
-    def solve_on(items: Integers) -> _WorkingMargin:
-        part = training.part(items)
+    most = hinges.n_items if add is None else whole_number(add, "add", "a positive integer, or 'all'")
+    working, rounds = start, []
+    while True:
+        begin, part = time.perf_counter(), training.part(working)
         try:
             answer = solve_margin(part, task)
         except NotSeparableError as error:
             # a conflict of some objects is one of all: no further round could resolve it
-            rows = np.flatnonzero(np.isin(training.items, items))
+            rows = np.flatnonzero(np.isin(training.items, working))
             conflict = cast(LevelConflict, error.certificate).renumbered(rows)
             form: Given = "primal" if representation.is_linear else "kernel"
             raise not_separable(conflict, training.codes, form, training.levels) from None
         b, thresholds = _read_dual(part, answer, task.ordered)
         value = primal_value(part.representation, part.hinges, b, thresholds, task.C, task.norm)
-        if not representation.is_linear:
-            whole = np.zeros(hinges.n_items)
-            whole[items] = b
-            b = whole
-        return _WorkingMargin(answer, b, thresholds, value)
-
-    def violation_of(margin: _WorkingMargin, rest: Integers) -> Array:
-        size = max(1, ENTRIES // max(1, int(np.count_nonzero(margin.b))))
-        blocks = [rest[begin : begin + size] for begin in range(0, len(rest), size)]
-        scores = [representation.project(representation.X[block], margin.b) for block in blocks]
-        f, outside = np.concatenate([np.zeros(0), *scores]), hinges.part(rest)
-        terms = 1 + np.abs(f[outside.item]) + np.abs(margin.thresholds[outside.threshold])
-        violation = np.zeros(len(rest))
-        np.maximum.at(violation, outside.item, outside.slack(f, margin.thresholds) / terms)
-        return violation
-
-    found = generate(solve_on, violation_of, start, hinges.n_items, "all" if add is None else add)
-    answer = found.solution.answer
+        rest = np.setdiff1d(np.arange(hinges.n_items), working)
+        violation = _violation(training, training.spread(working, b), thresholds, rest)
+        # a stable sort lets the first rows of equal violation join: the same data give the same rounds
+        worst = np.argsort(-violation, kind="stable")[: np.count_nonzero(violation > TOLERANCE)]
+        rounds.append((value, len(working), len(worst), time.perf_counter() - begin))
+        # a solution on W that violates nothing outside is optimal for all objects (Lemmas 2 and 3)
+        if not len(worst):
+            break
+        working = np.union1d(working, rest[worst[:most]])
+    # α = 0 is optimal for the objects outside, which violate nothing
     alpha = np.zeros(len(hinges))
-    # objects outside violate nothing, so α = 0 is optimal for them (Lemmas 2 and 3)
-    alpha[hinges.of_items(found.working)] = answer.alpha
-    return DualSolution(alpha, answer.thresholds, found.working, found.rounds)
+    alpha[hinges.of_items(working)] = answer.alpha
+    table = pd.DataFrame(rounds, columns=["objective", "working", "violators", "seconds"])
+    return DualSolution(alpha, answer.thresholds, working, table)
+
+
+def _violation(training: Training, b: Array, thresholds: Array, items: Integers) -> Array:
+    """Return by how much scores violate what each of some items asks, as a relative number."""
+    size = max(1, ENTRIES // max(1, int(np.count_nonzero(b))))
+    blocks = [items[begin : begin + size] for begin in range(0, len(items), size)]
+    project, X = training.representation.project, training.representation.X
+    f = np.concatenate([np.zeros(0), *(project(X[block], b) for block in blocks)])
+    hinges = training.hinges.part(items)
+    terms = 1 + np.abs(f[hinges.item]) + np.abs(thresholds[hinges.threshold])
+    violation = np.zeros(len(items))
+    np.maximum.at(violation, hinges.item, hinges.slack(f, thresholds) / terms)
+    return violation
 
 
 def _read_dual(training: Training, answer: DualSolution, ordered: bool) -> tuple[Array, Array]:
@@ -223,7 +229,7 @@ class OrdinalSVM(OrdinalModel):
 
     C: float = field(default=1.0, kw_only=False)
     norm: int = 1
-    working_set: WorkingSet | None = None
+    working_set: InitialSet | None = None
     add: int | None = None
     random_state: int | None = None
 

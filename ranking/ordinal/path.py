@@ -19,12 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.core.validation import Array, Integers, Labels, Rows, positive_number
 from ranking.errors import DataError, must_be
-from ranking.ordinal.base import OrdinalModel, Training
-from ranking.ordinal.generation import WorkingSet, initial_working_set
+from ranking.ordinal.base import OrdinalModel, Training, require_two
+from ranking.ordinal.generation import (
+    InitialSet,
+    Limits,
+    PathSection,
+    Round,
+    WorkingSet,
+    initial_working_set,
+    trace_sections,
+)
 from ranking.ordinal.level_curve import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.model import DualSolution, OrdinalSVM
-from ranking.ordinal.path_generation import Limits, LineReader, PathSection, Round, trace_sections
-from ranking.ordinal.programs import dual_program
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import no_piece_error, on_path
@@ -43,11 +49,10 @@ from ranking.selection.search import (
 
 @dataclass(frozen=True, eq=False)
 class SectionedPath:
-    """Stretches in ascending order, without gaps; `stopped` says why there are no more, if so."""
+    """Sections in ascending order, without gaps; `stopped` says why there are no more, if so."""
 
     training: Training
     sections: Sequence[PathSection]
-    ordered: bool
     stopped: str | None = None
 
     @property
@@ -100,7 +105,7 @@ class SectionedPath:
     def lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
         for section in self.sections:
-            yield from LineReader(self.training, section, self.ordered).lines(X)
+            yield from section.lines(X)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -144,7 +149,7 @@ class OrdinalSVMPath(OrdinalModel):
     C_max: float = 1000.0
     C_min: float = 0.0
     C: float | None = None
-    working_set: WorkingSet | None = None
+    working_set: InitialSet | None = None
     add: int | None = None
     random_state: int | None = None
     max_pieces: int | None = None
@@ -170,28 +175,22 @@ class OrdinalSVMPath(OrdinalModel):
         self, training: Training, ends: tuple[float, float], progress: Callable[[pqp.Progress], None] | None
     ) -> SectionedPath:
         """Return the path on all objects, or on a working set that grows."""
-        if self.working_set is not None:
-            return self._generate(training, ends, self.working_set)
-        path = pqp.solve_path(
-            dual_program(training.representation, training.hinges, self.ordered),
-            ends,
-            max_pieces=self.max_pieces,
-            time_limit=self.time_limit,
-            progress=progress,
-        )
-        if not path.segments:
-            raise no_piece_error(path.stopped)
-        everything = np.arange(training.hinges.n_items), np.arange(len(training.hinges))
-        section = PathSection(path, *everything, float(path.lo), float(path.hi))
-        return SectionedPath(training, [section], self.ordered, path.stopped)
-
-    def _generate(
-        self, training: Training, ends: tuple[float, float], working_set: WorkingSet
-    ) -> SectionedPath:
-        """Return the path by row and column generation."""
+        if self.working_set is None:
+            everything = WorkingSet(training, np.arange(training.hinges.n_items), self.ordered)
+            path = pqp.solve_path(
+                everything.program(),
+                ends,
+                max_pieces=self.max_pieces,
+                time_limit=self.time_limit,
+                progress=progress,
+            )
+            if not path.segments:
+                raise no_piece_error(path.stopped)
+            section = PathSection(path, everything, float(path.lo), float(path.hi))
+            return SectionedPath(training, [section], path.stopped)
         rounds: list[Round] = []
         X = training.representation.X[training.items]
-        rows = initial_working_set(training.codes, X, working_set, self.random_state, name="working_set")
+        rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
         # users number objects, programs distinct items
         start = training.items[rows]
         limits = Limits(self.max_pieces, self.time_limit)
@@ -199,8 +198,7 @@ class OrdinalSVMPath(OrdinalModel):
         if not traced:
             raise no_piece_error("a limit was reached first")
         self.rounds_ = pd.DataFrame(rounds)
-        stopped = None if traced[-1].hi == ends[1] else "a limit was reached"
-        return SectionedPath(training, traced, self.ordered, stopped)
+        return SectionedPath(training, traced, None if traced[-1].hi == ends[1] else "a limit was reached")
 
     def _interval(self) -> tuple[float, float]:
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
@@ -345,9 +343,7 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         # a clone, because reading sets attributes and a search must not change the estimator it was given
         reader = clone(self._base())
         rows, codes, weight, levels = reader._checked(X, y, sample_weight)
-        if len(observed := levels.observed(codes)) < 2:
-            message = "{argument} has one class only, {found}; two are needed"
-            raise DataError(message, argument="y", found=observed.shown)
+        require_two(levels.observed(codes))
         folds = split_levels(self.cv, codes, self.random_state, reader._counted)
         # with the categories a fold knows the levels that it misses
         labels = pd.Categorical.from_codes(codes, categories=levels.names, ordered=True)

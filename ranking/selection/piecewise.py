@@ -198,7 +198,11 @@ def inside_of(edges: Array) -> Array:
     >>> inside_of(np.array([0.0, 1.0, np.inf])).round(3)
     array([0.382, 2.   ])
     """
-    lo, hi = edges[:-1], edges[1:]
+    return inside(edges[:-1], edges[1:])
+
+
+def inside(lo: Array, hi: Array) -> Array:
+    """Return one C inside every piece; a piece without end is as long as it is away from 0, or 1."""
     length = np.where(np.isinf(hi), np.maximum(lo, 1.0) / INSIDE, hi - np.where(np.isinf(hi), 0.0, lo))
     return np.asarray(lo + INSIDE * length)
 
