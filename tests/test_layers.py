@@ -38,7 +38,7 @@ ALLOWED = {
     "ranking.core": "ranking.errors pqp",
     "ranking.io": "ranking.errors ranking.core",
     "ranking.metrics": "ranking.errors ranking.core",
-    "ranking.selection": "ranking.errors ranking.core ranking.metrics",
+    "ranking.selection": "ranking.errors ranking.core ranking.metrics pqp",
     "ranking.ranksvm": "ranking.errors ranking.core ranking.metrics ranking.selection pqp",
     "ranking.ordinal": "ranking.errors ranking.core ranking.metrics ranking.selection pqp",
     "ranking.conjoint": "ranking.errors ranking.core ranking.selection pqp",

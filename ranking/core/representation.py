@@ -4,14 +4,14 @@ A linear model has e(x) = x and b = w = (D X)ᵀ α; a kernel model has e(x) = (
 b = β = Dᵀ α. Row p of D has +1 at the preferred item of pair p and -1 at the other one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 import pqp
 from ranking.core.kernels import Gamma, Kernel, gamma_of, kernel_matrix, kernel_name
@@ -176,12 +176,37 @@ class KernelEstimator(BaseEstimator):
         gamma = gamma_of(X, self.gamma) if has_features else 1.0
         return Representation(X, self.kernel, gamma, self.degree, self.coef0, self.kernel_params)
 
+    def _share(self, model: Any, names: Sequence[str] = ("n_features_in_", "feature_names_in_")) -> None:
+        """Give a fitted model those of some attributes that there are."""
+        for name in names:
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.positive_only = self.kernel in ("tanimoto", "minmax")
         return tags
+
+
+class ModelAtC:
+    """A fitted kernel model at one C: `_b` are the coefficients of its scores in `representation_`."""
+
+    representation_: Representation
+    _b: Array
+
+    @property
+    def coef_(self) -> Array:
+        """The weights of features, of a linear kernel only."""
+        check_is_fitted(self)
+        if not self.representation_.is_linear:
+            raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
+        return self._b
+
+    def _scores(self, rows: Any) -> Array:
+        """Return the scores of checked rows."""
+        return self.representation_.project(rows, self._b)
 
 
 def validated(estimator: BaseEstimator, X: Any, y: Any = None, reset: bool = True) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.core.representation import dual_solution
+from ranking.core.representation import ModelAtC, dual_solution
 from ranking.core.validation import (
     Array,
     Integers,
@@ -182,7 +182,7 @@ def _hard(training: Training, task: MarginTask) -> Array:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OrdinalSVM(OrdinalModel):
+class OrdinalSVM(ModelAtC, OrdinalModel):
     """An ordinal support vector machine with one C.
 
     Parameters
@@ -248,7 +248,7 @@ class OrdinalSVM(OrdinalModel):
     def _keep(self, training: Training, answer: DualSolution, C: float) -> "OrdinalSVM":
         """Keep a solution under the names scikit-learn's users look for."""
         representation, hinges, alpha = training.representation, training.hinges, answer.alpha
-        self.training_, self.alpha_ = training, alpha
+        self.training_, self.representation_, self.alpha_ = training, representation, alpha
         self.solved_by_ = answer.solved_by
         self._b, self.thresholds_ = _read_dual(training, answer, self.ordered)
         self.dual_coef_ = np.asarray(hinges.shares @ alpha)
@@ -263,21 +263,12 @@ class OrdinalSVM(OrdinalModel):
     def margin_(self) -> float:
         """The distance 2/‖f‖ of two neighbouring levels that the hard margin keeps, or violations pay for."""
         check_is_fitted(self)
-        norm = np.sqrt(self.training_.representation.squared_norm(self._b))
+        norm = np.sqrt(self.representation_.squared_norm(self._b))
         return float(2 / norm) if norm else np.inf
-
-    @property
-    def coef_(self) -> Array:
-        """The weights of features, of a linear kernel only."""
-        check_is_fitted(self)
-        if not self.training_.representation.is_linear:
-            raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
-        return self._b
 
     def predict_projection(self, X: Rows) -> Array:
         """Return the score f(x) of every row, which `thresholds_` cut into levels: the higher, the higher."""
-        rows = self._new_rows(X)
-        return self.training_.representation.project(rows, self._b)
+        return self._scores(self._new_rows(X))
 
     def decision_function(self, X: Rows) -> Array:
         """Return by how much every row is inside each level, one column per level: the largest is predicted.

@@ -33,11 +33,10 @@ from ranking.ordinal.level_curve import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.model import DualSolution, OrdinalSVM
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.choice_along_path import SelectionCurve
-from ranking.selection.path_model import no_piece_error, on_path
+from ranking.selection.path_model import ScorePath, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (
     Fold,
-    FoldTask,
     PathSearch,
     Progress,
     Splits,
@@ -109,7 +108,7 @@ class SectionedPath:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OrdinalSVMPath(OrdinalModel):
+class OrdinalSVMPath(ScorePath, OrdinalModel):
     """An ordinal support vector machine for every C up to `C_max`, exactly.
 
     Parameters
@@ -165,7 +164,7 @@ class OrdinalSVMPath(OrdinalModel):
         """Trace the path for ordered labels; `progress` receives a `pqp.Progress`."""
         ends = self._interval()
         training = self._read(X, y, sample_weight)
-        self.training_ = training
+        self.training_, self.representation_ = training, training.representation
         self.sectioned_path_ = self._trace(training, ends, progress)
         self._basis = self.sectioned_path_.basis
         self.C_ = self._known(self.C_end_ if self.C is None else self.C)
@@ -177,15 +176,7 @@ class OrdinalSVMPath(OrdinalModel):
         """Return the path on all objects, or on a working set that grows."""
         if self.working_set is None:
             everything = WorkingSet(training, np.arange(training.hinges.n_items), self.ordered)
-            path = pqp.solve_path(
-                everything.program(),
-                ends,
-                max_pieces=self.max_pieces,
-                time_limit=self.time_limit,
-                progress=progress,
-            )
-            if not path.segments:
-                raise no_piece_error(path.stopped)
+            path = self._solve(everything.program(), ends, progress)
             section = PathSection(path, everything, float(path.lo), float(path.hi))
             return SectionedPath(training, [section], path.stopped)
         rounds: list[Round] = []
@@ -237,23 +228,15 @@ class OrdinalSVMPath(OrdinalModel):
         """Return the dual variables at one C, one per hinge."""
         return self.sectioned_path_.alpha(self._known(C))
 
-    def coef_at(self, C: float) -> Array:
-        """Return the weights of features of a linear model, or β, one per distinct object, of another one."""
-        return np.asarray(self._basis @ self.alpha_at(C)).ravel()
-
     def thresholds_at(self, C: float) -> Array:
         """Return the thresholds at one C; of several optimal ones the middle."""
-        f = self.training_.representation.scores(self.coef_at(C))
+        f = self.representation_.scores(self.coef_at(C))
         # multipliers may be any optimal thresholds; the middle does not depend on the basis
         return middle_thresholds(self.training_.hinges, f, self.ordered)
 
     def predict_projection(self, X: Rows, C: float | Sequence[float] | Array | None = None) -> Array:
         """Return the score f(x) of every row at C_, at another C, or at several, one column each."""
-        rows, project = self._new_rows(X), self.training_.representation.project
-        where: Any = self.C_ if C is None else C
-        if np.ndim(where) == 0:
-            return project(rows, self.coef_at(where))
-        return np.array([project(rows, self.coef_at(value)) for value in where]).reshape(len(where), -1).T
+        return self._scores(self._new_rows(X), C)
 
     def decision_function(self, X: Rows, C: float | None = None) -> Array:
         """Return by how much every row is inside each level at C_, or at another C; see `OrdinalSVM`."""
@@ -271,9 +254,7 @@ class OrdinalSVMPath(OrdinalModel):
         """Return the estimator at one C, fitted."""
         where = self._known(C)
         model = OrdinalSVM(where, **{name: getattr(self, name) for name in OrdinalModel().get_params()})
-        for name in ("classes_", "n_features_in_", "feature_names_in_", "_counted"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
+        self._share(model, ("classes_", "n_features_in_", "feature_names_in_", "_counted"))
         return model._keep(self.training_, DualSolution(self.alpha_at(where)), where)
 
     def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:
@@ -347,11 +328,9 @@ class OrdinalSVMPathCV(ClassifierMixin, PathSearch):
         folds = split_levels(self.cv, codes, self.random_state, reader._counted)
         # with the categories a fold knows the levels that it misses
         labels = pd.Categorical.from_codes(codes, categories=levels.names, ordered=True)
-        chosen = self._search(FoldTask(fold_curve, (rows, labels, weight), folds), progress)
+        chosen = self._search(fold_curve, (rows, labels, weight), folds, progress)
         self.best_estimator_ = chosen.fit(X, y, sample_weight)
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(self.best_estimator_, name):
-                setattr(self, name, getattr(self.best_estimator_, name))
+        self.best_estimator_._share(self, ("classes_", "n_features_in_", "feature_names_in_"))
         return self
 
     def decision_function(self, X: Rows) -> Array:

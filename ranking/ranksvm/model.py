@@ -23,7 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.graph import Reduction, Representative
 from ranking.core.preferences import Pairs, Preferences, as_preferences, preferences_from_pairs, take_qid
-from ranking.core.representation import KernelEstimator, Representation, dual_solution, hinge_value, validated
+from ranking.core.representation import (
+    KernelEstimator,
+    ModelAtC,
+    Representation,
+    dual_solution,
+    hinge_value,
+    validated,
+)
 from ranking.core.validation import (
     Array,
     Queries,
@@ -114,11 +121,10 @@ class Ranker(RankerMixin, KernelEstimator):
         )
         return self._represent(X), preferences
 
-    def _rows(self, X: Any) -> Any:
-        """Return e(x) of new rows, checked against those of the fit."""
+    def _new_rows(self, X: Any) -> Any:
+        """Return new rows, checked against those of the fit."""
         check_is_fitted(self)
-        X, _ = take_qid(X)
-        return self.representation_.evaluate(validated(self, X, reset=False)[0])
+        return validated(self, take_qid(X)[0], reset=False)[0]
 
     @property
     def cycle_(self) -> tuple[int, ...] | None:
@@ -347,7 +353,7 @@ Loss = Literal["hinge", "squared_hinge"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankSVM(Ranker):
+class RankSVM(ModelAtC, Ranker):
     """A ranking support vector machine with one C.
 
     Parameters
@@ -416,14 +422,6 @@ class RankSVM(Ranker):
         self.dual_coef_ = np.bincount(first, alpha, n) - np.bincount(second, alpha, n)
         return self
 
-    @property
-    def coef_(self) -> Array:
-        """The weights of features, of a linear kernel only."""
-        check_is_fitted(self)
-        if not self.representation_.is_linear:
-            raise AttributeError("coef_ is only there with kernel='linear'; see dual_coef_")
-        return self._b
-
     def decision_function(self, X: Rows) -> Array:
         """Return a score for every row: the higher, the more preferred."""
-        return np.asarray(self._rows(X) @ self._b).ravel()
+        return self._scores(self._new_rows(X))

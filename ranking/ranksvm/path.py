@@ -20,11 +20,10 @@ from ranking.core.validation import Array, Queries, Rows, as_queries, query_code
 from ranking.errors import must_be
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
 from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
-from ranking.selection.path_model import end_of_path, no_piece_error, on_path
+from ranking.selection.path_model import ScorePath, end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (
     Fold,
-    FoldTask,
     PathSearch,
     Progress,
     Splits,
@@ -46,7 +45,7 @@ class PairSets(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankSVMPath(Ranker):
+class RankSVMPath(ScorePath, Ranker):
     """A ranking support vector machine for every C up to `C_max`, exactly.
 
     Parameters
@@ -95,15 +94,7 @@ class RankSVMPath(Ranker):
         """Trace the path for labels y within queries, or for pairs; `progress` receives a `pqp.Progress`."""
         C_max = end_of_path(self.C_max, self.C)
         self.representation_, self.preferences_ = self._read(X, y, qid, pairs, pair_weight, margin)
-        self.path_ = pqp.solve_path(
-            self.representation_.dual(self.preferences_),
-            (0.0, C_max),
-            max_pieces=self.max_pieces,
-            time_limit=self.time_limit,
-            progress=progress,
-        )
-        if not self.path_.segments:
-            raise no_piece_error(self.path_.stopped)
+        self.path_ = self._solve(self.representation_.dual(self.preferences_), (0.0, C_max), progress)
         self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
@@ -128,18 +119,9 @@ class RankSVMPath(Ranker):
         """Return the dual variables at one C, one per pair."""
         return np.asarray(self.path_.x(self._checked(C)))
 
-    def coef_at(self, C: float) -> Array:
-        """Return the weights of features of a linear model, or β, one per training row, of another one."""
-        return np.asarray(self._basis @ self.alpha_at(C)).ravel()
-
     def decision_function(self, X: Rows, C: float | Sequence[float] | Array | None = None) -> Array:
         """Return a score for every row at C_, at another C, or at several, one column each."""
-        rows = self._rows(X)
-        where: Any = self.C_ if C is None else C
-        if np.ndim(where) == 0:
-            return np.asarray(rows @ self.coef_at(where)).ravel()
-        columns = np.array([self.coef_at(value) for value in where]).reshape(len(where), self._basis.shape[0])
-        return np.asarray(rows @ columns.T)
+        return self._scores(self._new_rows(X), C)
 
     def at(self, C: float) -> RankSVM:
         """Return the estimator at one C, fitted."""
@@ -150,9 +132,7 @@ class RankSVMPath(Ranker):
         model.objective_, model.duality_gap_ = hinge_value(
             self.representation_, self.preferences_, model.alpha_, model.C
         )
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
+        self._share(model)
         return model
 
     def pair_sets(self, C: float) -> PairSets:
@@ -183,7 +163,7 @@ class RankSVMPath(Ranker):
 
     def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
-        rows = self._rows(X)
+        rows = self.representation_.evaluate(self._new_rows(X))
         for begin in range(0, len(self.path_.segments), BLOCK):
             # scores need B α only, which has one entry per feature or item, where α has one per pair
             images = self.path_.images(self._basis, slice(begin, begin + BLOCK))
@@ -247,7 +227,7 @@ class RankSVMPathCV(RankerMixin, PathSearch):
         rows, labels = validated(self, frame, y)
         queries = None if qid is None else as_queries(qid)
         folds = split_rows(self.cv, labels, queries, self.random_state)
-        chosen = self._search(FoldTask(fold_curve, (rows, labels, queries), folds), progress)
+        chosen = self._search(fold_curve, (rows, labels, queries), folds, progress)
         self.best_estimator_ = chosen.fit(frame, labels, queries)
         return self
 

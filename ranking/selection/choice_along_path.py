@@ -4,6 +4,16 @@ The order of two items changes where their scores, linear in C, cross, and a met
 between. So it is a step function of C, known completely once all crossings are. `Validation` finds the steps,
 `SelectionCurve` holds them and says which C is best. Crossings of items with equal labels matter to few
 metrics.
+
+The standard error of a pairwise accuracy is followed through flips of single pairs. Over Q queries it is that
+of the mean of their accuracies. In one query it is the jackknife over items: with :math:`\theta_i` the
+accuracy without item i,
+
+.. math:: \sqrt{\tfrac{n-1}{n} \sum_i (\theta_i - \bar\theta)^2}, \qquad
+          \theta_i = 1 - (W - W_i)/(m - m_i),
+
+m pairs, W of them wrong, m_i and W_i of these with item i. Both need only sums of first and second powers of
+how many pairs are wrong in a group (a query, an item), and a flip changes these by a few numbers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,13 +23,21 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
 from ranking.errors import DataError, must_be, must_have
 from ranking.metrics.rankings import per_query
-from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
-from ranking.selection.uncertainty import Sums, groups_of
+from ranking.selection.piecewise import (
+    Flips,
+    PiecewiseLinear,
+    crossings,
+    cumulated,
+    earlier_changes,
+    inside,
+    steps_of,
+)
 
 # The name of a metric of `ranking.metrics.rankings`, or a function of labels, scores and queries.
 Metric: TypeAlias = str | Callable[[Array, Array, Queries | None], float]
@@ -32,9 +50,6 @@ NAMES = {
     "spearman": "spearman",
     "mean_average_precision": "average_precision",
 }
-# Where inside a step a metric is evaluated, as a share of its length: not the middle, where lines with whole
-# coefficients like to cross; items with equal labels that are tied there only would spoil rank correlations.
-INSIDE = (3 - 5**0.5) / 2
 # Pieces times pairs evaluated together: 8 MB per array.
 ENTRIES = 2**20
 
@@ -45,6 +60,67 @@ class Steps(NamedTuple):
     starts: Array
     values: Array
     errors: Array
+
+
+class Sums(NamedTuple):
+    """Sums over groups g of u v, u² v and u² v², where v pairs of g are wrong, and all wrong pairs."""
+
+    first: Array
+    weighted: Array
+    second: Array
+    wrong: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of m pairs, `of` one row per pair, and the u of each group."""
+
+    of: Array
+    u: Array
+    is_query: bool
+
+    def start(self, wrong: Array) -> tuple[Array, Sums]:
+        """Return how many pairs of each group are wrong, one row per piece, and the sums of that."""
+        m, width = self.of.shape
+        where = (np.repeat(np.arange(m), width), self.of.ravel())
+        member = csr_array((np.ones(m * width), where), shape=(m, len(self.u)))
+        v = np.asarray(wrong @ member)
+        return v, Sums(v @ self.u, v @ self.u**2, v**2 @ self.u**2, wrong.sum(axis=1))
+
+    def changes(self, v: Array, flips: Flips) -> Sums:
+        """Return what every flip adds to the sums."""
+        groups, change = self.of[flips.pair], flips.change[:, None]
+        piece, u = flips.piece[:, None], self.u[groups]
+        before = v[piece, groups] + earlier_changes(piece * len(self.u) + groups, change)
+        first, weighted = ((power * change).sum(axis=1) for power in (u, u**2))
+        # (v + δ)² - v² = 2 v δ + δ²
+        second = (u**2 * (2 * before * change + change**2)).sum(axis=1)
+        return Sums(first, weighted, second, flips.change)
+
+    def errors(self, sums: Sums) -> Array:
+        """Return the standard errors that belong to sums; NaN where there is nothing to compare."""
+        size = int((self.u > 0).sum())
+        if size < 2:
+            return np.full(len(sums.first), np.nan)
+        first, second, factor = sums.first, sums.second, 1 / (size * (size - 1))
+        # θ_i = 1 - (W - W_i)/(m - m_i): sums over u (W - W_i) follow from those over u W_i
+        if not self.is_query:
+            first = sums.wrong * self.u.sum() - first
+            second = sums.wrong**2 * (self.u**2).sum() - 2 * sums.wrong * sums.weighted + second
+            factor = (size - 1) / size
+        # a variance of 0 may come out below 0 by rounding
+        return np.asarray(np.sqrt(factor * np.maximum(second - first**2 / size, 0.0)))
+
+
+def groups_of(pairs: Array, query: Array, n: int) -> Groups:
+    """Return the queries of pairs if there are several, numbered 0, 1, ..., else their items among n."""
+    sizes = np.bincount(query)
+    if len(sizes) > 1:
+        return Groups(query[:, None], 1 / sizes, is_query=True)
+    rest = len(pairs) - np.bincount(pairs.ravel(), minlength=n)
+    # without an item that is in every pair no pair is left to measure
+    u = np.divide(1.0, rest, out=np.zeros(n), where=rest > 0)
+    return Groups(pairs, u, is_query=False)
 
 
 class Validation:
@@ -94,13 +170,10 @@ class Validation:
         _, flips, at = crossings(lines, self.crossing)
         pieces, starts, _ = steps_of(lines, flips.piece, at)
         ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
-        lengths = np.where(np.isinf(ends), starts + 1, ends - starts)
-        inside = starts + INSIDE * lengths
         tied = lines.with_exact_ties()
-        found = [
-            self._value(tied.constant[p] + C * tied.slope[p], C) for p, C in zip(pieces, inside, strict=True)
-        ]
-        values, errors = np.array(found).T
+        # items with equal labels that are tied at a crossing only would spoil rank correlations
+        places = zip(pieces, inside(starts, ends), strict=True)
+        values, errors = np.array([self._value(tied.constant[p] + C * tied.slope[p], C) for p, C in places]).T
         return Steps(starts, values, errors)
 
     def _value(self, scores: Array, C: float) -> tuple[float, float]:

@@ -1,21 +1,22 @@
-"""What plots, reports and searches may ask of an estimator that knows every C.
+"""What plots, reports and searches may ask of an estimator that knows every C, and what such share.
 
 `RankSVMPath`, `OrdinalSVMPath` and `ConjointPath` satisfy `PathModel`; the first two, which score the rows
-of a matrix, satisfy `ScorePathModel` too. A new kind of path is one more class with these members.
+of a matrix and are a `ScorePath`, satisfy `ScorePathModel` too. A new kind of path is one more class with
+these members.
 """
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+import pqp
+from ranking.core.representation import KernelEstimator, Representation
 from ranking.core.validation import Array, positive_number
 from ranking.errors import DataError, must_be
 from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.piecewise import PiecewiseLinear
-
-if TYPE_CHECKING:
-    import pqp
 
 
 def on_path(C: float, ends: tuple[float, float], remedy: str) -> float:
@@ -69,7 +70,7 @@ class PathModel(Protocol):
     def breakpoints_(self) -> Array: ...
 
     @property
-    def path_(self) -> "pqp.Path": ...
+    def path_(self) -> pqp.Path: ...
 
     def at(self, C: float) -> Any:
         """Return the estimator at one C, fitted."""
@@ -89,3 +90,48 @@ class ScorePathModel(PathModel, Protocol):
 
     def score_lines(self, X: Any) -> Iterable[PiecewiseLinear]:
         """Return the scores of rows as lines in C, some pieces at a time."""
+
+
+class ScorePath(KernelEstimator):
+    """What paths of models that score rows share: tracing, and scores at any C.
+
+    A subclass has these parameters and sets these attributes; `_basis` makes coefficients of α.
+    """
+
+    max_pieces: int | None
+    time_limit: float | None
+    C_: float
+    representation_: Representation
+    _basis: Any
+
+    @abstractmethod
+    def alpha_at(self, C: float) -> Array:
+        """Return the dual variables at one C."""
+
+    def _solve(
+        self,
+        dual: pqp.ParametricQP,
+        ends: tuple[float, float],
+        progress: Callable[[pqp.Progress], None] | None,
+    ) -> pqp.Path:
+        """Return the path of a dual, within the limits."""
+        limits: dict[str, Any] = {"max_pieces": self.max_pieces, "time_limit": self.time_limit}
+        path = pqp.solve_path(dual, ends, **limits, progress=progress)
+        if not path.segments:
+            raise no_piece_error(path.stopped)
+        return path
+
+    def coef_at(self, C: float) -> Array:
+        """Return the weights of features of a linear model, or β of another one, at one C.
+
+        There is one β per training row; of an ordinal model, one per distinct object.
+        """
+        return np.asarray(self._basis @ self.alpha_at(C)).ravel()
+
+    def _scores(self, rows: Any, C: float | Sequence[float] | Array | None) -> Array:
+        """Return the scores of checked rows at C_, at another C, or at several, one column each."""
+        where: Any = self.C_ if C is None else C
+        if np.ndim(where) == 0:
+            return self.representation_.project(rows, self.coef_at(where))
+        columns = np.array([self.coef_at(value) for value in where]).reshape(len(where), self._basis.shape[0])
+        return np.asarray(self.representation_.evaluate(rows) @ columns.T)

@@ -8,13 +8,12 @@ depends on nothing but the order of such functions changes at crossings only.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ranking.core.validation import Array, numbers
 from ranking.errors import DataError, must_be, must_have
-from ranking.selection.uncertainty import Flips
 
 # Score differences below this part of the largest score of a piece are round-off: the items are tied.
 TIED = 1e-12
@@ -124,6 +123,14 @@ class PiecewiseLinear:
         return PiecewiseLinear(self.lo, self.hi, constant, slope)
 
 
+class Flips(NamedTuple):
+    """Pairs that become wrong (+1) or right (-1), in the order in which they do, on numbered pieces."""
+
+    piece: Array
+    pair: Array
+    change: Array
+
+
 def crossings(lines: PiecewiseLinear, pairs: Array) -> tuple[Array, Flips, Array]:
     """Return which function of a pair is ahead when a piece begins, all crossings in order, and their C.
 
@@ -163,6 +170,20 @@ def cumulated(first: Array, added: Array, pieces: Array, is_flip: Array) -> Arra
     increments[is_flip] = added
     total = np.cumsum(increments, axis=0)
     return np.asarray(first[pieces] + total - total[~is_flip][pieces])
+
+
+def earlier_changes(keys: Array, change: Array) -> Array:
+    """Return for every entry the sum of the changes before it with the same key."""
+    changes = np.broadcast_to(change, keys.shape).ravel()
+    order = np.argsort(keys, axis=None, kind="stable")
+    ordered = keys.ravel()[order]
+    sums = np.cumsum(changes[order]) - changes[order]
+    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    lengths = np.diff(np.append(begins, len(ordered)))
+    result = np.empty(len(ordered))
+    # running sums over all keys, minus their values where each key begins
+    result[order] = sums - np.repeat(sums[begins], lengths)
+    return result.reshape(keys.shape)
 
 
 def _clusters(values: Array, noise: Array) -> Array:

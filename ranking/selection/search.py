@@ -45,19 +45,6 @@ class Candidate:
     mean: SelectionCurve
 
 
-@dataclass(frozen=True, eq=False)
-class FoldTask:
-    """What it takes to judge a path in a fold.
-
-    `curve(model, *data, fold, metric)` fits a model to the training rows of data, and returns its curve on
-    the others; it is called in other processes.
-    """
-
-    curve: Callable[..., SelectionCurve]
-    data: tuple[Any, ...]
-    folds: list[Fold]
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class PathSearch(MetaEstimatorMixin, BaseEstimator):
     """A path estimator whose C, and other parameters, are chosen by cross-validation.
@@ -93,15 +80,25 @@ class PathSearch(MetaEstimatorMixin, BaseEstimator):
             message = "{found} requires {argument} to be passed, but the target y is None"
             raise DataError(message, argument="y", found=type(self).__name__)
 
-    def _search(self, task: FoldTask, progress: Progress | None = None) -> Any:
-        """Choose, and return an estimator with what was chosen, not fitted yet."""
-        base, folds = self._base(), task.folds
+    def _search(
+        self,
+        curve: Callable[..., SelectionCurve],
+        data: tuple[Any, ...],
+        folds: list[Fold],
+        progress: Progress | None = None,
+    ) -> Any:
+        """Choose, and return an estimator with what was chosen, not fitted yet.
+
+        `curve(model, *data, fold, metric)` fits a model to the training rows of data, and returns its curve
+        on the others; it is called in other processes.
+        """
+        base = self._base()
         grid = list(ParameterGrid(self.param_grid or {}))
         # one clone for every path, since several may be fitted at the same time
         models = [(clone(base).set_params(**parameters), fold) for parameters in grid for fold in folds]
-        tasks = [(model, *task.data, fold, self.metric) for model, fold in models]
+        tasks = [(model, *data, fold, self.metric) for model, fold in models]
         running = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(task.curve)(*arguments) for arguments in tasks
+            delayed(curve)(*arguments) for arguments in tasks
         )
         curves = []
         for found in running:

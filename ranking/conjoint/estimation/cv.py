@@ -25,7 +25,7 @@ from ranking.conjoint.results.calibration import Calibration, calibrate, fit_sca
 from ranking.core.validation import Array, Integers, require_choice, whole_number
 from ranking.errors import DataError, must_be
 from ranking.selection.choice_along_path import SelectionCurve, log_midpoint
-from ranking.selection.search import FoldTask, PathSearch, Progress
+from ranking.selection.search import PathSearch, Progress
 
 # How many cells there are for a factor of ten, and for how many such factors below C_max.
 CELLS, DECADES = 10, 3
@@ -142,7 +142,7 @@ class ConjointPathCV(PathSearch):
         study = study.without_holdout()
         folds: Any = list(study.folds(self.cv, self.random_state, self.by))
         groups = respondent_groups(len(study.respondents), size, self.random_state)
-        chosen = self._search(FoldTask(fold_curve, (groups,), folds), progress)
+        chosen = self._search(fold_curve, (groups,), folds, progress)
         shared = ("pooling", "shrinkage", "orders")
         model = ConjointSVM(self.C_, n_jobs=self.n_jobs, **{name: getattr(chosen, name) for name in shared})
         # orders leave the structure of a pool unused, so its whole path is traced: minutes for hundreds

@@ -20,8 +20,7 @@ from ranking.core.validation import Array, Integers
 from ranking.errors import DataError, must_be
 from ranking.selection.choice_along_path import ENTRIES, SelectionCurve
 from ranking.selection.path_model import end_of_path, on_path
-from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, steps_of
-from ranking.selection.uncertainty import earlier_changes
+from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, earlier_changes, steps_of
 
 # Crossings closer together than this part of C are one: with whole-number data many of them coincide.
 ONE_POINT = 1e-12
