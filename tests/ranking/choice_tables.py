@@ -57,9 +57,9 @@ def assert_same(one, other, extras=True):
     pd.testing.assert_frame_equal(one.tasks, other.tasks)
     for name in ("respondent", "task", "size", "chosen"):
         assert getattr(one.choices, name).tolist() == getattr(other.choices, name).tolist()
-    assert one.table.alternative.tolist() == other.table.alternative.tolist()
+    assert one.alternative.tolist() == other.alternative.tolist()
     if extras:
-        pd.testing.assert_frame_equal(one.table.extras, other.table.extras, check_dtype=False)
+        pd.testing.assert_frame_equal(one.extras, other.extras, check_dtype=False)
 
 
 @st.composite

@@ -163,19 +163,19 @@ class TestConfounding:
     def test_a_price_that_follows_from_the_colour_is_confounded_with_it(self):
         given = {"red": 10, "blue": 20, "green": 40}
         study = self.design(lambda colour, chance: given[colour])
-        assert confounded(study.table) == ["colour", "price"]
+        assert confounded(study) == ["colour", "price"]
         told = "colour and price are confounded in this design; their part-worths are not identified"
         assert any(told in remark for remark in study.card().remarks)
 
     def test_a_linear_price_that_follows_from_the_colour_is_confounded_with_it(self):
         given = {"red": 1000, "blue": 2000, "green": 4000}
         study = self.design(lambda colour, chance: given[colour], price="linear")
-        assert confounded(study.table) == ["colour", "price"]
+        assert confounded(study) == ["colour", "price"]
 
     @pytest.mark.parametrize("coding", ["levels", "linear"])
     def test_a_price_that_varies_is_told_apart(self, coding):
         study = self.design(lambda colour, chance: int(chance.choice([10, 20, 40])), price=coding)
-        assert confounded(study.table) == []
+        assert confounded(study) == []
 
     @pytest.mark.parametrize("seed", range(5))
     def test_it_is_so_for_few_tasks_by_rank_alone(self, seed):
@@ -185,7 +185,7 @@ class TestConfounding:
         differing = [name for name in study.attributes if design[name].to_numpy().any()]
         needed = sum(len(study.attributes[name].labels) - 1 for name in differing)
         is_deficient = np.linalg.matrix_rank(D) < needed
-        assert bool(confounded(study.table)) == is_deficient
+        assert bool(confounded(study)) == is_deficient
 
 
 class TestDoubts:

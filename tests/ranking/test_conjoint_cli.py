@@ -190,7 +190,7 @@ class TestOpening:
         reading = {**vars(READING), "wide": True, "none": None, "none_choice": "0"}
         opened = open_study(Path("wide.csv"), Reading(**reading))
         assert opened.study.has_none
-        none = opened.study.table.is_none[opened.study.choices.chosen_rows].sum()
+        none = opened.study.is_none[opened.study.choices.chosen_rows].sum()
         assert none == (wide["choice"] == 0).sum()
 
     def test_first_sheets_of_workbooks_are_read_like_text(self, found):

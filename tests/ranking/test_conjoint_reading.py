@@ -47,7 +47,7 @@ class TestRows:
         frame = table().drop(columns="alt")
         tasks = [group for _, group in frame.groupby(["who", "task"])]
         found = study(pd.concat(tasks[::-1]), alternative=None)
-        assert found.table.alternative.tolist() == [1, 2, 3] * 4
+        assert found.alternative.tolist() == [1, 2, 3] * 4
         assert_same(found, study())
 
     def test_names_with_numbers_are_sorted_by_their_numbers(self):

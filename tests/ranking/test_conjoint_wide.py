@@ -41,7 +41,7 @@ def problems(frame, **arguments):
 class TestReading:
     def test_every_block_is_an_alternative(self):
         found = read(wide())
-        assert found.table.alternative.tolist() == [1, 2, 1, 2]
+        assert found.alternative.tolist() == [1, 2, 1, 2]
         assert found.design.tolist() == [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 1], [0, 1, 1, 0]]
         assert found.choices.chosen.tolist() == [0, 1]
 
@@ -70,7 +70,7 @@ class TestReading:
             columns=lambda name: name.replace("alt1", "left").replace("alt2", "right")
         )
         found = read(renamed, pattern="{alternative}_{attribute}")
-        assert found.table.alternative.tolist() == ["left", "right"] * 2
+        assert found.alternative.tolist() == ["left", "right"] * 2
 
     def test_an_empty_block_was_not_shown(self):
         found = read(wide(alt3_price=[None, 30], alt3_colour=[None, "red"]))
@@ -79,12 +79,12 @@ class TestReading:
 
     def test_an_empty_block_is_the_none_option_if_one_says_so(self):
         found = read(wide(alt3_price=None, alt3_colour=None, taken=[3, 2]), none=True)
-        assert found.table.is_none.tolist() == [False, False, True] * 2
+        assert found.is_none.tolist() == [False, False, True] * 2
         assert found.choices.chosen.tolist() == [2, 1]
 
     def test_none_may_be_a_value_of_the_choice(self):
         found = read(wide(taken=["nothing", 2]), none_choice="nothing")
-        assert found.table.is_none.tolist() == [False, False, True] * 2
+        assert found.is_none.tolist() == [False, False, True] * 2
         assert found.choices.chosen.tolist() == [2, 1]
         with_block = read(wide(alt3_price=None, alt3_colour=None, taken=[3, 2]), none=True)
         assert found.design.tolist() == with_block.design.tolist()

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.conjoint.data.attributes import NONE
-from ranking.conjoint.data.choice_table import ChoiceTable, columns_of, design_of
+from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.label_text import in_order, quoted
 from ranking.core.validation import Array, counted
 from ranking.errors import must_be
@@ -77,9 +77,9 @@ def level_balance(table: ChoiceTable) -> pd.DataFrame:
     shown. Linear attributes are in `number_summary`.
     """
     linear = [name for name, attribute in table.attributes.items() if attribute.is_linear]
-    columns = columns_of(table)
+    columns = table.columns
     by_level = ~columns.get_level_values("attribute").isin(linear)
-    design = design_of(table)[:, by_level] != 0
+    design = table.design[:, by_level] != 0
     shown, chosen = design.sum(axis=0), design[table.choices.chosen_rows].sum(axis=0)
     products = int((~table.is_none).sum())
     kept = columns[by_level]
@@ -166,13 +166,13 @@ def confounded(table: ChoiceTable) -> list[str]:
     Attributes that never differ within a task, and levels that were never shown, are not looked at.
 
     >>> from ranking.conjoint import example_study
-    >>> confounded(example_study().table)
+    >>> confounded(example_study())
     []
     """
     # the differences from the first alternative of every task, and the attribute of each column
-    design = np.asarray(design_of(table), dtype=float)
+    design = np.asarray(table.design, dtype=float)
     first = table.choices.first[table.choices.task_of_row]
-    D, owner = design - design[first], columns_of(table).get_level_values(0).to_numpy()
+    D, owner = design - design[first], table.columns.get_level_values(0).to_numpy()
     differing = {name for name in table.attributes if D[:, owner == name].any()}
     kept = design.any(axis=0) & np.array(
         [name in differing or name not in table.attributes for name in owner]

@@ -10,7 +10,8 @@ linear attribute has one component, its number divided by its unit. The none opt
 none option itself, whose other components are all 0. Choices are differences of two such vectors.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,127 +76,6 @@ class Choices:
         """Return the choices of some tasks, in the order given."""
         return Choices(self.respondent[tasks], self.task[tasks], self.size[tasks], self.chosen[tasks])
 
-    def to_frame(self, respondents: "pd.Index[Any] | None" = None) -> pd.DataFrame:
-        """Return one row per task; respondents by name if their names are given."""
-        names = self.respondent if respondents is None else respondents[self.respondent]
-        columns = {"task": self.task, "first": self.first, "size": self.size, "chosen": self.chosen}
-        return pd.DataFrame({"respondent": names, **columns})
-
-
-@dataclass(frozen=True, eq=False)
-class ChoiceTable:
-    """The data of a study, one row per alternative.
-
-    `profiles` has one column per attribute, a categorical of levels or numbers, empty for the none option;
-    `extras` holds the columns without a role. `is_holdout` has one entry per task, `weights` one per
-    respondent, `alternative` and `is_none` one per row.
-    """
-
-    attributes: dict[str, Attribute]
-    roles: ColumnRoles
-    profiles: pd.DataFrame
-    extras: pd.DataFrame
-    alternative: Array
-    is_none: Booleans
-    choices: Choices
-    is_holdout: Booleans
-    respondents: "pd.Index[Any]"
-    weights: Array
-
-    def __post_init__(self) -> None:
-        for name in ("alternative", "is_none", "is_holdout", "weights"):
-            object.__setattr__(self, name, read_only(getattr(self, name)))
-
-    @property
-    def has_none(self) -> bool:
-        """Whether there is a none option."""
-        return self.roles.has_none
-
-    def with_tasks(self, tasks: Integers) -> "ChoiceTable":
-        """Return the table of some tasks in the order given, each as often as it is given.
-
-        Respondents keep their codes, even those left without tasks.
-        """
-        size = self.choices.size[tasks]
-        # how far the rows of each task move from their old place to the one behind the rows before them
-        moved = self.choices.first[tasks] - (np.cumsum(size) - size)
-        rows = np.arange(size.sum()) + np.repeat(moved, size)
-        return replace(
-            self,
-            profiles=self.profiles.iloc[rows].reset_index(drop=True),
-            extras=self.extras.iloc[rows].reset_index(drop=True),
-            alternative=self.alternative[rows],
-            is_none=self.is_none[rows],
-            choices=self.choices.take(tasks),
-            is_holdout=self.is_holdout[tasks],
-        )
-
-    def with_respondents(self, codes: Integers) -> "ChoiceTable":
-        """Return the table of some respondents, given by ascending codes, which are numbered again from 0."""
-        tasks = np.flatnonzero(np.isin(self.choices.respondent, codes))
-        part = self.with_tasks(tasks)
-        renumbered = replace(part.choices, respondent=np.searchsorted(codes, part.choices.respondent))
-        names = self.respondents[codes]
-        return replace(part, choices=renumbered, respondents=names, weights=self.weights[codes])
-
-    def without_holdout(self) -> "ChoiceTable":
-        """Return the table in which no task is held out."""
-        return replace(self, is_holdout=np.zeros(len(self.choices), dtype=bool))
-
-    def place(self, t: int) -> dict[str, Any]:
-        """Return the respondent and the name of task t, as parts of an error."""
-        return {"respondent": self.respondents[self.choices.respondent[t]], "task": self.choices.task[t]}
-
-    @property
-    def summary(self) -> str:
-        """The sizes and attributes of the study, in one line."""
-        sizes = {
-            "respondent": len(self.respondents),
-            "task": len(self.choices),
-            "alternative": len(self.alternative),
-        }
-        kinds = [
-            f"{name}: {'linear' if entry.is_linear else counted(len(entry.labels), 'level')}"
-            for name, entry in self.attributes.items()
-        ]
-        none = ["a none option"] * self.has_none
-        counts = ", ".join(counted(size, noun) for noun, size in sizes.items())
-        return f"{counts}; {', '.join([*kinds, *none])}"
-
-    def task_frame(self) -> pd.DataFrame:
-        """Return one row per task, under fixed names."""
-        choices = self.choices
-        columns = {
-            "respondent": self.respondents[choices.respondent],
-            "task": choices.task,
-            "alternatives": choices.size,
-            "chosen": self.alternative[choices.chosen_rows],
-            "holdout": self.is_holdout,
-        }
-        return pd.DataFrame(columns)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return long data, one row per alternative, under the names they came with."""
-        roles, choices = self.roles, self.choices
-        task = choices.task_of_row
-        chosen = np.zeros(len(task), dtype=np.int64)
-        chosen[choices.chosen_rows] = 1
-        columns: dict[str, Any] = {
-            roles.respondent: self.respondents[choices.respondent[task]],
-            roles.task: choices.task[task],
-            str(roles.alternative): self.alternative,
-            **{name: self.profiles[name] for name in self.attributes},
-            roles.chosen: chosen,
-        }
-        if isinstance(roles.none, str):
-            columns[roles.none] = self.is_none.astype(np.int64)
-        if isinstance(roles.weight, str):
-            columns[roles.weight] = self.weights[choices.respondent[task]]
-        if roles.holdout is not None:
-            columns[roles.holdout] = self.is_holdout[task].astype(np.int64)
-        columns.update({str(name): self.extras[name] for name in self.extras})
-        return pd.DataFrame(columns)
-
 
 @dataclass(frozen=True, eq=False)
 class Differences:
@@ -225,40 +105,78 @@ class Differences:
         return pd.DataFrame(self.rows, index=index, columns=self.columns)
 
 
-def columns_of(table: ChoiceTable) -> pd.MultiIndex:
-    """Return the names of the columns of the design, attribute and level; the none option comes last."""
-    pairs = [(name, label) for name, entry in table.attributes.items() for label in entry.labels]
-    if table.has_none:
-        pairs.append((NONE, NONE))
-    return pd.MultiIndex.from_tuples(pairs, names=["attribute", "level"])
+@dataclass(frozen=True, eq=False, repr=False)
+class ChoiceTable:
+    """The data of a study, one row per alternative.
 
+    `profiles` has one column per attribute, a categorical of levels or numbers, empty for the none option;
+    `extras` holds the columns without a role. `is_holdout` has one entry per task, `weights` one per
+    respondent, by name, `alternative` and `is_none` one per row.
+    """
 
-def design_of(table: ChoiceTable) -> Array:
-    """Return the characteristic vectors, one row per alternative; integers if all entries are whole."""
-    blocks = [_block(entry, table.profiles[name]) for name, entry in table.attributes.items()]
-    if table.has_none:
-        blocks.append(table.is_none[:, None].astype(float))
-    design = np.hstack(blocks)
-    # whole data stay whole, so that certificates of models are about the data themselves
-    is_whole = (design == np.rint(design)).all() and (np.abs(design) < LARGEST_WHOLE).all()
-    return read_only(design.astype(np.int64) if is_whole else design)
+    attributes: dict[str, Attribute]
+    roles: ColumnRoles
+    profiles: pd.DataFrame
+    extras: pd.DataFrame
+    alternative: Array
+    is_none: Booleans
+    choices: Choices
+    is_holdout: Booleans
+    weights: "pd.Series[float]"
 
+    def __post_init__(self) -> None:
+        for name in ("alternative", "is_none", "is_holdout"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
-def differences_of(table: ChoiceTable, design: Array, columns: pd.MultiIndex, tasks: Integers) -> Differences:
-    """Return the differences of the choices of some tasks, task by task."""
-    choices = table.choices
-    pairs = choices.pairs()
-    task = choices.task_of_row[pairs[:, 0]]
-    keep = np.isin(task, tasks)
-    pairs, task = pairs[keep], task[keep]
-    respondent = choices.respondent[task]
-    rows = design[pairs[:, 0]] - design[pairs[:, 1]]
-    return Differences(rows, pairs, respondent, task, table.weights[respondent], columns)
+    def __repr__(self) -> str:
+        sizes = {
+            "respondent": len(self.respondents),
+            "task": len(self.choices),
+            "alternative": len(self.alternative),
+        }
+        kinds = [
+            f"{name}: {'linear' if entry.is_linear else counted(len(entry.labels), 'level')}"
+            for name, entry in self.attributes.items()
+        ]
+        none = ["a none option"] * self.has_none
+        counts = ", ".join(counted(size, noun) for noun, size in sizes.items())
+        return f"{type(self).__name__}({counts}; {', '.join([*kinds, *none])})"
 
+    @property
+    def has_none(self) -> bool:
+        """Whether there is a none option, the last column of the design."""
+        return self.roles.has_none
 
-def _block(attribute: Attribute, column: Any) -> Array:
-    """Return the columns of one attribute; rows of the none option are 0."""
-    if attribute.is_linear:
-        return column.fillna(0.0).to_numpy(dtype=float)[:, None] / attribute.unit
-    codes = column.cat.codes.to_numpy()
-    return (codes[:, None] == np.arange(len(attribute.labels))).astype(float)
+    @property
+    def respondents(self) -> "pd.Index[Any]":
+        """The respondents by name; their place here is their code."""
+        return self.weights.index
+
+    @cached_property
+    def columns(self) -> pd.MultiIndex:
+        """The names of the columns of the design: attribute and level, "per unit" of linear attributes."""
+        pairs = [(name, label) for name, entry in self.attributes.items() for label in entry.labels]
+        none = [(NONE, NONE)] * self.has_none
+        return pd.MultiIndex.from_tuples([*pairs, *none], names=["attribute", "level"])
+
+    @cached_property
+    def design(self) -> Array:
+        """The characteristic vectors of the alternatives, one per row; integers if all entries are whole."""
+        blocks: list[Array] = []
+        for name, attribute in self.attributes.items():
+            column: Any = self.profiles[name]
+            # rows of the none option are 0
+            if attribute.is_linear:
+                blocks.append(column.fillna(0.0).to_numpy(dtype=float)[:, None] / attribute.unit)
+            else:
+                blocks.append(column.cat.codes.to_numpy()[:, None] == np.arange(len(attribute.labels)))
+        if self.has_none:
+            blocks.append(self.is_none[:, None])
+        design = np.hstack(blocks).astype(float)
+        # whole data stay whole, so that certificates of models are about the data themselves
+        is_whole = (design == np.rint(design)).all() and (np.abs(design) < LARGEST_WHOLE).all()
+        return read_only(design.astype(np.int64) if is_whole else design)
+
+    def place(self, t: int) -> dict[str, Any]:
+        """Return the respondent and the name of task t, as parts of an error."""
+        return {"respondent": self.respondents[self.choices.respondent[t]], "task": self.choices.task[t]}

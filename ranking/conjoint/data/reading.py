@@ -81,8 +81,7 @@ def read_long(
         is_none[order],
         choices,
         is_holdout[order][choices.first],
-        pd.Index(respondents, name=roles.respondent),
-        weights,
+        pd.Series(weights, index=pd.Index(respondents, name=roles.respondent), name="weight"),
     )
 
 

@@ -1,34 +1,25 @@
 """ConjointStudy: the choice tasks of a survey, read, validated, split, and coded for part-worth models."""
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.data.attributes import Attribute, Attributes, Level, read_attributes
+from ranking.conjoint.data.attributes import Attributes, Level
 from ranking.conjoint.data.card import NEARLY_ALL, StudyCard, study_card
-from ranking.conjoint.data.choice_table import (
-    Choices,
-    ChoiceTable,
-    Differences,
-    columns_of,
-    design_of,
-    differences_of,
-)
-from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting, require_table
-from ranking.conjoint.data.findings import Problems
+from ranking.conjoint.data.choice_table import ChoiceTable, Differences
+from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting
 from ranking.conjoint.data.reading import read_long, read_table
 from ranking.conjoint.data.splits import By, Seed, fold_tasks, holdout_tasks, respondent_codes
-from ranking.conjoint.data.wide import PATTERN, find_layout, long_from_wide, wide_from_table
-from ranking.core.validation import Array, Integers
+from ranking.conjoint.data.wide import PATTERN, read_wide, wide_from_table
+from ranking.core.validation import Integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConjointStudy:
+class ConjointStudy(ChoiceTable):
     """Respondents, their choice tasks, the alternatives of every task, and which of them was chosen.
 
     Made by `from_frame`, `read_csv`, `from_wide` or `read_wide_csv`. Respondents, tasks and alternatives are
@@ -47,8 +38,6 @@ class ConjointStudy:
     0             1   -1       -3
     1             1   -1        6
     """
-
-    table: ChoiceTable
 
     @classmethod
     def from_frame(
@@ -90,7 +79,7 @@ class ConjointStudy:
             With all problems of the data in `problems`, one error each.
         """
         roles = ColumnRoles(respondent, task, chosen, alternative, none, weight, holdout)
-        return cls(read_long(frame, roles, attributes))
+        return cls(**vars(read_long(frame, roles, attributes)))
 
     @classmethod
     def read_csv(
@@ -114,7 +103,7 @@ class ConjointStudy:
         read.
         """
         roles = ColumnRoles(respondent, task, chosen, alternative, none, weight, holdout)
-        return cls(read_long(read_table(path, **options), roles, attributes))
+        return cls(**vars(read_long(read_table(path, **options), roles, attributes)))
 
     @classmethod
     def from_wide(
@@ -139,7 +128,7 @@ class ConjointStudy:
         none option has no columns. The rest is as in `from_frame`.
         """
         roles = ColumnRoles(respondent, task, choice, None, none, weight, holdout)
-        return cls(_read_wide(frame, roles, attributes, pattern, none_choice))
+        return cls(**vars(read_wide(frame, roles, attributes, pattern, none_choice)))
 
     @classmethod
     def read_wide_csv(
@@ -159,73 +148,72 @@ class ConjointStudy:
     ) -> "ConjointStudy":
         """Return the study of a CSV file of wide data; see `from_wide`, and `read_csv` for other options."""
         roles = ColumnRoles(respondent, task, choice, None, none, weight, holdout)
-        return cls(_read_wide(read_table(path, **options), roles, attributes, pattern, none_choice))
-
-    def __repr__(self) -> str:
-        return f"ConjointStudy({self.table.summary})"
-
-    @property
-    def attributes(self) -> dict[str, Attribute]:
-        """The attributes by name, in the order of the columns."""
-        return dict(self.table.attributes)
+        frame = read_table(path, **options)
+        return cls(**vars(read_wide(frame, roles, attributes, pattern, none_choice)))
 
     def levels(self) -> dict[str, tuple[Level, ...]]:
         """Return the levels of the attributes by level."""
-        entries = self.table.attributes.items()
+        entries = self.attributes.items()
         return {name: entry.labels for name, entry in entries if not entry.is_linear}
-
-    @property
-    def has_none(self) -> bool:
-        """Whether there is a none option, the last column of the design."""
-        return self.table.has_none
-
-    @property
-    def respondents(self) -> "pd.Index[Any]":
-        """The respondents by name; their place here is their code."""
-        return self.table.respondents
-
-    @property
-    def weights(self) -> "pd.Series[float]":
-        """The weight of every respondent, as given, 1 if none are."""
-        return pd.Series(self.table.weights, index=self.respondents, name="weight")
-
-    @property
-    def choices(self) -> Choices:
-        """Who chose what in every task, by row of the design."""
-        return self.table.choices
 
     @property
     def tasks(self) -> pd.DataFrame:
         """One row per task: respondent, task, number of alternatives, name of the chosen one, holdout."""
-        return self.table.task_frame()
+        choices = self.choices
+        columns = {
+            "respondent": self.respondents[choices.respondent],
+            "task": choices.task,
+            "alternatives": choices.size,
+            "chosen": self.alternative[choices.chosen_rows],
+            "holdout": self.is_holdout,
+        }
+        return pd.DataFrame(columns)
 
     @property
     def n_alternatives(self) -> Integers:
         """The number of alternatives of every task, the none option included."""
         return self.choices.size
 
-    @cached_property
-    def columns(self) -> pd.MultiIndex:
-        """The names of the columns of the design: attribute and level, "per unit" of linear attributes."""
-        return columns_of(self.table)
-
-    @cached_property
-    def design(self) -> Array:
-        """The characteristic vectors of the alternatives, one per row."""
-        return design_of(self.table)
-
     def differences(self, holdout: bool | None = False) -> Differences:
         """Return the row chosen − other for every task and other alternative of it.
 
         Of the tasks to learn from; with `holdout=True` of the tasks held out, with None of all.
         """
-        is_held = self.table.is_holdout
-        wanted = np.ones(len(is_held), dtype=bool) if holdout is None else is_held == holdout
-        return differences_of(self.table, self.design, self.columns, np.flatnonzero(wanted))
+        pairs = self.choices.pairs()
+        task = self.choices.task_of_row[pairs[:, 0]]
+        if holdout is not None:
+            wanted = self.is_holdout[task] == holdout
+            pairs, task = pairs[wanted], task[wanted]
+        rows = self.design[pairs[:, 0]] - self.design[pairs[:, 1]]
+        respondent = self.choices.respondent[task]
+        weight = self.weights.to_numpy()[respondent]
+        return Differences(rows, pairs, respondent, task, weight, self.columns)
+
+    def with_tasks(self, tasks: Integers) -> "ConjointStudy":
+        """Return the study of some tasks by number, in the order given, each as often as it is given.
+
+        Respondents keep their codes, even those left without tasks.
+        """
+        size = self.choices.size[tasks]
+        # how far the rows of each task move from their old place to the one behind the rows before them
+        moved = self.choices.first[tasks] - (np.cumsum(size) - size)
+        rows = np.arange(size.sum()) + np.repeat(moved, size)
+        return replace(
+            self,
+            profiles=self.profiles.iloc[rows].reset_index(drop=True),
+            extras=self.extras.iloc[rows].reset_index(drop=True),
+            alternative=self.alternative[rows],
+            is_none=self.is_none[rows],
+            choices=self.choices.take(tasks),
+            is_holdout=self.is_holdout[tasks],
+        )
 
     def only(self, *, respondents: Iterable[Hashable]) -> "ConjointStudy":
         """Return the study of some respondents, who are numbered again from 0; levels stay as they are."""
-        return ConjointStudy(self.table.with_respondents(respondent_codes(self.table, respondents)))
+        codes = respondent_codes(self, respondents)
+        part = self.with_tasks(np.flatnonzero(np.isin(self.choices.respondent, codes)))
+        renumbered = replace(part.choices, respondent=np.searchsorted(codes, part.choices.respondent))
+        return replace(part, choices=renumbered, weights=self.weights.iloc[codes])
 
     def split_holdout(
         self, *, last: int | None = None, tasks: Iterable[Hashable] | None = None, column: str | None = None
@@ -236,11 +224,11 @@ class ConjointStudy:
         `column` marks, or, by default, those that were marked when the data were read. Both studies have
         all respondents, with the same codes, and no task that is held out.
         """
-        return self._cut(np.flatnonzero(holdout_tasks(self.table, last, tasks, column)))
+        return self._cut(np.flatnonzero(holdout_tasks(self, last, tasks, column)))
 
     def without_holdout(self) -> "ConjointStudy":
         """Return the study of the tasks to learn from: those that are not marked as held out."""
-        return self.split_holdout()[0] if self.table.is_holdout.any() else self
+        return self.split_holdout()[0] if self.is_holdout.any() else self
 
     def folds(
         self, k: int = 5, random_state: Seed = None, by: By = "task"
@@ -250,45 +238,52 @@ class ConjointStudy:
         Tasks are never divided. By "task", those of every respondent are spread over the folds; by
         "respondent", respondents are. Tasks marked as held out take part: split them off first.
         """
-        for held in fold_tasks(self.table, k, random_state, by):
+        for held in fold_tasks(self, k, random_state, by):
             yield self._cut(held)
 
     def card(self, straight: float = NEARLY_ALL) -> StudyCard:
         """Return tables to look at before any model; `print` shows them."""
-        return study_card(self.table, straight)
+        return study_card(self, straight)
 
     def to_frame(self) -> pd.DataFrame:
         """Return long data, one row per alternative; `from_frame` reads them, see `arguments`."""
-        return self.table.to_frame()
+        roles, choices = self.roles, self.choices
+        task = choices.task_of_row
+        chosen = np.zeros(len(task), dtype=np.int64)
+        chosen[choices.chosen_rows] = 1
+        columns: dict[str, Any] = {
+            roles.respondent: self.respondents[choices.respondent[task]],
+            roles.task: choices.task[task],
+            str(roles.alternative): self.alternative,
+            **{name: self.profiles[name] for name in self.attributes},
+            roles.chosen: chosen,
+        }
+        if isinstance(roles.none, str):
+            columns[roles.none] = self.is_none.astype(np.int64)
+        if isinstance(roles.weight, str):
+            columns[roles.weight] = self.weights.to_numpy()[choices.respondent[task]]
+        if roles.holdout is not None:
+            columns[roles.holdout] = self.is_holdout[task].astype(np.int64)
+        columns.update({str(name): self.extras[name] for name in self.extras})
+        return pd.DataFrame(columns)
 
     def to_wide(self, pattern: str = PATTERN) -> pd.DataFrame:
         """Return wide data, one row per task; `from_wide` reads them, none="none" if there is a none option.
 
         Columns without a role are left out.
         """
-        return wide_from_table(self.table, pattern)
+        return wide_from_table(self, pattern)
 
     @property
     def arguments(self) -> dict[str, object]:
         """What `from_frame` needs to read `to_frame()`, levels included."""
-        roles = self.table.roles
+        roles = self.roles
         named: dict[str, object] = {**roles.columns, "attributes": self.attributes}
         return named if isinstance(roles.none, str) or not self.has_none else {**named, "none": True}
 
     def _cut(self, held: Integers) -> tuple["ConjointStudy", "ConjointStudy"]:
-        """Return the study without some tasks, and the study of these."""
+        """Return the study without some tasks, and the study of these, none of which is held out."""
         rest = np.setdiff1d(np.arange(len(self.choices)), held)
-        kept, cut = (ConjointStudy(self.table.with_tasks(part).without_holdout()) for part in (rest, held))
+        parts = (self.with_tasks(tasks) for tasks in (rest, held))
+        kept, cut = (replace(part, is_holdout=np.zeros_like(part.is_holdout)) for part in parts)
         return kept, cut
-
-
-def _read_wide(
-    frame: pd.DataFrame, roles: ColumnRoles, attributes: Attributes, pattern: str, none_choice: Any
-) -> ChoiceTable:
-    """Return the table of choices of wide data."""
-    require_table(frame)
-    wanted, found = read_attributes(attributes), Problems()
-    marks = (roles.none,) if isinstance(roles.none, str) else ()
-    layout = find_layout(frame, pattern, (*wanted, *marks))
-    long, roles = long_from_wide(frame, layout, roles, none_choice, found)
-    return read_long(long, roles, wanted, found)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ranking.conjoint.data.attributes import NONE
+from ranking.conjoint.data.attributes import NONE, Attributes, read_attributes
 from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.columns import (
     ALTERNATIVE,
@@ -21,6 +21,7 @@ from ranking.conjoint.data.columns import (
 )
 from ranking.conjoint.data.findings import Problems
 from ranking.conjoint.data.label_text import in_order, is_empty, listing, plain, quoted, text
+from ranking.conjoint.data.reading import read_long
 from ranking.errors import DataError
 
 PATTERN = "alt{alternative}_{attribute}"
@@ -42,6 +43,18 @@ class Layout:
     def block(self, alternative: Any) -> dict[str, str]:
         """Return the columns of an alternative, and what they hold."""
         return {self.column(alternative, name): name for name in self.names}
+
+
+def read_wide(
+    frame: pd.DataFrame, roles: ColumnRoles, attributes: Attributes, pattern: str, none_choice: Any
+) -> ChoiceTable:
+    """Return the table of choices of wide data."""
+    require_table(frame)
+    wanted, found = read_attributes(attributes), Problems()
+    marks = (roles.none,) if isinstance(roles.none, str) else ()
+    layout = find_layout(frame, pattern, (*wanted, *marks))
+    long, roles = long_from_wide(frame, layout, roles, none_choice, found)
+    return read_long(long, roles, wanted, found)
 
 
 def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> Layout:
@@ -149,7 +162,7 @@ def wide_from_table(table: ChoiceTable, pattern: str = PATTERN) -> pd.DataFrame:
         columns.update({column: placed[name] for column, name in layout.block(label).items()})
     columns[roles.chosen] = table.alternative[choices.chosen_rows]
     if isinstance(roles.weight, str):
-        columns[roles.weight] = table.weights[choices.respondent]
+        columns[roles.weight] = table.weights.to_numpy()[choices.respondent]
     if roles.holdout is not None:
         columns[roles.holdout] = table.is_holdout.astype(np.int64)
     return pd.DataFrame(columns)

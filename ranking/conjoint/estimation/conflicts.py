@@ -89,14 +89,14 @@ def _conflict_in(study: ConjointStudy, differences: Differences, orders: OrderRo
         return None
     multipliers = exact_multipliers(rows[members])
     is_choice = members < len(kept)
-    which, table = kept[members[is_choice]], study.table
+    which = kept[members[is_choice]]
     chosen, other = differences.pairs[which].T
     choices = pd.DataFrame(
         {
-            "respondent": table.respondents[differences.respondent[which]],
-            "task": table.choices.task[differences.task[which]],
-            "chosen": table.alternative[chosen],
-            "other": table.alternative[other],
+            "respondent": study.respondents[differences.respondent[which]],
+            "task": study.choices.task[differences.task[which]],
+            "chosen": study.alternative[chosen],
+            "other": study.alternative[other],
             "multiplier": multipliers[: len(which)],
         }
     )

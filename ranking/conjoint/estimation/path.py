@@ -260,7 +260,7 @@ class ConjointPath(ConjointModel):
         for number in np.unique(code).tolist():
             tasks = np.flatnonzero(code == number)
             mine = choices.take(tasks)
-            counter = HitCounter(mine, study.table.weights[mine.respondent])
+            counter = HitCounter(mine, study.weights.to_numpy()[mine.respondent])
             rows = study.design[np.isin(choices.task_of_row, tasks)]
             found.append(counter.steps(self._utility_lines(number, rows, owner, mine)))
         if not found:

@@ -197,13 +197,12 @@ def refit_bootstrap(
 
 def resampled(study: ConjointStudy, codes: Integers) -> ConjointStudy:
     """Return the study of respondents given by code, who may occur several times, named 0, 1, ...."""
-    table, choices = study.table, study.choices
-    mine = [np.flatnonzero(choices.respondent == code) for code in range(len(study.respondents))]
-    part = table.with_tasks(np.concatenate([mine[code] for code in codes]))
+    mine = [np.flatnonzero(study.choices.respondent == code) for code in range(len(study.respondents))]
+    part = study.with_tasks(np.concatenate([mine[code] for code in codes]))
     who = np.repeat(np.arange(len(codes)), [len(mine[code]) for code in codes])
     names = pd.RangeIndex(len(codes), name=study.respondents.name)
-    drawn = replace(part.choices, respondent=who)
-    return ConjointStudy(replace(part, choices=drawn, respondents=names, weights=table.weights[codes]))
+    weights = study.weights.iloc[codes].set_axis(names)
+    return replace(part, choices=replace(part.choices, respondent=who), weights=weights)
 
 
 def summary_of(estimate: "pd.Series[float]", draws: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:

@@ -103,7 +103,7 @@ def space_of(study: StudyOrSpace) -> AttributeSpace:
         return study
     if not isinstance(study, ConjointStudy):
         raise must_be("study", "a ConjointStudy, or its space", found=type(study).__name__)
-    profiles = study.table.profiles
+    profiles = study.profiles
     linear = [name for name, attribute in study.attributes.items() if attribute.is_linear]
     ranges = {name: (float(profiles[name].min()), float(profiles[name].max())) for name in linear}
     return AttributeSpace(study.attributes, ranges, study.columns, study.has_none)

@@ -211,7 +211,7 @@ def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 
         taken = np.eye(k)[choices.chosen[tasks]]
         columns = {"observed": taken, **{name: table[tasks, :k] for name, table in rules.items()}}
         shares = {name: np.average(table, axis=0, weights=weights[tasks]) for name, table in columns.items()}
-        names = study.table.alternative[list(choices.rows(tasks[0]))]
+        names = study.alternative[list(choices.rows(tasks[0]))]
         labels = {"task": choices.task[tasks[0]], "alternative": names, "respondents": len(tasks)}
         tables.append(pd.DataFrame({**labels, **shares}))
     if not tables:
