@@ -38,10 +38,15 @@ def straight_liners(table: ChoiceTable, share: float) -> pd.DataFrame:
     tasks = np.bincount(choices.respondent, minlength=len(table.respondents))[most["respondent"]]
     is_straight = ((most["times"] >= share * tasks) & (2 * most["times"] > tasks)).to_numpy()
     found = most.assign(tasks=tasks)[is_straight].sort_values("respondent", kind="stable")
-    found["probability"] = [
-        _by_chance(table, code, times)
-        for code, times in zip(found["respondent"], found["times"], strict=True)
-    ]
+    probabilities = []
+    for code, times in zip(found["respondent"], found["times"], strict=True):
+        tasks = np.flatnonzero(choices.respondent == code)
+        offers = [list(table.alternative[list(choices.rows(t))]) for t in tasks.tolist()]
+        names = sorted({name for offer in offers for name in offer}, key=str)
+        chances = (np.array([1 / len(offer) for offer in offers if name in offer]) for name in names)
+        # the sum of the tails of all alternatives is exact, for two cannot both have more than half
+        probabilities.append(min(1.0, sum(tail(chance, times) for chance in chances)))
+    found["probability"] = probabilities
     names = table.respondents[found["respondent"].to_numpy(dtype=np.int64)]
     return found.assign(respondent=names).set_index("respondent")
 
@@ -58,18 +63,6 @@ def tail(probabilities: Array, times: int) -> float:
     return float(coefficients[times:].sum())
 
 
-def _by_chance(table: ChoiceTable, code: int, times: int) -> float:
-    """Return the sum of the tails of all alternatives: exact, for two cannot both have more than half."""
-    choices = table.choices
-    tasks = np.flatnonzero(choices.respondent == code)
-    offers = [list(table.alternative[list(choices.rows(t))]) for t in tasks.tolist()]
-    names = {name for offer in offers for name in offer}
-    chances = (
-        np.array([1 / len(offer) for offer in offers if name in offer]) for name in sorted(names, key=str)
-    )
-    return min(1.0, sum(tail(chance, times) for chance in chances))
-
-
 def level_balance(table: ChoiceTable) -> pd.DataFrame:
     """Return for every level, and the none option, how often it was shown and chosen.
 
@@ -77,22 +70,12 @@ def level_balance(table: ChoiceTable) -> pd.DataFrame:
     shown. Linear attributes are in `number_summary`.
     """
     linear = [name for name, attribute in table.attributes.items() if attribute.is_linear]
-    columns = table.columns
-    by_level = ~columns.get_level_values("attribute").isin(linear)
-    design = table.design[:, by_level] != 0
+    by_level = ~table.columns.get_level_values("attribute").isin(linear)
+    design, kept = table.design[:, by_level] != 0, table.columns[by_level]
     shown, chosen = design.sum(axis=0), design[table.choices.chosen_rows].sum(axis=0)
-    products = int((~table.is_none).sum())
-    kept = columns[by_level]
-    whole = np.where(kept.get_level_values("attribute") == NONE, len(design), products)
-    return pd.DataFrame(
-        {
-            "shown": shown,
-            "share": _ratio(shown, whole),
-            "chosen": chosen,
-            "chosen_share": _ratio(chosen, shown),
-        },
-        index=kept,
-    )
+    whole = np.where(kept.get_level_values("attribute") == NONE, len(design), (~table.is_none).sum())
+    shares = {"share": _ratio(shown, whole), "chosen": chosen, "chosen_share": _ratio(chosen, shown)}
+    return pd.DataFrame({"shown": shown, **shares}, index=kept)
 
 
 def number_summary(table: ChoiceTable) -> pd.DataFrame:
@@ -122,9 +105,8 @@ def overlap(table: ChoiceTable) -> pd.DataFrame:
     shares = {}
     for name in table.attributes:
         cells = pd.DataFrame({"task": task[used], "cell": pd.factorize(table.profiles[name][used])[0]})
-        different = (
-            cells.groupby("task")["cell"].nunique().reindex(range(len(sizes)), fill_value=0).to_numpy()
-        )
+        counts = cells.groupby("task")["cell"].nunique()
+        different = counts.reindex(range(len(sizes)), fill_value=0).to_numpy()
         shares[name] = (np.mean(different < sizes), np.mean((different == 1) & (sizes > 1)))
     return pd.DataFrame.from_dict(shares, orient="index", columns=["some", "all"]).rename_axis("attribute")
 
@@ -297,31 +279,28 @@ class StudyCard:
     remarks: tuple[str, ...]
 
     def __str__(self) -> str:
-        parts = [
-            "STUDY CARD",
-            self.counts.to_string(),
-            *(_titled(title, getattr(self, name)) for name, title in TITLES.items()),
-            "\n".join(["Remarks", *(f"- {remark}" for remark in self.remarks)]) if self.remarks else "",
-        ]
-        return "\n\n".join(part for part in parts if part)
+        parts = ["STUDY CARD", self.counts.to_string()]
+        for name, title in TITLES.items():
+            table = getattr(self, name)
+            is_list = "task" in table or "probability" in table
+            shown = table.head(MOST_ROWS) if is_list else table
+            body = shown.to_string(float_format=_shown, index="task" not in table)
+            more = [f"... and {len(table) - len(shown)} more"] if len(shown) < len(table) else []
+            if len(table):
+                parts.append("\n".join([title, body, *more]))
+        if self.remarks:
+            parts.append("\n".join(["Remarks", *(f"- {remark}" for remark in self.remarks)]))
+        return "\n\n".join(parts)
+
+
+def _shown(number: float) -> str:
+    return f"{number:.0f}" if abs(number) >= LARGE else f"{number:.3g}"
 
 
 def study_card(table: ChoiceTable, straight: float = NEARLY_ALL) -> StudyCard:
     """Return the card of a study; `straight` is the share of tasks that makes a straight-liner."""
     if not 0.5 <= straight <= 1:
         raise must_be("straight", "a share of tasks between 0.5 and 1", found=straight)
-    tables = {
-        "levels": level_balance(table),
-        "numbers": number_summary(table),
-        "overlap": overlap(table),
-        "positions": positions(table),
-        "straight_liners": straight_liners(table, straight),
-        "duplicates": duplicates(table),
-    }
-    return StudyCard(counts=_counts(table), **tables, remarks=tuple(remarks(table, tables)))
-
-
-def _counts(table: ChoiceTable) -> "pd.Series[int]":
     choices = table.choices
     tasks = np.bincount(choices.respondent, minlength=len(table.respondents))
     levels = [len(a.labels) for a in table.attributes.values() if not a.is_linear]
@@ -340,19 +319,12 @@ def _counts(table: ChoiceTable) -> "pd.Series[int]":
         "none options": int(table.is_none.sum()),
         "choices of none": int(table.is_none[choices.chosen_rows].sum()),
     }
-    return pd.Series(counts, name="count")
-
-
-def _shown(number: float) -> str:
-    return f"{number:.0f}" if abs(number) >= LARGE else f"{number:.3g}"
-
-
-def _titled(title: str, table: pd.DataFrame) -> str:
-    """Return a table under its title, cut if it is long, or nothing if it is empty."""
-    if not len(table):
-        return ""
-    is_list = "task" in table or "probability" in table
-    shown = table.head(MOST_ROWS) if is_list else table
-    more = [f"... and {len(table) - len(shown)} more"] if len(shown) < len(table) else []
-    body = shown.to_string(float_format=_shown, index="task" not in table)
-    return "\n".join([title, body, *more])
+    tables = {
+        "levels": level_balance(table),
+        "numbers": number_summary(table),
+        "overlap": overlap(table),
+        "positions": positions(table),
+        "straight_liners": straight_liners(table, straight),
+        "duplicates": duplicates(table),
+    }
+    return StudyCard(pd.Series(counts, name="count"), **tables, remarks=tuple(remarks(table, tables)))

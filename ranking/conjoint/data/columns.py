@@ -63,8 +63,16 @@ def require_columns(frame: object, columns: Mapping[str, str], attributes: Itera
     for role, column in [*columns.items(), *(("attributes", name) for name in attributes)]:
         place = {"argument": role, "column": column}
         if column not in known:
+            close = guess(column, known)
+            advice: dict[str, Any] = (
+                {"expected": close, "remedy": "did you mean {expected}?"} if close else {}
+            )
+            separators = [mark for mark in SEPARATORS if len(known) == 1 and mark in str(known[0])]
+            for mark in separators[:1]:
+                remedy = f"is the file separated by {mark!r}? then pass {{setting}}"
+                advice = {"remedy": remedy, "setting": ("sep", mark)}
             message = "there is no column {column} ({argument}); the columns are {found}"
-            found.add(message, **place, found=listing(known), **_remedy_of_missing(column, known))
+            found.add(message, **place, found=listing(known), **advice)
         elif column in uses:
             message = f"column {{column}} is both {uses[column]} and {role}"
             found.add(message, **place, remedy="name two columns")
@@ -95,16 +103,6 @@ def require_table(frame: object) -> pd.DataFrame:
     return frame
 
 
-def _remedy_of_missing(column: str, known: list[Any]) -> dict[str, Any]:
-    """Return what to do about a missing column: another separator if there is only one, or the like name."""
-    for separator in SEPARATORS:
-        if len(known) == 1 and separator in str(known[0]):
-            remedy = f"is the file separated by {separator!r}? then pass {{setting}}"
-            return {"remedy": remedy, "setting": ("sep", separator)}
-    close = guess(column, known)
-    return {} if close is None else {"expected": close, "remedy": "did you mean {expected}?"}
-
-
 def read_flags(column: "pd.Series[Any]", role: str, place: Place, found: Problems) -> Booleans:
     """Return which cells of a column say yes: 1, true, yes or x; 0, false and no say no.
 
@@ -117,26 +115,19 @@ def read_flags(column: "pd.Series[Any]", role: str, place: Place, found: Problem
     words = pd.Series([text(cell).strip().casefold() for cell in column], dtype=object)
     empty = is_empty(column)
     yes, no = (words.isin(accepted).to_numpy(dtype=bool) & ~empty for accepted in (YES, NO))
-    parts = {"argument": role, "column": column.name, "expected": "1 or 0"}
+    parts: dict[str, Any] = {"argument": role, "column": column.name, "expected": "1 or 0"}
     wrong = np.flatnonzero(~(yes | no | empty)).tolist()
     found.add_rows(
         wrong,
         place,
-        "{place}: column {column} ({argument}) is {found}, not {expected}",
+        "column {column} ({argument}) is {found}, not {expected}",
         f"column {{column}} ({{argument}}) is not {{expected}} in {len(wrong)} rows, the first is {{found}} "
         "({place}); is it the right column?",
         cells=column,
         **parts,
     )
     gaps = np.flatnonzero(empty & no.any()).tolist()
-    found.add_rows(
-        gaps,
-        place,
-        "{place}: column {column} ({argument}) is empty",
-        f"column {{column}} ({{argument}}) is empty in {len(gaps)} rows, the first is {{place}}",
-        remedy="write {expected}",
-        **parts,
-    )
+    found.add_rows(gaps, place, "column {column} ({argument}) is empty", remedy="write {expected}", **parts)
     return np.asarray(yes)
 
 

@@ -36,16 +36,18 @@ class Problems:
             self.by_kind.setdefault((finding.message, finding.column), []).append(finding)
 
     def add_rows(
-        self, rows: Sequence[int], place: Place, single: str, together: str, cells: Any = None, **parts: Any
+        self, rows: Sequence[int], place: Place, what: str, many: str = "", cells: Any = None, **parts: Any
     ) -> None:
         """Add rows with the same problem: one finding each if they are few, else one for all.
 
-        What was found are the `cells` of the rows, if given. All rows together are described by the first.
+        `what` is said of each row after its place, `many` of all together, if it takes other words. What was
+        found are the `cells` of the rows, if given. All rows together are described by the first.
         """
+        together = many or f"{what} in {len(rows)} rows, the first is {{place}}"
         are_few = len(rows) <= FEW
         for row in rows if are_few else rows[:1]:
             found = {} if cells is None else {"found": quoted(cells.iloc[row])}
-            self.add(single if are_few else together, **{**parts, **found, **place(row)})
+            self.add(f"{{place}}: {what}" if are_few else together, **{**parts, **found, **place(row)})
 
     def __len__(self) -> int:
         return len(self.all)

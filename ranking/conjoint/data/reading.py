@@ -15,7 +15,6 @@ from ranking.conjoint.data.attributes import Attribute, Attributes, read_attribu
 from ranking.conjoint.data.choice_table import Choices, ChoiceTable
 from ranking.conjoint.data.columns import (
     ALTERNATIVE,
-    Booleans,
     ColumnRoles,
     RowIds,
     labels_of,
@@ -31,7 +30,7 @@ from ranking.conjoint.data.validation import (
     read_holdout,
     read_none,
 )
-from ranking.core.validation import Array, Integers
+from ranking.core.validation import Array
 from ranking.errors import DataError, must_be
 
 WEIGHT = "weight"
@@ -64,17 +63,28 @@ def read_long(
     found.raise_any()
     # rows without the name of an alternative stay in their order
     named = [ids.respondent, ids.task, *([] if ids.alternative is None else [ids.alternative])]
-    order = np.lexsort([_ranks(column) for column in reversed(named)])
-    choices = _choices(ids, chosen, respondents, order)
+    order = np.lexsort([pd.Categorical(column, in_order(column)).codes for column in reversed(named)])
+    group = ids.group[order]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    size = np.diff(first, append=len(group))
+    codes = pd.Index(respondents).get_indexer(pd.Index(ids.respondent[order][first].tolist()))
+    task = as_labels(ids.task[order][first])
+    choices = Choices(codes.astype(np.int64), task, size, np.flatnonzero(chosen[order]) - first)
+    if ids.alternative is None:
+        alternative = np.arange(len(group)) - np.repeat(first, size) + 1
+    else:
+        alternative = as_labels(ids.alternative[order])
     used = {*roles.columns.values(), *wanted}
     extras = frame[[name for name in frame.columns if name not in used]]
-    task = choices.task_of_row
-    alternative = np.arange(len(task)) - choices.first[task] + 1
-    if ids.alternative is not None:
-        alternative = as_labels(ids.alternative[order])
+    # in the data that `to_frame` returns every role has a column of its own
+    weight = roles.weight
+    if weight is not None and not isinstance(weight, str):
+        taken = WEIGHT in extras or WEIGHT in roles.columns.values()
+        weight = f"{WEIGHT} (given)" if taken else WEIGHT
+    none = roles.none if isinstance(roles.none, str) else (True if roles.has_none else None)
     return ChoiceTable(
         known,
-        _roles_written(roles, extras),
+        replace(roles, alternative=roles.alternative or ALTERNATIVE, none=none, weight=weight),
         profiles.iloc[order].reset_index(drop=True),
         extras.iloc[order].reset_index(drop=True),
         alternative,
@@ -184,30 +194,6 @@ def _weights_in(column: "pd.Series[Any]", ids: RowIds, found: Problems) -> dict[
     return weights
 
 
-def _ranks(column: Array) -> Integers:
-    ranks = {label: rank for rank, label in enumerate(in_order(column))}
-    return np.array([ranks[label] for label in column], dtype=np.int64)
-
-
-def _choices(ids: RowIds, chosen: Booleans, respondents: list[Any], order: Integers) -> Choices:
-    group = ids.group[order]
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    size = np.diff(first, append=len(group))
-    codes = pd.Index(respondents).get_indexer(pd.Index(ids.respondent[order][first].tolist()))
-    task = as_labels(ids.task[order][first])
-    return Choices(codes.astype(np.int64), task, size, np.flatnonzero(chosen[order]) - first)
-
-
 def as_labels(values: Array) -> Array:
     """Return labels as numbers if all of them are numbers."""
     return np.asarray(pd.Index(values.tolist()))
-
-
-def _roles_written(roles: ColumnRoles, extras: pd.DataFrame) -> ColumnRoles:
-    """Return the roles in the data that `to_frame` returns: every role has a column of its own."""
-    weight = roles.weight
-    if weight is not None and not isinstance(weight, str):
-        taken = WEIGHT in extras or WEIGHT in roles.columns.values()
-        weight = f"{WEIGHT} (given)" if taken else WEIGHT
-    none = roles.none if isinstance(roles.none, str) else (True if roles.has_none else None)
-    return replace(roles, alternative=roles.alternative or ALTERNATIVE, none=none, weight=weight)

@@ -27,9 +27,8 @@ def holdout_tasks(
     column: str | None = None,
 ) -> Booleans:
     """Return which tasks are held out: the last ones, named ones, those of a column, or those of the data."""
-    given = [
-        name for name, value in (("last", last), ("tasks", tasks), ("column", column)) if value is not None
-    ]
+    ways = {"last": last, "tasks": tasks, "column": column}
+    given = [name for name, value in ways.items() if value is not None]
     if len(given) > 1:
         message = "give only one of {expected}, got {found}"
         wanted = "last, tasks and column"

@@ -41,14 +41,7 @@ def read_attribute(
         found.add("attribute {column}: the whole column is empty", column=attribute.name)
         return attribute, column
     empty = np.flatnonzero(~used & ~is_none).tolist()
-    found.add_rows(
-        empty,
-        place,
-        "{place}: attribute {column} is empty",
-        f"attribute {{column}} is empty in {len(empty)} rows, the first is {{place}}",
-        column=attribute.name,
-        remedy="fill it in",
-    )
+    found.add_rows(empty, place, "attribute {column} is empty", column=attribute.name, remedy="fill it in")
     if attribute.is_linear:
         return attribute, _read_numbers(attribute.name, column, used, place, found)
     known = attribute if attribute.levels else _with_levels(attribute, column, used, found)
@@ -70,7 +63,7 @@ def _read_numbers(
         found.add_rows(
             np.flatnonzero(rows).tolist(),
             place,
-            "{place}: attribute {column} is {found}, which is not a number",
+            "attribute {column} is {found}, which is not a number",
             f"attribute {{column}} is not a number in {rows.sum()} rows, the first is {{found}} ({{place}})",
             cells=column,
             column=name,
@@ -213,8 +206,7 @@ def read_none(
         found.add_rows(
             rows,
             ids.place,
-            "{place}: all attributes are empty",
-            f"all attributes are empty in {len(rows)} rows, the first is {{place}}",
+            "all attributes are empty",
             argument="none",
             remedy="if this is the none option, pass {setting}",
             setting=("none", True),

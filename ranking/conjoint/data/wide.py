@@ -3,8 +3,8 @@
 import re
 import string
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -28,56 +28,44 @@ PATTERN = "alt{alternative}_{attribute}"
 FIELDS = {"alternative", "attribute"}
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The names of the columns of wide data: a pattern, the alternatives, and what each has a column for."""
+# The columns of every alternative, and which attribute each holds.
+Layout: TypeAlias = dict[Any, dict[str, str]]
 
-    pattern: str
-    alternatives: tuple[Any, ...]
-    names: tuple[str, ...]
 
-    def column(self, alternative: Any, name: str) -> str:
-        """Return the column of an attribute of an alternative."""
-        return self.pattern.format(alternative=alternative, attribute=name)
+def layout_of(alternatives: Iterable[Any], pattern: str, names: Iterable[str]) -> Layout:
+    """Return the layout in which every alternative has a column for each name.
 
-    def block(self, alternative: Any) -> dict[str, str]:
-        """Return the columns of an alternative, and what they hold."""
-        return {self.column(alternative, name): name for name in self.names}
+    >>> layout_of([1, 2], PATTERN, ["price"])
+    {1: {'alt1_price': 'price'}, 2: {'alt2_price': 'price'}}
+    """
+    return {
+        label: {pattern.format(alternative=label, attribute=name): name for name in names}
+        for label in alternatives
+    }
 
 
 def read_wide(
     frame: pd.DataFrame, roles: ColumnRoles, attributes: Attributes, pattern: str, none_choice: Any
 ) -> ChoiceTable:
-    """Return the table of choices of wide data."""
+    """Return the table of choices of wide data; all columns of every alternative with some must be there."""
     require_table(frame)
     wanted, found = read_attributes(attributes), Problems()
-    marks = (roles.none,) if isinstance(roles.none, str) else ()
-    layout = find_layout(frame, pattern, (*wanted, *marks))
-    long, roles = long_from_wide(frame, layout, roles, none_choice, found)
-    return read_long(long, roles, wanted, found)
-
-
-def find_layout(frame: pd.DataFrame, pattern: str, names: tuple[str, ...]) -> Layout:
-    """Return the layout of a wide table, which must have all columns of every alternative it has some of.
-
-    >>> find_layout(pd.DataFrame(columns=["alt1_price", "alt2_price"]), PATTERN, ("price",)).alternatives
-    (1, 2)
-    """
+    names = [*wanted, *([roles.none] if isinstance(roles.none, str) else [])]
     _require_pattern(pattern)
     labels = in_order(label for column in frame.columns for label in _labels(str(column), pattern, names))
-    layout = Layout(pattern, tuple(labels), names)
     if not labels:
-        wanted = listing([layout.column(1, name) for name in names])
+        columns = listing(list(layout_of([1], pattern, names)[1]))
         message = "no column is like {expected} ({argument}); the columns are {found}"
-        raise DataError(message, argument="pattern", expected=wanted, found=listing(list(frame)))
-    found = Problems()
-    for label in labels:
-        for column in layout.block(label):
+        raise DataError(message, argument="pattern", expected=columns, found=listing(list(frame)))
+    layout = layout_of(labels, pattern, names)
+    for label, block in layout.items():
+        for column in block:
             if column not in frame:
                 message = "there is no column {column}, but there are others of alternative {alternative}"
                 found.add(message, column=column, alternative=label)
     found.raise_any()
-    return layout
+    long, roles = long_from_wide(frame, layout, roles, none_choice, found)
+    return read_long(long, roles, wanted, found)
 
 
 def wide_attributes(columns: Iterable[str], pattern: str = PATTERN) -> list[str]:
@@ -110,17 +98,17 @@ def long_from_wide(
     With `roles.none` True such an alternative is the none option. With `none_choice` the none option has no
     columns: it was taken where the choice is that value.
     """
-    blocks = {column for label in layout.alternatives for column in layout.block(label)}
+    names = list(next(iter(layout.values())).values())
+    blocks = {column for block in layout.values() for column in block}
     base = frame[[name for name in frame.columns if name not in blocks]].reset_index(drop=True)
-    _require_rows(base, roles, (*layout.names, ALTERNATIVE))
+    _require_rows(base, roles, (*names, ALTERNATIVE))
     parts = []
-    for label in layout.alternatives:
-        block = layout.block(label)
+    for label, block in layout.items():
         cells = frame[list(block)].rename(columns=block).reset_index(drop=True)
         named = pd.Series(label, index=base.index, name=ALTERNATIVE, dtype=object)
         parts.append(pd.concat([base, named, cells], axis=1))
     if roles.none is not True:
-        absent = [np.logical_and.reduce([is_empty(part[name]) for name in layout.names]) for part in parts]
+        absent = [np.logical_and.reduce([is_empty(part[name]) for name in names]) for part in parts]
         parts = [part[~is_absent] for part, is_absent in zip(parts, absent, strict=True)]
     if none_choice is not None:
         if roles.none is not None:
@@ -131,7 +119,7 @@ def long_from_wide(
             message = "{argument} adds a column {column}, but there is one already"
             raise DataError(message, argument="none_choice", column=NONE, remedy="rename it")
         roles = replace(roles, none=NONE)
-        empty = dict.fromkeys(layout.names)
+        empty = dict.fromkeys(names)
         parts = [part.assign(**{NONE: 0}) for part in parts]
         parts.append(base.assign(**{ALTERNATIVE: none_choice, **empty, NONE: 1}))
     # rows without any cell have no dtype to offer
@@ -147,7 +135,6 @@ def wide_from_table(table: ChoiceTable, pattern: str = PATTERN) -> pd.DataFrame:
     If there is a none option, every alternative has a column that marks it.
     """
     names = (*table.attributes, *([NONE] if table.has_none else []))
-    layout = Layout(pattern, tuple(in_order(table.alternative)), names)
     choices, roles = table.choices, table.roles
     cells = table.profiles.astype(object)
     if table.has_none:
@@ -156,10 +143,10 @@ def wide_from_table(table: ChoiceTable, pattern: str = PATTERN) -> pd.DataFrame:
         roles.respondent: table.respondents[choices.respondent],
         roles.task: choices.task,
     }
-    for label in layout.alternatives:
+    for label, block in layout_of(in_order(table.alternative), pattern, names).items():
         rows = np.flatnonzero(np.array([other == label for other in table.alternative.tolist()]))
         placed = cells.iloc[rows].set_axis(choices.task_of_row[rows]).reindex(range(len(choices)))
-        columns.update({column: placed[name] for column, name in layout.block(label).items()})
+        columns.update({column: placed[name] for column, name in block.items()})
     columns[roles.chosen] = table.alternative[choices.chosen_rows]
     if isinstance(roles.weight, str):
         columns[roles.weight] = table.weights.to_numpy()[choices.respondent]
@@ -168,7 +155,7 @@ def wide_from_table(table: ChoiceTable, pattern: str = PATTERN) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _labels(column: str, pattern: str, names: tuple[str, ...]) -> list[Any]:
+def _labels(column: str, pattern: str, names: list[str]) -> list[Any]:
     """Return the alternative a column belongs to, if any; names made of digits are numbers.
 
     The longest attribute that fits is meant: alt1_max_price is max_price of 1, not price of 1_max.
