@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from ranking.conjoint.data.choice_table import Differences
 from ranking.conjoint.data.study import ConjointStudy
-from ranking.conjoint.results.orders import OrderRows, Orders, order_rows
+from ranking.conjoint.results.orders import Orders, order_rows
 from ranking.core.validation import Array, Integers
 from ranking.errors import RankingError
 
@@ -63,27 +62,13 @@ def find_conflict(study: ConjointStudy, orders: Orders | None = None) -> Conflic
     >>> find_conflict(coffee.only(respondents=[2])) is None, len(find_conflict(coffee)) > 1
     (True, True)
     """
-    return _conflict_in(study, study.differences(), order_rows(study, orders))
-
-
-def find_conflicts(study: ConjointStudy, orders: Orders | None = None) -> dict[Hashable, Conflict]:
-    """Return a minimal set of contradicting choices for every respondent who has one, by name."""
-    found = {}
-    for name in study.respondents:
-        alone = study.only(respondents=[name])
-        conflict = find_conflict(alone, orders) if len(alone.choices) else None
-        if conflict is not None:
-            found[name] = conflict
-    return found
-
-
-def _conflict_in(study: ConjointStudy, differences: Differences, orders: OrderRows) -> Conflict | None:
+    differences, conditions = study.differences(), order_rows(study, orders)
     if not len(differences):
         return None
     _, first = np.unique(differences.rows, axis=0, return_index=True)
     # equal rows prove the same: the first choice stands for all
     kept = np.sort(first)
-    rows = np.vstack([differences.rows[kept], orders.rows])
+    rows = np.vstack([differences.rows[kept], conditions.rows])
     members = minimal_conflict(rows, len(kept))
     if members is None:
         return None
@@ -100,7 +85,18 @@ def _conflict_in(study: ConjointStudy, differences: Differences, orders: OrderRo
             "multiplier": multipliers[: len(which)],
         }
     )
-    return Conflict(choices, tuple(orders.names[j - len(kept)] for j in members[~is_choice]))
+    return Conflict(choices, tuple(conditions.names[j - len(kept)] for j in members[~is_choice]))
+
+
+def find_conflicts(study: ConjointStudy, orders: Orders | None = None) -> dict[Hashable, Conflict]:
+    """Return a minimal set of contradicting choices for every respondent who has one, by name."""
+    found = {}
+    for name in study.respondents:
+        alone = study.only(respondents=[name])
+        conflict = find_conflict(alone, orders)
+        if conflict is not None:
+            found[name] = conflict
+    return found
 
 
 def minimal_conflict(rows: Array, s: int) -> Integers | None:

@@ -7,7 +7,7 @@ they are. The root likelihood is evaluated in the middle of cells, which are equ
 axis, and the curve has this value on the whole cell.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -39,7 +39,10 @@ def likelihood_curve(judged: Sequence[tuple[ConjointPath, ConjointStudy]]) -> Se
     All of them together have one scale at every C. Standard errors are not known.
     """
     edges = cell_edges(float(judged[0][0].C_max), min(path.C_end_ for path, _ in judged))
-    values = [_root_likelihood(judged, log_midpoint((lo, hi))) for lo, hi in pairwise(edges.tolist())]
+    values = []
+    for C in map(log_midpoint, pairwise(edges.tolist())):
+        gaps = [gaps_of(path.individual_part_worths_at(C), study) for path, study in judged]
+        values.append(fit_scale(*joined(gaps)).root_likelihood)
     return SelectionCurve(edges, np.array(values), np.full(len(values), np.nan), is_exact=False)
 
 
@@ -63,11 +66,6 @@ def require_end(C_max: float) -> None:
     if np.isinf(C_max):
         wanted = "finite for the metric root_likelihood, which is evaluated at single C"
         raise must_be("C_max", wanted, found="inf")
-
-
-def _root_likelihood(judged: Sequence[tuple[ConjointPath, ConjointStudy]], C: float) -> float:
-    parts = [gaps_of(path.individual_part_worths_at(C), study) for path, study in judged]
-    return fit_scale(*joined(parts)).root_likelihood
 
 
 # A study to learn from, and one to judge by.
@@ -187,26 +185,18 @@ def fold_curve(
     model: ConjointPath, groups: list[Integers], fold: StudyFold, metric: str = "hit_rate"
 ) -> SelectionCurve:
     """Return a metric in the tasks of a fold along paths fitted to the others, group by group."""
-    judged = _judged(model, groups, fold)
+    train, held = fold
+    if model.pooling == "shrinkage":
+        names = [train.respondents[group] for group in groups]
+        parts = [(train.only(respondents=part), held.only(respondents=part)) for part in names]
+    else:
+        # without pooling, part-worths do not depend on who else is in the group
+        parts = [fold]
+    # one path at a time, as those of large pools are long
+    judged = ((clone(model).fit(own), tasks) for own, tasks in parts if len(tasks.choices))
     if metric == "root_likelihood":
         return likelihood_curve(list(judged))
-    return hit_rate_curve([steps for path, part in judged for steps in path.hit_steps(part)])
-
-
-def _judged(
-    model: ConjointPath, groups: list[Integers], fold: StudyFold
-) -> Iterator[tuple[ConjointPath, ConjointStudy]]:
-    """Yield the path of every group, and the tasks of the fold to judge it by."""
-    train, judged = fold
-    # without pooling, part-worths do not depend on who else is in the group
-    if model.pooling != "shrinkage":
-        yield clone(model).fit(train), judged
-        return
-    for group in groups:
-        names = train.respondents[group]
-        part = judged.only(respondents=names)
-        if len(part.choices):
-            yield clone(model).fit(train.only(respondents=names)), part
+    return hit_rate_curve([steps for path, tasks in judged for steps in path.hit_steps(tasks)])
 
 
 def part_worths_by_group(model: ConjointSVM, groups: list[Integers], study: ConjointStudy) -> pd.DataFrame:

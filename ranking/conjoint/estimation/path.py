@@ -214,7 +214,7 @@ class ConjointPath(ConjointModel):
 
     def individual_part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the part-worths at one C, one row per respondent."""
-        return pd.DataFrame(self._individual_at(C), index=self.respondents_, columns=self.space_.columns)
+        return pd.DataFrame(self._individual(C), index=self.respondents_, columns=self.space_.columns)
 
     def part_worths_at(self, C: float) -> pd.DataFrame:
         """Return the mean part-worths at one C: attribute, level, part_worth."""
@@ -229,7 +229,7 @@ class ConjointPath(ConjointModel):
             setattr(model, name, getattr(self, name))
         model.duality_gap_ = None
         model.solved_by_ = self.solved_by_
-        return model._keep(self._individual_at(C), self._common_at(C))
+        return model._keep(self._individual(C), self._common(C))
 
     def part_worth_lines(self) -> PartWorthLines:
         """Return all part-worths as lines in C, one respondent after the other, or one row for all.
@@ -270,7 +270,7 @@ class ConjointPath(ConjointModel):
     @property
     def common_part_worths_(self) -> Array:
         """v_0 at C_, the prediction for new respondents; the mean where there is no v_0."""
-        return self._common_at(self.C_)
+        return self._common()
 
     def _utility_lines(
         self, number: int, design: Array, owner: Integers, choices: Choices
@@ -284,9 +284,9 @@ class ConjointPath(ConjointModel):
             constant, slope = (_utilities(program, z, design, code) for z in (images.constant, images.slope))
             yield PiecewiseLinear(images.lo, images.hi, constant, slope)
 
-    def _individual_at(self, C: float) -> Array:
-        """Return the part-worths at one C, one row per respondent."""
-        at = self._checked(C)
+    def _individual(self, C: float | None = None) -> Array:
+        """Return the part-worths at one C, by default that in use, one row per respondent."""
+        at = self._checked(self.C_ if C is None else C)
         found = [
             program.part_worths(z_at(program, path, at))
             for program, path in zip(self.programs_, self.paths_, strict=True)
@@ -294,17 +294,12 @@ class ConjointPath(ConjointModel):
         worths = np.vstack(found)
         return np.repeat(worths, len(self.respondents_), axis=0) if self.pooling == "aggregate" else worths
 
-    def _common_at(self, C: float) -> Array:
+    def _common(self, C: float | None = None) -> Array:
+        at = self._checked(self.C_ if C is None else C)
         if self.pooling != "individual":
             program = self.programs_[0]
-            return program.common(z_at(program, self.paths_[0], self._checked(C)))
-        return np.asarray(np.average(self._individual_at(C), axis=0, weights=self.weights_))
-
-    def _individual(self) -> Array:
-        return self._individual_at(self.C_)
-
-    def _common(self) -> Array:
-        return self._common_at(self.C_)
+            return program.common(z_at(program, self.paths_[0], at))
+        return np.asarray(np.average(self._individual(at), axis=0, weights=self.weights_))
 
     def _checked(self, C: float) -> float:
         check_is_fitted(self)

@@ -69,18 +69,14 @@ class RespondentBootstrap:
     def __post_init__(self) -> None:
         whole_number(self.draws, "draws", ENOUGH, least=2)
 
-    @property
-    def has_scatter(self) -> bool:
-        """Whether respondents differ: one row, or the same for all, was estimated from all together."""
-        table = self.part_worths.to_numpy()
-        return bool((table != table[0]).any())
-
     def means(self, statistic: Statistic) -> Means:
         """Return the mean of a table read off the part-worths, without draws if all rows are equal."""
         values = statistic(self.part_worths)
         n = len(values)
         draws = np.empty((0, values.shape[1]))
-        if self.has_scatter:
+        table = self.part_worths.to_numpy()
+        # one row, or the same for all, was estimated from all together: it has no scatter
+        if (table != table[0]).any():
             chance = np.random.default_rng(self.random_state)
             # a mean needs only how often each was drawn: one matrix product has the means of all draws
             counts = chance.multinomial(n, np.full(n, 1 / n), size=self.draws)

@@ -15,14 +15,12 @@ import pandas as pd
 
 from ranking.conjoint.results.bootstrap import LEVEL, PartWorthsOrBootstrap, bootstrap_of
 from ranking.conjoint.results.part_worths import (
-    AttributeSpace,
     PartWorths,
     StudyOrSpace,
     Weights,
     read_part_worths,
     space_of,
 )
-from ranking.core.validation import Array
 
 
 def attribute_ranges(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFrame:
@@ -37,8 +35,14 @@ def attribute_ranges(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFra
     """
     space = space_of(study)
     table = read_part_worths(part_worths, space)
-    v = table.to_numpy()
-    ranges = {name: _range(v[:, space.block(name)], name, space) for name in space.attributes}
+    ranges = {}
+    for name, attribute in space.attributes.items():
+        v = table.to_numpy()[:, space.block(name)]
+        if attribute.is_linear:
+            lo, hi = space.ranges[name]
+            ranges[name] = np.abs(v[:, 0]) * (hi - lo) / attribute.unit
+        else:
+            ranges[name] = np.ptp(v, axis=1)
     return pd.DataFrame(ranges, index=table.index)
 
 
@@ -138,10 +142,3 @@ def importance_summary(
     table = means.intervals(level).assign(respondents=means.respondents)
     table.index.name = "attribute"
     return table
-
-
-def _range(v: Array, name: str, space: AttributeSpace) -> Array:
-    if not space.attributes[name].is_linear:
-        return np.ptp(v, axis=1)
-    lo, hi = space.ranges[name]
-    return np.asarray(np.abs(v[:, 0]) * (hi - lo) / space.attributes[name].unit)

@@ -12,7 +12,7 @@ the geometric mean of the probabilities of the chosen alternatives: 1/k by chanc
 as their respondent. Tasks that several respondents saw alike have observed shares to compare with.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from scipy.special import logsumexp, softmax
 from ranking.conjoint.data.choice_table import Choices
 from ranking.conjoint.data.study import ConjointStudy
 from ranking.conjoint.results.part_worths import PartWorths, read_part_worths, rows_of
-from ranking.core.validation import Array, Integers
+from ranking.core.validation import Array
 from ranking.errors import DataError, must_be
 
 # Utilities that differ by less than this share of the terms they are sums of are tied: it is rounding error.
@@ -205,8 +205,14 @@ def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 
     U, sizes = task_utilities(part_worths, study)
     rules = {"predicted": logit(U, read_scale(scale), sizes), "first choice": first_choices(U, sizes)}
     weights, choices = task_weights(study), study.choices
+    # tasks of the same name with the same alternatives in the same order
+    groups: dict[tuple[Hashable, bytes], list[int]] = {}
+    for t in range(len(choices)):
+        # bytes can be keys of a dictionary; equal alternatives in the same order have equal bytes
+        shown = np.ascontiguousarray(study.design[list(choices.rows(t))])
+        groups.setdefault((choices.task[t], shown.tobytes()), []).append(t)
     tables = []
-    for tasks in _alike(study):
+    for tasks in (group for group in groups.values() if len(group) > 1):
         k = int(choices.size[tasks[0]])
         taken = np.eye(k)[choices.chosen[tasks]]
         columns = {"observed": taken, **{name: table[tasks, :k] for name, table in rules.items()}}
@@ -227,16 +233,3 @@ def share_error(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.
     """
     shares = common_shares(part_worths, study, scale)
     return float((shares["predicted"] - shares["observed"]).abs().mean())
-
-
-def _alike(study: ConjointStudy) -> Iterator[Integers]:
-    """Yield groups of at least two tasks of the same name with the same alternatives in the same order."""
-    choices = study.choices
-    groups: dict[tuple[Hashable, bytes], list[int]] = {}
-    for t in range(len(choices)):
-        # bytes can be keys of a dictionary; equal alternatives in the same order have equal bytes
-        shown = np.ascontiguousarray(study.design[list(choices.rows(t))])
-        groups.setdefault((choices.task[t], shown.tobytes()), []).append(t)
-    for tasks in groups.values():
-        if len(tasks) > 1:
-            yield np.array(tasks)

@@ -86,16 +86,6 @@ class PartWorthLines:
         return min(float(lines.edges[-1]) for lines in self.lines)
 
     @property
-    def is_common(self) -> bool:
-        """Whether all respondents have the same part-worths at every C."""
-        first, *others = self.lines
-        return all(
-            np.array_equal(getattr(first, name), getattr(lines, name))
-            for lines in others
-            for name in ("edges", "constant", "slope")
-        )
-
-    @property
     def edges(self) -> Array:
         """All breakpoints, the ends included, where part-worths of any respondent bend."""
         return common_edges([lines.edges for lines in self.lines], self.lo, self.hi)
@@ -282,10 +272,12 @@ def importance_orders(part_worths: PartWorthLines) -> Conclusions:
         At every C, from `ConjointPath.part_worth_lines` or `part_worth_lines`.
     """
     names = tuple(part_worths.space.attributes)
-    if not part_worths.is_common:
+    first, *others = part_worths.lines
+    parts = ("edges", "constant", "slope")
+    if not all(np.array_equal(getattr(first, part), getattr(own, part)) for own in others for part in parts):
         table = part_worths.along(lambda v: importances(v, part_worths.space))
         return sampled_conclusions(part_worths, table, lambda row: order_of(row, names))
-    ranges = _range_lines(part_worths.lines[0], part_worths.space)
+    ranges = _range_lines(first, part_worths.space)
     ranges = ranges.split_at_crossings(all_pairs(range(len(names))))
     found = [order_of(row[0], names) for row in map(ranges.at, ranges.inside)]
     return concluded(ranges.edges, found, True)
