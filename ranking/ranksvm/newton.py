@@ -1,0 +1,281 @@
+r"""RankSVM at one C by Newton's method, over pairs that are counted and never listed.
+
+.. math:: \min_w \; P(w) = \tfrac12\|w\|^2 + C \sum_p \omega_p \, \ell(r_p), \qquad
+          r_p = \Delta_p - (f_i - f_j), \quad f = \Phi w
+
+with :math:`\ell(r) = \max(0, r)^2` or :math:`\max(0, r)`. Every dual point α, one number per pair, bounds the
+least value from below. Newton's method takes α from the loss, :math:`\alpha_p = C \omega_p \ell'(r_p)`, and
+then the gap is known without it: with the gradient g, half of :math:`\|g\|^2`, as the loss and α meet in
+equality. The hinge has no second derivative, so a part of length γ of it is replaced by a parabola, whose
+gap to the hinge is counted too; γ falls until the whole gap is small enough.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import solve
+from scipy.sparse import issparse
+
+from ranking.core.validation import Array
+from ranking.errors import ConvergenceError
+from ranking.ranksvm.pair_counts import NearPairs, PairSums
+
+# Products with the Hessian for one Newton step, at most; the step reached by then still goes down.
+MAX_PRODUCTS = 100
+# So many coefficients at most are found by elimination where conjugate gradients take too long.
+MOST_UNKNOWNS = 2000
+# γ in the first problem and the least share that the next one keeps: below a tenth, the solution found helps
+# less to start from than the larger γ saves.
+FIRST_GAMMA, LEAST_SHARE = 1.0, 0.1
+MAX_HALVINGS = 60
+
+
+class Point(NamedTuple):
+    """A function of the model: its coefficients, w or β, and its scores f on the training items."""
+
+    coef: Array
+    scores: Array
+
+    def plus(self, t: float, other: "Point") -> "Point":
+        """Return this + t · other."""
+        return Point(self.coef + t * other.coef, self.scores + t * other.scores)
+
+
+class Space(Protocol):
+    """Where the functions live: weights of features, or coefficients β of kernel rows."""
+
+    def adjoint(self, b: Array) -> Point:
+        """Return Φᵀb, for one number per item."""
+
+    def from_coef(self, coef: Array) -> Point:
+        """Return the function of given coefficients."""
+
+    def inner(self, u: Point, v: Point) -> float:
+        """Return the inner product of two functions."""
+
+    def solve(self, product: Callable[[Array], Array], right: Array) -> Array | None:
+        """Return the coefficients d with d + ΦᵀHΦd = right, by elimination; None if that is too large."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSpace:
+    """Linear functions f = Xw."""
+
+    X: Any
+
+    def adjoint(self, b: Array) -> Point:
+        return self.from_coef(np.asarray(self.X.T @ b))
+
+    def from_coef(self, coef: Array) -> Point:
+        return Point(coef, np.asarray(self.X @ coef))
+
+    def inner(self, u: Point, v: Point) -> float:
+        return float(u.coef @ v.coef)
+
+    def solve(self, product: Callable[[Array], Array], right: Array) -> Array | None:
+        if len(right) > MOST_UNKNOWNS:
+            return None
+        is_sparse = issparse(self.X)
+        X = self.X.toarray() if is_sparse else self.X
+        return solve(np.eye(len(right)) + X.T @ product(X), right, assume_a="pos")
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSpace:
+    """Functions f = Kβ; `times` multiplies by the Gram matrix K, which is None where it is made in blocks."""
+
+    times: Callable[[Array], Array]
+    gram: Array | None = None
+
+    def adjoint(self, b: Array) -> Point:
+        return self.from_coef(b)
+
+    def from_coef(self, coef: Array) -> Point:
+        return Point(coef, self.times(coef))
+
+    def inner(self, u: Point, v: Point) -> float:
+        return float(u.coef @ v.scores)
+
+    def solve(self, product: Callable[[Array], Array], right: Array) -> Array | None:
+        if self.gram is None or len(right) > MOST_UNKNOWNS:
+            return None
+        # not symmetric, and close to singular where C is large: an inexact step is mended by the next one
+        return np.linalg.solve(np.eye(len(right)) + product(self.gram), right)
+
+
+class Solution(NamedTuple):
+    r"""A function, its value P, its relative duality gap, and Dᵀα of the dual point that proves it.
+
+    `gamma` is the length of the parabola in the hinge, 0 for the squared hinge.
+    """
+
+    point: Point
+    objective: float
+    gap: float
+    dual_balance: Array
+    gamma: float
+    iterations: int
+
+
+class _Loss(NamedTuple):
+    """C Σ ωℓ(r) of a smooth loss at a point, with what it misses of the true loss."""
+
+    value: float
+    # the true loss, and by how much it exceeds what α proves of it
+    true_value: float
+    excess: float
+    # Dᵀα, and the product with C Dᵀ diag(ωℓ'') D
+    dual_balance: Array
+    product: Callable[[Array], Array]
+    # by how much a pair misses its margin, at most
+    largest: float
+
+
+def _squared_hinge(near: NearPairs, C: float) -> _Loss:
+    value = C * near.total_of_squares
+    balance = 2 * C * near.residual_balance
+    return _Loss(value, value, 0.0, balance, lambda v: 2 * C * near.laplacian(v), near.largest)
+
+
+def _smoothed_hinge(band: NearPairs, beyond: NearPairs, gamma: float, C: float) -> _Loss:
+    r"""Return the loss r²/(2γ) in the band up to r = γ and r − γ/2 beyond, so that ℓ' = min(1, r/γ)."""
+    parabola, length = band.total_of_squares / gamma, gamma * beyond.weight
+    return _Loss(
+        value=C * (parabola / 2 + beyond.total + length / 2),
+        true_value=C * (band.total + beyond.total + length),
+        # the loss r against αr = r²/γ
+        excess=C * (band.total - parabola),
+        dual_balance=C * (band.residual_balance / gamma + beyond.balance),
+        product=lambda v: C * band.laplacian(v) / gamma,
+        largest=band.largest if beyond.weight == 0 else np.inf,
+    )
+
+
+def minimise(
+    space: Space,
+    pairs: PairSums,
+    C: float,
+    start: Point,
+    *,
+    is_squared: bool,
+    tol: float,
+    max_iter: int,
+    first_gamma: float = FIRST_GAMMA,
+    callback: Callable[[Solution], None] | None = None,
+) -> Solution:
+    """Return a function whose relative duality gap is at most tol.
+
+    A Newton step takes a few products with the data, O(l log l log k) time each besides for l items of k
+    levels. `callback` receives the state at every step.
+    """
+    point, gamma = start, 0.0 if is_squared else first_gamma
+
+    def loss_at(scores: Array) -> _Loss:
+        if is_squared:
+            return _squared_hinge(pairs.near(scores), C)
+        return _smoothed_hinge(*pairs.band(scores, gamma), gamma, C)
+
+    loss = loss_at(point.scores)
+    for iteration in range(max_iter + 1):
+        gradient = point.plus(-1.0, space.adjoint(loss.dual_balance))
+        missed = space.inner(gradient, gradient) / 2
+        solution = _proved(space, pairs, point, loss, missed, gamma, iteration)
+        if callback:
+            callback(solution)
+        if solution.gap <= tol:
+            return solution
+        if gamma and missed <= solution.gap * solution.objective / 4:
+            # most of the gap is due to the parabola: shorten it as far as the gap asks for
+            share = tol / (2 * solution.gap)
+            gamma *= min(max(share, LEAST_SHARE), 0.5)
+            loss = loss_at(point.scores)
+            continue
+        if iteration < max_iter:
+            direction = _newton_direction(space, gradient, loss)
+            point, loss = _line_search(space, point, direction, loss, loss_at)
+    raise ConvergenceError(
+        "no convergence: the relative duality gap is {found}, more than {expected}",
+        max_iter,
+        solution.gap,
+        argument="max_iter",
+        found=f"{solution.gap:.1e} after {max_iter} Newton steps",
+        expected=f"tol = {tol:.1e}",
+        remedy=f"raise max_iter or tol, scale the features, or lower C = {C:g}",
+    )
+
+
+def _proved(
+    space: Space, pairs: PairSums, point: Point, loss: _Loss, missed: float, gamma: float, iteration: int
+) -> Solution:
+    """Return the solution that a point stands for, with its gap: the point, or its multiple without loss."""
+    norm = space.inner(point, point) / 2
+    objective = norm + loss.true_value
+    # P - D: what the gradient and what the parabola leave open
+    dual = objective - missed - loss.excess
+    if gamma and loss.largest < pairs.least_margin:
+        # all pairs keep a share of their margin: enlarged, the function has no loss at all
+        grown = 1 / (1 - loss.largest / pairs.least_margin)
+        if norm * grown**2 < objective:
+            point, objective = Point(point.coef * grown, point.scores * grown), norm * grown**2
+    gap = (objective - dual) / objective if objective > 0 else 0.0
+    return Solution(point, objective, gap, loss.dual_balance, gamma, iteration)
+
+
+def _newton_direction(space: Space, gradient: Point, loss: _Loss) -> Point:
+    r"""Return d with (I + ΦᵀDᵀHDΦ) d = −g approximately, by conjugate gradients.
+
+    As exact as the gradient is small, which makes the last steps quadratic [Kuo et al. 2014, section 3].
+    """
+    left = Point(-gradient.coef, -gradient.scores)
+    square = space.inner(left, left)
+    enough = square * min(0.01, np.sqrt(square) / (1 + loss.value))
+    result = Point(np.zeros_like(left.coef), np.zeros_like(left.scores))
+    search = left
+    for _ in range(MAX_PRODUCTS):
+        image = search.plus(1.0, space.adjoint(loss.product(search.scores)))
+        curvature = space.inner(search, image)
+        # rounding in a singular kernel: what is left has no length that could be measured
+        if not curvature > 0:
+            return result
+        t = square / curvature
+        result, left = result.plus(t, search), left.plus(-t, image)
+        square, before = space.inner(left, left), square
+        if not square > enough:
+            return result
+        search = left.plus(square / before, search)
+    exact = space.solve(loss.product, -gradient.coef)
+    return result if exact is None else space.from_coef(exact)
+
+
+def _line_search(
+    space: Space, point: Point, direction: Point, loss: _Loss, loss_at: Callable[[Array], _Loss]
+) -> tuple[Point, _Loss]:
+    """Return a lower point on the line, and the loss there: the full step, or by the secant of the slope."""
+    linear, square = space.inner(point, direction), space.inner(direction, direction)
+    norm = space.inner(point, point) / 2
+
+    def slope(at: _Loss, t: float) -> float:
+        # D is linear, so a change of scores meets Dᵀα as a change of differences meets α
+        return linear + t * square - float(at.dual_balance @ direction.scores)
+
+    first, value = slope(loss, 0.0), norm + loss.value
+    t, low, high = 1.0, 0.0, np.inf
+    for _ in range(MAX_HALVINGS):
+        at = loss_at(point.scores + t * direction.scores)
+        now = slope(at, t)
+        is_lower = norm + t * linear + t * t * square / 2 + at.value <= value * (1 + 1e-15)
+        if abs(now) <= 0.5 * abs(first) and is_lower:
+            break
+        if now > 0:
+            high = t
+        else:
+            low = t
+        secant = t * first / (first - now) if now != first else 2 * t
+        # between the ends, away from both; without an upper end at most ten times as far
+        ceiling = low + 0.9 * (high - low) if np.isfinite(high) else 10 * t
+        t = min(max(secant, low + 0.1 * (min(high, 10 * t) - low)), ceiling)
+    # afresh, as steps at large C are long and cancel each other: scores must be those of the coefficients
+    reached = space.from_coef(point.coef + t * direction.coef)
+    return reached, loss_at(reached.scores)
