@@ -78,11 +78,14 @@ def move(
     distance: float,
     mu: float,
     tie: float,
+    tops: Array,
     room: Array,
     found: Array,
 ) -> int:
     """See `event_kernels.move`; ends at `lo` and at `hi` come in the order of the items."""
-    primal_top, dual_top = room[2], room[3]
+    size = abs(mu)
+    primal_top, dual_top = tops[0, 0] + size * tops[1, 0], tops[0, 1] + size * tops[1, 1]
+    row_offsets, cost_offsets = tops[0, 2] + size * tops[1, 2], tops[0, 3] + size * tops[1, 3]
     for k in range(len(items)):
         i = items[k]
         size = abs(lines[VALUE, i]) + abs(distance) * abs(lines[SLOPE, i])
@@ -90,8 +93,8 @@ def move(
             dual_top = max(dual_top, size)
         else:
             primal_top = max(primal_top, size)
-    room_primal = max(tie * primal_top, room[6] * max(room[4], max(primal_top, dual_top)))
-    room_dual = max(tie * dual_top, room[6] * max(room[5], max(primal_top, dual_top)))
+    room_primal = max(tie * primal_top, room[2] * max(row_offsets, max(primal_top, dual_top)))
+    room_dual = max(tie * dual_top, room[2] * max(cost_offsets, max(primal_top, dual_top)))
     room[0], room[1] = room_primal, room_dual
     n, count = lines.shape[1], 0
     flags[AT_LO] = False
@@ -141,6 +144,52 @@ def apply(
             dual_top = max(dual_top, abs(slope[i]))
         else:
             primal_top = max(primal_top, abs(slope[i]))
+    return worst, primal_top, dual_top
+
+
+@_compiled
+def cross(
+    lines: Array,
+    flags: Array,
+    table: Array,
+    items: Array,
+    steps: Array,
+    change: Array,
+    item: int,
+    states: tuple[int, int],
+    is_dual: bool,
+    begins: int,
+    mu: float,
+    pushed: float,
+) -> tuple[float, float, float]:
+    """See `event_kernels.cross`."""
+    slope, g, fixed, inside = lines[SLOPE], lines[G_SLOPE], lines[FIXED_SLOPE], flags[INSIDE]
+    old, new = states
+    is_inside = inside[item]
+    if is_inside:
+        fixed[item] += pushed
+    else:
+        slope[item], fixed[item] = table[old, 1, item], table[new, 1, item]
+        inside[item], flags[DUAL, item] = True, is_dual
+    worst, primal_top, dual_top = 0.0, 0.0, 0.0
+    for i in range(len(g)):
+        g[i] += change[i]
+        slope[i] = slope[i] if inside[i] else g[i]
+    for k in range(len(items)):
+        i = items[k]
+        slope[i] += steps[k]
+        worst = max(worst, abs(fixed[i] - g[i]))
+        if flags[DUAL, i]:
+            dual_top = max(dual_top, abs(slope[i]))
+        else:
+            primal_top = max(primal_top, abs(slope[i]))
+    if is_inside:
+        inside[item], flags[DUAL, item] = False, is_dual
+        slope[item], fixed[item] = g[item], table[new, 1, item]
+    lines[VALUE, item] = table[old, 0, item] + mu * table[old, 1, item]
+    for row in range(LO, HI_SLOPE + 1):
+        lines[row, item] = table[new, row, item]
+    flags[AT_LO, item], flags[AT_HI, item] = begins == 0, begins == 1
     return worst, primal_top, dual_top
 
 
@@ -307,6 +356,7 @@ COMPILED = SimpleNamespace(
     ratio_test=ratio_test,
     move=move,
     apply=apply,
+    cross=cross,
     rank_one=rank_one,
     largest=largest,
     record=record,

@@ -13,7 +13,17 @@ from pqp.revised import event_kernels
 WORTH_COMPILING = 1.5
 
 
-NAMES = ("ratio_test", "move", "apply", "rank_one", "largest", "record", "fill_points", "find_misses")
+NAMES = (
+    "ratio_test",
+    "move",
+    "apply",
+    "cross",
+    "rank_one",
+    "largest",
+    "record",
+    "fill_points",
+    "find_misses",
+)
 
 
 class KernelChoice:

@@ -55,22 +55,25 @@ def move(
     distance: float,
     mu: float,
     tie: float,
+    tops: Array,
     room: Array,
     found: Array,
 ) -> int:
     """Move all lines to mu; mark and list the ends that are reached there, and return how many they are.
 
     An end is reached if the gap is below `tie` times the numbers it is the difference of, plus a room: `tie`
-    times the largest v of its kind on the way, and rounding errors of what follows by a product. `room` has
-    these sizes: of fixed v, [2] of variables and [3] of rows; of the offsets of [4] rows and [5] variables;
-    [6] the rounding error per unit. The rooms are written in front: [0] for values, [1] for multipliers.
+    times the largest v of its kind on the way, and rounding errors of what follows by a product. `tops` has
+    these sizes as constants and slopes in |mu|: of fixed v, [0] of variables and [1] of rows; of the offsets
+    of [2] rows and [3] variables. `room` has the rounding error per unit in [2], and the rooms are written in
+    front: [0] for values, [1] for multipliers.
     """
     value, slopes = lines[VALUE], lines[_END_SLOPES]
     sizes, dual = np.abs(value[items]) + abs(distance) * np.abs(lines[SLOPE, items]), flags[DUAL, items]
-    tops = [sizes[~dual].max(initial=room[2]), sizes[dual].max(initial=room[3])]
-    largest = max(tops)
-    room[0] = max(tie * tops[0], room[6] * max(room[4], largest))
-    room[1] = max(tie * tops[1], room[6] * max(room[5], largest))
+    fixed = tops[0] + abs(mu) * tops[1]
+    primal, other = sizes[~dual].max(initial=fixed[0]), sizes[dual].max(initial=fixed[1])
+    largest = max(primal, other)
+    room[0] = max(tie * primal, room[2] * max(fixed[2], largest))
+    room[1] = max(tie * other, room[2] * max(fixed[3], largest))
     value += distance * lines[SLOPE]
     moved = mu * slopes
     gaps = np.abs(value - (lines[_ENDS] + moved))
@@ -99,6 +102,43 @@ def apply(
     sizes, dual = np.abs(inside), flags[DUAL, items]
     primal_top = sizes[~dual].max(initial=0.0)
     return float(rest), float(primal_top), float(sizes[dual].max(initial=0.0))
+
+
+def cross(
+    lines: Array,
+    flags: Array,
+    table: Array,
+    items: Array,
+    steps: Array,
+    change: Array,
+    item: int,
+    states: tuple[int, int],
+    is_dual: bool,
+    begins: int,
+    mu: float,
+    pushed: float,
+) -> tuple[float, float, float]:
+    """Let an item enter R, or leave it, with the slopes that follow; return what `apply` does.
+
+    `states` are those before and after, `table` the lines of all states. The new state begins at its end
+    `begins`. An item that leaves is pushed from the slope that was fixed before to the one that it has now.
+    """
+    old, new = states
+    is_inside = bool(flags[INSIDE, item])
+    if is_inside:
+        lines[FIXED_SLOPE, item] += pushed
+    else:
+        lines[SLOPE, item], lines[FIXED_SLOPE, item] = table[old, 1, item], table[new, 1, item]
+        flags[INSIDE, item], flags[DUAL, item] = True, is_dual
+    result = apply(lines, flags, items, steps, change)
+    if is_inside:
+        flags[INSIDE, item], flags[DUAL, item] = False, is_dual
+        lines[SLOPE, item], lines[FIXED_SLOPE, item] = lines[G_SLOPE, item], table[new, 1, item]
+    lines[VALUE, item] = table[old, 0, item] + mu * table[old, 1, item]
+    lines[LO : HI_SLOPE + 1, item] = table[new, 2:, item]
+    # The item is at this end of its new state, and must not be found to reach it again.
+    flags[AT_LO : AT_HI + 1, item] = begins == 0, begins == 1
+    return result
 
 
 def rank_one(inverse: Array, count: int, step: Array, factor: float) -> None:

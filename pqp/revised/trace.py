@@ -56,6 +56,8 @@ from pqp.revised.event_kernels import (
     SLOPE,
     VALUE,
 )
+from pqp.revised.event_kernels import HI as HI_LINE
+from pqp.revised.event_kernels import LO as LO_LINE
 from pqp.revised.pieces import Piece, PieceRecord
 from pqp.revised.states import FIXED, HI, LO, RANGE, STATE_NAMES, VALUE_FIXED, MixedLCP
 from pqp.stopping import Watch
@@ -143,7 +145,8 @@ class Tracer:
         self.lines = np.zeros((8, size))
         self.flags = np.zeros((4, size), dtype=bool)
         self._found = np.empty(2 * size, dtype=np.int64)
-        self._room = np.zeros(7)
+        self._room = np.array([0.0, 0.0, min(ROUNDING, self.settings.tie)])
+        self._tops = np.zeros((2, 4))
         self._flat = (0.0, 0.0)
         self._changed: dict[int, int] = {}
         self._attempts = 0
@@ -218,24 +221,14 @@ class Tracer:
 
     def _move(self, mu: float) -> list[int]:
         """Move to mu; return the ends that are reached there, the least first."""
-        room, size = self._room, abs(mu)
-        (x, x_slope), (y, y_slope) = self._fixed_tops
-        (rows, rows_slope), (costs, costs_slope) = self._offset_tops
-        # What counts as tied is a share of the largest v of its kind, or the rounding error of a product
-        # with costs, or offsets of rows, among its terms.
-        room[2:6] = (
-            x + size * x_slope,
-            y + size * y_slope,
-            rows + size * rows_slope,
-            costs + size * costs_slope,
-        )
-        room[6] = min(ROUNDING, self.settings.tie)
+        lines, flags, found = self.lines, self.flags, self._found
+        distance, tie = mu - self.mu, self.settings.tie
         count = KERNELS.current.move(
-            self.lines, self.flags, self.basis.items, mu - self.mu, mu, self.settings.tie, room, self._found
+            lines, flags, self.basis.items, distance, mu, tie, self._tops, self._room, found
         )
         self.mu = mu
         # In one order, whichever kernel listed them: ties are settled by the least index.
-        return sorted(self._found[:count].tolist())
+        return sorted(found[:count].tolist())
 
     def _record(self, end: float, watch: Watch | None, keep: bool) -> None:
         """Append the piece from the present mu to `end`."""
@@ -357,12 +350,12 @@ class Tracer:
     def _set_tolerances(self, fixed: Array) -> None:
         """Set what counts as flat, and how large fixed values of v are, from the sizes of the numbers."""
         is_row, R, outside = self.system.is_row, self.basis.items, ~self.flags[INSIDE]
-        self._fixed_tops = [
-            [float(line.max(initial=0.0, where=kind)) for line in fixed]
-            for kind in (~is_row & outside, is_row & outside)
-        ]
         rows, costs = self.lcp.offset_tops
-        self._offset_tops = [rows, costs]
+        # What counts as tied is a share of the largest v of its kind, or the rounding error of a product with
+        # costs, or offsets of rows, among its terms.
+        for place, kind in enumerate((~is_row & outside, is_row & outside)):
+            self._tops[:, place] = fixed.max(axis=1, initial=0.0, where=kind)
+        self._tops[:, 2], self._tops[:, 3] = rows, costs
         # Only data that are in use: a limit far away may move in units of its own.
         is_value = self.flags[DUAL]
         self._data_tops = (
@@ -388,14 +381,15 @@ class Tracer:
     def falls(self, end: int) -> float:
         """Return how fast the gap at an end, given by its number, closes; -inf if there is no end."""
         at_hi, i = divmod(end, len(self.states))
-        _, slope, lo, lo_slope, hi, hi_slope = self.lines[: HI_SLOPE + 1, i].tolist()
-        if math.isinf(hi if at_hi else lo):
+        item, row = self.lines.item, HI_LINE if at_hi else LO_LINE
+        if math.isinf(item(row, i)):
             return -math.inf
-        return (slope - hi_slope if at_hi else lo_slope - slope) * self._direction
+        fall = item(row + 1, i) - item(SLOPE, i)
+        return (-fall if at_hi else fall) * self._direction
 
     def is_falling(self, end: int) -> bool:
         """Return whether the gap at an end closes, beyond rounding error."""
-        return self.falls(end) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
+        return self.falls(end) > self._flat[self.flags.item(DUAL, end % len(self.states))]
 
     # ---- changes of the basis ----
 
@@ -437,12 +431,15 @@ class Tracer:
 
     def _also_at_other_end(self, end: int) -> list[int]:
         """Return the other end of the range of an item if that has no width at the present mu."""
-        size = len(self.states)
+        size, item = len(self.states), self.lines.item
         at_hi, i = divmod(end, size)
-        lo, lo_slope, hi, hi_slope = self.lines[RANGE, i].tolist()
-        low, high = lo + self.mu * lo_slope, hi + self.mu * hi_slope
-        room = self._room[int(self.flags[DUAL, i])] + self.settings.tie * (abs(low) + abs(high))
-        if not (math.isfinite(high - low) and high - low <= room):
+        low, high = item(LO_LINE, i), item(HI_LINE, i)
+        if math.isinf(low) or math.isinf(high):
+            return []
+        low += self.mu * item(LO_SLOPE, i)
+        high += self.mu * item(HI_SLOPE, i)
+        room = self._room.item(int(self.flags[DUAL, i])) + self.settings.tie * (abs(low) + abs(high))
+        if not high - low <= room:
             return []
         self.flags[AT_LO : AT_HI + 1, i] = True
         return [(1 - at_hi) * size + i]
@@ -452,59 +449,54 @@ class Tracer:
 
         Return None, with nothing changed, if its pivot is too small to be trusted.
         """
-        lines, flags, table = self.lines, self.flags, self.lcp.table
+        basis, table, lines = self.basis, self.lcp.table, self.lines
         at_hi, i = divmod(end, len(self.states))
-        old = int(self.states[i])
-        new = int(table.following[at_hi, old, i])
-        sign, is_inside = float(self.system.signs[i]), bool(flags[INSIDE, i])
-        direction = self.basis.direction(i)
+        old = self.states.item(i)
+        new, sign = table.following.item(at_hi, old, i), self.system.signs.item(i)
+        direction = basis.direction(i)
         if not direction.pivot * sign > TRUSTED_PIVOT * direction.size:
             return None
-        slope = float(table.lines[new, 1, i])
-        t = (slope - float(lines[SLOPE, i])) / direction.pivot
-        if is_inside:
-            items, steps = self.basis.items, t * direction.steps
-            change = self.basis.product(steps)
-            lines[FIXED_SLOPE, i] += sign * t
+        t = (table.lines.item(new, 1, i) - lines.item(SLOPE, i)) / direction.pivot
+        if self.flags.item(INSIDE, i):
+            entering, leaving, items = [], [i], basis.items
+            steps = t * direction.steps
+            change = basis.product(steps)
         else:
-            t *= sign
-            items, steps = self.basis.items_and(i), t * direction.steps
-            change = self.basis.product(steps, i)
-            lines[SLOPE, i], lines[FIXED_SLOPE, i] = table.lines[old, 1, i], slope
-            flags[INSIDE, i], flags[DUAL, i] = True, VALUE_FIXED[new]
-        rest, *tops = KERNELS.current.apply(lines, flags, items, steps, change)
-        if is_inside:
-            self.basis.change([], [i], direction)
-            flags[INSIDE, i], flags[DUAL, i] = False, VALUE_FIXED[new]
-            lines[SLOPE, i] = lines[G_SLOPE, i]
-        else:
-            self.basis.change([i], [], direction)
-        begins = self._enter_state(i, old, new, slope)
+            entering, leaving, items = [i], [], basis.items_and(i)
+            steps = (t * sign) * direction.steps
+            change = basis.product(steps, i)
+        begins = LO if table.following.item(LO, new, i) == old else HI
+        is_dual, pushed = bool(VALUE_FIXED[new]), sign * t
+        rest, *tops = KERNELS.current.cross(
+            lines, self.flags, table.lines, items, steps, change,
+            i, (old, new), is_dual, begins, self.mu, pushed,
+        )  # fmt: skip
+        basis.change(entering, leaving, direction)
+        self._changed.setdefault(i, old)
+        self.pivots += 1
+        self.states[i] = new
         self._set_flat(*tops)
         if max(tops) * STEEP_FALL < self._steepest and not self._values_fit():
             # On a very steep piece a rounding error of mu itself has moved all values.
             self.recompute()
         elif rest > ROUNDING * max(*tops, *self._data_tops):
-            if self.basis.changes and rest > self._inverse_loss * KERNELS.current.largest(steps):
+            if basis.changes and rest > self._inverse_loss * KERNELS.current.largest(steps):
                 # Small pivots have spoilt the inverse: the next pivots read off it would be wrong.
                 self.rebuild()
             else:
                 self._refine_slopes()
-        return begins
+        return begins * len(self.states) + i
 
-    def _enter_state(self, i: int, old: int, new: int, slope: float) -> int:
-        """Put an item into its next state; return the end at which that begins."""
-        table, size = self.lcp.table, len(self.states)
+    def _enter_state(self, i: int, old: int, new: int) -> None:
+        """Put an item into its next state; all lines are to be recomputed."""
+        table = self.lcp.table
         self._changed.setdefault(i, old)
         self.pivots += 1
         self.states[i] = new
         self.lines[VALUE, i] = table.lines[old, 0, i] + self.mu * table.lines[old, 1, i]
-        self.lines[2:6, i] = table.lines[new, RANGE, i]
-        self.lines[FIXED_SLOPE, i] = slope
-        begins = LO if table.following[LO, new, i] == old else HI
         # The item is at this end of its new state, and must not be found to reach it again.
-        self.flags[AT_LO, i], self.flags[AT_HI, i] = begins == LO, begins == HI
-        return begins * size + i
+        is_low = table.following[LO, new, i] == old
+        self.flags[AT_LO, i], self.flags[AT_HI, i] = is_low, not is_low
 
     def _refine_slopes(self) -> None:
         """Correct the slopes by what they leave over on R."""
@@ -618,7 +610,7 @@ class Tracer:
         for end, i in crossed:
             old = int(self.states[i])
             new = int(following[end, old, i])
-            self._enter_state(i, old, new, 0.0)
+            self._enter_state(i, old, new)
             self._list_change(i, old, new, entering, leaving)
         self.basis.change(entering, leaving)
         self.recompute()
@@ -742,7 +734,7 @@ class Tracer:
         new = int(following[1 - end, int(following[end, old, item]), item])
         entering: list[int] = []
         leaving: list[int] = []
-        self._enter_state(item, old, new, 0.0)
+        self._enter_state(item, old, new)
         self._list_change(item, old, new, entering, leaving)
         if entering or leaving:
             self.basis.change(entering, leaving)

@@ -112,9 +112,9 @@ def test_move_finds_the_ends_that_are_reached(kernel, noise, seed, size, whole, 
     random = np.random.default_rng(seed)
     lines, flags = lines_of(random, size, whole)
     before, marks, found = lines.copy(), flags.copy(), np.empty(2 * size, dtype=np.int64)
-    items, fixed, offsets = np.flatnonzero(flags[INSIDE]), random.random(2), random.random(2)
-    room = np.array([0.0, 0.0, *fixed, *offsets, noise])
-    count = kernel.move(lines, flags, items, 0.5, 2.0, tie, room, found)
+    items, tops = np.flatnonzero(flags[INSIDE]), random.random((2, 4))
+    room, fixed, offsets = np.array([0.0, 0.0, noise]), *np.split(tops[0] + 2.0 * tops[1], 2)
+    count = kernel.move(lines, flags, items, 0.5, -2.0, tie, tops, room, found)
     value = before[VALUE] + 0.5 * before[SLOPE]
     sizes = np.abs(before[VALUE, items]) + 0.5 * np.abs(before[SLOPE, items])
     tops = [sizes[marks[DUAL, items] == kind].max(initial=fixed[kind]) for kind in (0, 1)]
@@ -123,7 +123,7 @@ def test_move_finds_the_ends_that_are_reached(kernel, noise, seed, size, whole, 
     wanted = set()
     for number, i, constant, slope, _ in ends_of(before):
         room = rooms[int(marks[DUAL, i])] + tie * (abs(value[i]) + abs(2.0 * slope))
-        if abs(value[i] - (constant + 2.0 * slope)) <= room:
+        if abs(value[i] - (constant - 2.0 * slope)) <= room:
             wanted.add(number)
     assert set(found[:count].tolist()) == wanted
     assert len(wanted) == count
@@ -149,6 +149,45 @@ def test_apply_adds_steps_inside_and_the_change_of_g_elsewhere(kernel, seed, siz
     assert rest == pytest.approx(max([abs(before[FIXED_SLOPE, i] - g[i]) for i in items], default=0.0))
     tops = [max([abs(slopes[i]) for i in items if flags[DUAL, i] == kind], default=0.0) for kind in (0, 1)]
     assert [primal_top, dual_top] == pytest.approx(tops)
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+@FEW
+@given(seed=SEEDS, size=SIZES, begins=st.integers(0, 1))
+def test_cross_puts_an_item_on_the_line_of_its_new_state(kernel, leaves, seed, size, begins):
+    """On R all slopes of v change by steps, outside by what g changes; the item itself changes sides."""
+    random = np.random.default_rng(seed)
+    lines, flags = lines_of(random, size, whole=False)
+    item, mu, pushed, table = int(random.integers(size)), 1.5, 0.5, random.normal(size=(6, 6, size))
+    flags[INSIDE, item] = leaves
+    others = random.permutation(np.flatnonzero(flags[INSIDE]))
+    items = others if leaves else np.append(others, item)
+    steps, change, before = random.normal(size=len(items)), random.normal(size=size), lines.copy()
+    is_dual = not flags[DUAL, item]
+    found = kernel.cross(
+        lines, flags, table, items, steps, change, item, (2, 4), bool(is_dual), begins, mu, pushed
+    )
+    g = before[G_SLOPE] + change
+    fixed, slopes = before[FIXED_SLOPE].copy(), g.copy()
+    slopes[items] = before[SLOPE, items] + steps
+    if leaves:
+        fixed[item] += pushed
+        inside = slopes.copy()
+        slopes[item] = g[item]
+    else:
+        fixed[item] = table[4, 1, item]
+        slopes[item] = table[2, 1, item] + steps[-1]
+        inside = slopes
+    kinds = flags[DUAL, items] if not leaves else np.where(items == item, not is_dual, flags[DUAL, items])
+    tops = [np.abs(inside[items][kinds == kind]).max(initial=0.0) for kind in (False, True)]
+    assert found == pytest.approx((np.abs(fixed - g)[items].max(initial=0.0), *tops))
+    assert np.allclose(lines[SLOPE], slopes, atol=CLOSE)
+    assert np.allclose(lines[G_SLOPE], g, atol=CLOSE)
+    fixed[item] = table[4, 1, item]
+    assert np.allclose(lines[FIXED_SLOPE], fixed, atol=CLOSE)
+    assert lines[VALUE, item] == table[2, 0, item] + mu * table[2, 1, item]
+    assert lines[LO : HI_SLOPE + 1, item].tolist() == table[4, 2:, item].tolist()
+    assert flags[[INSIDE, DUAL, AT_LO, AT_HI], item].tolist() == [not leaves, is_dual, not begins, begins]
 
 
 @FEW
