@@ -7,6 +7,7 @@ unbounded. The mu with a feasible x form a closed interval, found by tracing the
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 from pqp.errors import InternalError
@@ -18,14 +19,10 @@ from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
 from pqp.records.unsolvable import Obstruction, UnsolvablePiece
 from pqp.stopping import Watch
-from pqp.tableau.compile import CompiledQP, compile_problem, read_x
+from pqp.tableau.compile import compile_problem, read_x
 from pqp.tableau.trace import OptimalPiece, Tracer
 
-# A feasible x for every mu from lo to hi.
-_Feasible = tuple[Number, Number, AffineArray]
-
-
-# Finds where an x is feasible: infeasible segments, and optimal ones of a zero objective.
+# Finds where an x is feasible: ascending infeasible segments, and optimal ones of a zero objective.
 Feasibility = Callable[[Number, Number], Sequence[Segment]]
 
 
@@ -43,36 +40,19 @@ def unsolvable_segments(
     """
     obstruction = _combined([piece.obstruction for piece in pieces])
     lo, hi = sorted([pieces[0].exact[0], pieces[-1].exact[1]])
+    segments: list[Segment] = []
     if _proves(obstruction.gap, obstruction, lo, hi):
-        return [_infeasible(obstruction, lo, hi, problem, field)]
-    if feasibility is not None:
-        return _with_feasible_segments(obstruction, feasibility(lo, hi), problem, field)
-    watch.check()
-    return _with_feasible_part(obstruction, lo, hi, compile_problem(problem, RATIONAL), field, watch)
-
-
-def _with_feasible_segments(
-    obstruction: Obstruction, found: Sequence[Segment], problem: ParametricQP, field: Field
-) -> list[Segment]:
-    """Return infeasible segments as they are, and feasible ones as unbounded, with one chord for all."""
-    segments = [replace(segment, problem=problem) for segment in found if segment.status == "infeasible"]
-    feasible = [segment for segment in found if segment.status == "optimal"]
-    if not feasible:
-        return segments
-    lo, hi = feasible[0].lo, feasible[-1].hi
-    x = feasible[0].x
-    last = feasible[-1].x
-    assert x is not None
-    assert last is not None
-    if len(feasible) > 1 and not is_infinite(lo) and not is_infinite(hi):
-        x = _through(lo, x, (last.at(hi) - x.at(lo)) / (hi - lo))
-    # A feasible end where the proof vanishes belongs to the optimal neighbour.
-    if lo == hi and abs(float(obstruction.value.at(RATIONAL.number(lo)))) == 0:
-        return segments
-    unbounded = Segment(
-        lo, hi, "unbounded", problem, field, x=x, ray=obstruction.ray, violation=obstruction.violation
-    )
-    return [*segments, unbounded]
+        segments.append(Segment(lo, hi, "infeasible", problem, RATIONAL, proof=obstruction.farkas))
+    else:
+        watch.check()
+        found = (feasibility or partial(_exact_feasibility, problem, watch))(lo, hi)
+        for status, group in groupby(found, key=lambda segment: segment.status):
+            neighbours = list(group)
+            segments += _unbounded(neighbours, obstruction) if status == "optimal" else neighbours
+    return [
+        replace(one, lo=field.number(one.lo), hi=field.number(one.hi), problem=problem, arithmetic=field)
+        for one in segments
+    ]
 
 
 def _combined(obstructions: Sequence[Obstruction]) -> Obstruction:
@@ -91,76 +71,61 @@ def _combined(obstructions: Sequence[Obstruction]) -> Obstruction:
     return last.plus(previous, -slopes[1] / slopes[0])
 
 
-def _with_feasible_part(
-    obstruction: Obstruction, lo: Number, hi: Number, exact: CompiledQP, field: Field, watch: Watch
-) -> list[Segment]:
-    """Return what lies before, in and behind the interval of mu with a feasible x."""
+def _exact_feasibility(problem: ParametricQP, watch: Watch, lo: Number, hi: Number) -> list[Segment]:
+    """Return where an x is feasible, and why there is none elsewhere, by tracing the constraints alone."""
+    exact = compile_problem(problem, RATIONAL)
     tracer = Tracer(exact.feasibility(), LEAST_INDEX)
     events: list[OptimalPiece | UnsolvablePiece] = []
     for event in tracer.trace(tracer.first(watch=watch), lo, hi):
         watch.check()
-        if isinstance(event, OptimalPiece | UnsolvablePiece):
-            events.append(event)
+        events += [event] if isinstance(event, OptimalPiece | UnsolvablePiece) else []
     segments: list[Segment] = []
-    for feasible, group in groupby(events, key=lambda event: isinstance(event, OptimalPiece)):
-        if feasible:
-            pieces = [event for event in group if isinstance(event, OptimalPiece)]
-            segments += _unbounded(pieces, obstruction, exact, field)
-        else:
-            unsolvable = [event for event in group if isinstance(event, UnsolvablePiece)]
-            proof = _combined([piece.obstruction for piece in unsolvable])
-            segments.append(
-                _infeasible(proof, unsolvable[0].exact[0], unsolvable[-1].exact[1], exact.problem, field)
-            )
+    for _, group in groupby(events, key=type):
+        pieces = list(group)
+        for piece in pieces:
+            if isinstance(piece, OptimalPiece):
+                x = read_x(exact, piece.z)
+                segments.append(Segment(piece.start, piece.end, "optimal", problem, RATIONAL, x=x))
+        proofs = [piece.obstruction for piece in pieces if isinstance(piece, UnsolvablePiece)]
+        if proofs:
+            ends = pieces[0].start, pieces[-1].end
+            proof = _combined(proofs).farkas
+            segments.append(Segment(*ends, "infeasible", problem, RATIONAL, proof=proof))
     return segments
 
 
-def _infeasible(
-    obstruction: Obstruction, lo: Number, hi: Number, problem: ParametricQP, field: Field
-) -> Segment:
-    return Segment(field.number(lo), field.number(hi), "infeasible", problem, field, proof=obstruction.farkas)
-
-
-def _unbounded(
-    pieces: Sequence[OptimalPiece], obstruction: Obstruction, exact: CompiledQP, field: Field
-) -> list[Segment]:
-    lo, hi = pieces[0].start, pieces[-1].end
-    if lo == hi and obstruction.vanishes_at(lo):
-        return []  # a feasible end that belongs to the optimal neighbour
+def _unbounded(feasible: list[Segment], obstruction: Obstruction) -> list[Segment]:
+    """Return unbounded segments where an x is feasible, and none if that is an end of an optimal piece."""
+    lo, hi = feasible[0].lo, feasible[-1].hi
+    if lo == hi and obstruction.vanishes_at(RATIONAL.number(lo)):
+        return []
     descent = AffineNumber(*(-part for part in obstruction.descent))
-    if not _proves(descent, obstruction, lo, hi):
+    # Ends found in float64 may be off by a rounding error.
+    if feasible[0].arithmetic is RATIONAL and not _proves(descent, obstruction, lo, hi):
         raise InternalError("an unsolvable piece is feasible, but the objective does not fall along its ray")
+    problem, ray, growth = feasible[0].problem, obstruction.ray, obstruction.violation
     return [
-        Segment(
-            field.number(start),
-            field.number(end),
-            "unbounded",
-            exact.problem,
-            field,
-            x=x,
-            ray=obstruction.ray,
-            violation=obstruction.violation,
-        )
-        for start, end, x in _chords(pieces, exact)
+        Segment(start, end, "unbounded", problem, RATIONAL, x=x, ray=ray, violation=growth)
+        for start, end, x in _chords(feasible)
     ]
 
 
-def _chords(pieces: Sequence[OptimalPiece], exact: CompiledQP) -> list[_Feasible]:
+def _chords(feasible: list[Segment]) -> list[tuple[Number, Number, AffineArray]]:
     """Return a feasible affine x over all pieces: one chord, or two half-lines if both ends are infinite."""
     # the feasible (mu, x) form a convex set: a chord between two of its points stays in it
-    first, last = (read_x(exact, piece.z) for piece in (pieces[0], pieces[-1]))
-    lo, hi = pieces[0].start, pieces[-1].end
-    if len(pieces) == 1:
+    lo, middle, hi = feasible[0].lo, feasible[0].hi, feasible[-1].hi
+    first, last = feasible[0].x, feasible[-1].x
+    assert first is not None
+    assert last is not None
+    if len(feasible) == 1:
         return [(lo, hi, first)]
     if is_infinite(lo) and is_infinite(hi):
-        middle = pieces[0].end
         return [(lo, middle, first), (middle, hi, _through(middle, first, last.slope))]
     if is_infinite(hi):
         return [(lo, hi, _through(lo, first, last.slope))]
     if is_infinite(lo):
         return [(lo, hi, _through(hi, last, first.slope))]
-    rise = (last.at(hi) - first.at(lo)) / (hi - lo)
-    return [(lo, hi, _through(lo, first, rise))]
+    return [(lo, hi, _through(lo, first, (last.at(hi) - first.at(lo)) / (hi - lo)))]
 
 
 def _through(mu: Number, x: AffineArray, slope: Array) -> AffineArray:
