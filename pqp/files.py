@@ -23,6 +23,7 @@ from pqp.io.fields import (
     Schema,
     as_file_error,
     list_of,
+    misread,
     one_of,
     read_affine_data,
     read_indices,
@@ -45,7 +46,7 @@ from pqp.model.problem import ParametricQP
 from pqp.path.path import Path
 from pqp.records.segment import Segment, Status
 from pqp.records.states import WORDS_OF, Basis, Kind, State
-from pqp.records.trail import TrailBuilder
+from pqp.records.trail import trail_of
 from pqp.records.unsolvable import Farkas
 from pqp.solver import METHODS, extend
 
@@ -129,9 +130,7 @@ def _document(file: File, wanted: str) -> Iterator[Document]:
         # the first bytes decide, not the name: files are renamed
         document = _unpack(content) if content.startswith(ZIP_MAGIC) else _parse(content)
         if not isinstance(document, dict):
-            expected = "one JSON object {...}"
-            found = shown(document)
-            raise FileFormatError(argument="the content", expected=expected, found=found)
+            raise misread("the content", "one JSON object {...}", document)
         _require_format(document, wanted)
         yield document
     except FileFormatError as error:
@@ -203,16 +202,15 @@ def _require_format(document: Document, wanted: str) -> None:
         "pqp-problem": 'write "format": "pqp-problem"; docs/file-format.md describes the keys',
         "pqp-path": "such files are written by path.save or `pqp solve --save`",
     }
-    format_found, version = document.get("format"), document.get("version")
-    if format_found != wanted:
-        other = readers.get(format_found) if isinstance(format_found, str) else None
-        remedy = f"{other} reads this file" if other else remedies[wanted]
-        found = shown(format_found) if "format" in document else "nothing"
-        raise FileFormatError(argument="format", expected=shown(wanted), found=found, remedy=remedy)
+    version = document.get("version")
+    told = {key: shown(document[key]) if key in document else "nothing" for key in ("format", "version")}
+    if document.get("format") != wanted:
+        reader = readers.get(str(document.get("format")))
+        remedy = f"{reader} reads this file" if reader else remedies[wanted]
+        raise FileFormatError(argument="format", expected=shown(wanted), found=told["format"], remedy=remedy)
     if version != VERSION or isinstance(version, bool):
-        found = shown(version) if "version" in document else "nothing"
         expected = f"{VERSION} for this version of pqp"
-        raise FileFormatError(argument="version", expected=expected, found=found)
+        raise FileFormatError(argument="version", expected=expected, found=told["version"])
 
 
 def _read_problem(document: Any, place: str) -> ParametricQP:
@@ -242,10 +240,8 @@ def _read_hessian(value: Any, place: str) -> Any:
     if not isinstance(value, dict) or "sparse" in value:
         return read_matrix(value, place)
     if ("gram" in value) == ("pair_gram" in value):
-        message = "{argument} must have one of the keys {expected}, got {found}"
-        expected = '"sparse", "gram" and "pair_gram"'
-        found = ", ".join(map(shown, value)) or "none"
-        raise FileFormatError(message, argument=place, expected=expected, found=found)
+        message = '{argument} must have one of the keys "sparse", "gram" and "pair_gram", got {found}'
+        raise FileFormatError(message, argument=place, found=", ".join(map(shown, value)) or "none")
     if "gram" in value:
         vectors = {"diagonal": read_vector, "weights": read_vector}
         parts = read_object(value, place, {"gram": read_matrix}, vectors)
@@ -289,8 +285,7 @@ def _read_path(document: Document) -> Path:
 def _ends(ends: Sequence[Number], field: Field, place: str) -> tuple[Number, Number]:
     lo, hi = (field.number(end) for end in ends)
     if lo > hi:
-        message = "{argument} must have {expected}, got {found}"
-        found = f"{shown(lo)} and {shown(hi)}"
+        message, found = "{argument} must have {expected}, got {found}", f"{shown(lo)} and {shown(hi)}"
         raise FileFormatError(message, argument=place, expected="lo ≤ hi", found=found)
     return lo, hi
 
@@ -299,10 +294,8 @@ def _require_chain(path: Path, interval: tuple[Number, Number]) -> None:
     for i, (left, right) in enumerate(pairwise(path.segments)):
         if left.hi != right.lo:
             message = "{argument} must begin where the segment before ends, at {expected}, not at {found}"
-            place = f"segments[{i + 1}]"
-            end = shown(left.hi)
-            begin = shown(right.lo)
-            raise FileFormatError(message, argument=place, expected=end, found=begin)
+            end, begin = shown(left.hi), shown(right.lo)
+            raise FileFormatError(message, argument=f"segments[{i + 1}]", expected=end, found=begin)
     if interval != (path.lo, path.hi):
         found, wanted = (f"[{shown(lo)}, {shown(hi)}]" for lo, hi in (interval, (path.lo, path.hi)))
         message = "{argument} is {found} but the segments cover {expected}"
@@ -340,32 +333,32 @@ class _SegmentReader:
     def read(self, documents: Sequence[Any], first: Any) -> tuple[Segment, ...]:
         """Return all segments; `first` are the states that the first compact segment refers to."""
         kinds = [_kind(document, f"segments[{i}]") for i, document in enumerate(documents)]
-        builder, states = None, np.zeros(0, dtype=np.int8)
-        if "compact" in kinds:
-            from pqp.revised.postsolve import completion
-
-            states = _basis(read_object(first, "states", self.states)).codes()
-            builder = TrailBuilder(self.problem, states, completion(self.problem))
-        added = states
+        has_trail, start = "compact" in kinds, np.zeros(0, dtype=np.int8)
+        if has_trail:
+            start = _basis(read_object(first, "states", self.states)).codes()
+        states = added = start
+        pieces: list[tuple[Array, Array, Array, Array]] = []
         found: list[Segment] = []
         for i, (document, kind) in enumerate(zip(documents, kinds, strict=True)):
             keys = read_object(document, f"segments[{i}]", self.schemas[kind])
             lo, hi = _ends([keys["lo"], keys["hi"]], self.field, f"segments[{i}]")
-            if kind != "compact" or builder is None:
+            if kind != "compact":
                 parts = _dense_parts(keys)
                 # changes refer to the optimal segment before, which may be a dense one
-                states = parts["basis"].codes() if builder and kind == "optimal" else states
+                states = parts["basis"].codes() if has_trail and kind == "optimal" else states
             else:
                 states = states.copy()
                 for items, codes in keys["changes"].values():
                     states[items] = codes
                 changed = np.flatnonzero(states != added)
-                parts = {"number": builder.add(changed, states[changed], *keys["moving"])}
-                added = states
+                parts, added = {"number": len(pieces)}, states
+                pieces.append((changed, states[changed], *keys["moving"]))
             found.append(Segment(lo, hi, keys["status"], self.problem, self.field, **parts))
-        if builder is None:
+        if not has_trail:
             return tuple(found)
-        trail = builder.trail()
+        from pqp.revised.postsolve import completion  # only a trail needs the presolve of the engine
+
+        trail = trail_of(self.problem, start, completion(self.problem), pieces)
         return tuple(
             replace(segment, trail=trail) if kind == "compact" else segment
             for segment, kind in zip(found, kinds, strict=True)
@@ -373,13 +366,15 @@ class _SegmentReader:
 
     def _read_changes(self, kind: Kind, value: Any, place: str) -> tuple[list[int], list[State]]:
         if not isinstance(value, dict):
-            raise FileFormatError(argument=place, expected="an object {...}", found=shown(value))
+            raise misread(place, "an object {...}", value)
         items = []
         for label in value:
             item = int(label) if label.isascii() and label.isdecimal() and len(label) < 20 else -1
             if not 0 <= item < self.count[kind]:
-                message = "{argument}: {found} must be {expected}"
-                expected = f"an index below {self.count[kind]}"
+                message, expected = (
+                    "{argument}: {found} must be {expected}",
+                    f"an index below {self.count[kind]}",
+                )
                 raise FileFormatError(message, argument=place, found=shown(label), expected=expected)
             items.append(self.first[kind] + item)
         read = one_of(WORDS_OF[kind])
@@ -405,7 +400,7 @@ class _SegmentReader:
 def _kind(document: Any, place: str) -> str:
     """Return the table a segment is read by: its status, or "compact" if it states changes."""
     if not isinstance(document, dict):
-        raise FileFormatError(argument=place, expected="an object {...}", found=shown(document))
+        raise misread(place, "an object {...}", document)
     known: tuple[Status, ...] = ("optimal", "infeasible", "unbounded", "unverified")
     status: str = one_of(known)(document.get("status"), f"{place}.status")
     return "compact" if status == "optimal" and "changes" in document else status

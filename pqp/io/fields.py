@@ -19,11 +19,10 @@ from pqp.model.affine import Affine, read_affine, read_number
 
 Reader = Callable[[Any, str], Any]
 Schema = Mapping[str, Reader]
-# A message should fit on a screen.
+# Longer texts are cut in messages, which should fit on a screen.
 LONGEST_SHOWN = 60
 # Larger matrices do not fit into memory; a size beyond this is a typing error.
 LARGEST_SIZE = 10**9
-NUMBER_REMEDY = 'write 3, 0.1, "7/3", "inf" or "-inf"'
 
 
 def shown(value: Any) -> str:
@@ -34,15 +33,16 @@ def shown(value: Any) -> str:
     """
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
-    if isinstance(value, int | float | Fraction):
-        return _shortened(str(value) if isinstance(value, float) else str(to_flint(value)))
-    if isinstance(value, str):
-        return f'"{_shortened(value)}"'
-    return "an object" if isinstance(value, dict) else "a list"
+    if not isinstance(value, str | int | float | Fraction):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = str(value if isinstance(value, str | float) else to_flint(value))
+    text = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return f'"{text}"' if isinstance(value, str) else text
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+def misread(place: str, expected: str, value: Any, remedy: str | None = None) -> FileFormatError:
+    """Return the error for a value that is not what a reader expects."""
+    return FileFormatError(argument=place, expected=expected, found=shown(value), remedy=remedy)
 
 
 def read_object(value: Any, place: str, required: Schema, optional: Schema | None = None) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def read_object(value: Any, place: str, required: Schema, optional: Schema | Non
     {'lo': Fraction(7, 3)}
     """
     if not isinstance(value, dict):
-        raise FileFormatError(argument=place, expected="an object {...}", found=shown(value))
+        raise misread(place, "an object {...}", value)
     readers = {**required, **(optional or {})}
     prefix = "{argument}: " if place else ""
     for key in value:
@@ -66,8 +66,7 @@ def read_object(value: Any, place: str, required: Schema, optional: Schema | Non
             raise FileFormatError(message, argument=place, found=shown(key), remedy=remedy)
     for key in required:
         if key not in value:
-            message = prefix + "the key {expected} is missing"
-            remedy = "see docs/file-format.md"
+            message, remedy = prefix + "the key {expected} is missing", "see docs/file-format.md"
             raise FileFormatError(message, argument=place, expected=shown(key), remedy=remedy)
     dot = f"{place}." if place else ""
     return {key: read(value[key], dot + key) for key, read in readers.items() if key in value}
@@ -81,7 +80,7 @@ def unread(value: Any, place: str) -> Any:
 def read_string(value: Any, place: str) -> str:
     """Return a string."""
     if not isinstance(value, str):
-        raise FileFormatError(argument=place, expected="a string", found=shown(value))
+        raise misread(place, "a string", value)
     return value
 
 
@@ -90,8 +89,7 @@ def one_of(known: Sequence[str]) -> Reader:
 
     def read(value: Any, place: str) -> str:
         if not isinstance(value, str) or value not in known:
-            expected = " or ".join(map(shown, known))
-            raise FileFormatError(argument=place, expected=expected, found=shown(value))
+            raise misread(place, " or ".join(map(shown, known)), value)
         return value
 
     return read
@@ -100,7 +98,7 @@ def one_of(known: Sequence[str]) -> Reader:
 def read_list(value: Any, place: str, length: int | None = None) -> Sequence[Any]:
     """Return a JSON list after checking its length."""
     if not isinstance(value, list):
-        raise FileFormatError(argument=place, expected="a list [...]", found=shown(value))
+        raise misread(place, "a list [...]", value)
     require_length(value, place, length)
     return value
 
@@ -133,8 +131,7 @@ def read_scalar(value: Any, place: str) -> Number:
         except ProblemError as error:
             raise as_file_error(error, place) from None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        expected = "a finite float64 number"
-        raise FileFormatError(argument=place, expected=expected, found=shown(value), remedy=NUMBER_REMEDY)
+        raise misread(place, "a finite float64 number", value, 'write 3, 0.1, "7/3", "inf" or "-inf"')
     return value
 
 

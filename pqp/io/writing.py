@@ -274,25 +274,15 @@ def _encode_compact(segment: Segment, before: Segment | None) -> Document:
     items, values = segment.trail.unknowns(segment.number)
     is_row = items >= n
     changes: Document = {"variables": {}, "rows": {}}
-    for item, code in sorted(zip(*_changes(segment, before), strict=True)):
-        changes["rows" if item >= n else "variables"][str(item - n if item >= n else item)] = WORDS[code]
+    codes = _codes(segment)
+    for item in np.flatnonzero(codes != (codes if before is None else _codes(before))).tolist():
+        kind, own = ("rows", item - n) if item >= n else ("variables", item)
+        changes[kind][str(own)] = WORDS[codes[item]]
     x, y = values[~is_row].T.tolist(), values[is_row].T.tolist()
     moving = {"variables": items[~is_row].tolist(), "x0": x[0], "x1": x[1]}
     moving |= {"rows": (items[is_row] - n).tolist(), "y0": y[0], "y1": y[1]}
     ends = {"lo": encode(segment.lo), "hi": encode(segment.hi)}
     return {**ends, "status": segment.status, "changes": changes, "moving": moving}
-
-
-def _changes(segment: Segment, before: Segment | None) -> tuple[list[int], list[int]]:
-    """Return the items whose states differ from those of the optimal segment before, and their codes."""
-    if before is None or segment.trail is None:
-        return [], []
-    if before.trail is segment.trail and before.number + 1 == segment.number:
-        items, codes = segment.trail.changes(segment.number)
-        return items.tolist(), codes.tolist()
-    codes = _codes(segment)
-    items = np.flatnonzero(codes != _codes(before))
-    return items.tolist(), codes[items].tolist()
 
 
 def _codes(segment: Segment) -> States:

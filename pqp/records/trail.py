@@ -101,50 +101,6 @@ def join_lines(parts: Sequence[Lines]) -> Lines:
     return Lines(*(np.concatenate(arrays) for arrays in zip(*(part.arrays for part in joined), strict=True)))
 
 
-def whole_lines(items: Array, values: Array, ends: Array) -> Lines:
-    """Return lines that hold on one piece each: `ends` is where the pieces begin and end."""
-    numbers = np.arange(len(ends) - 1, dtype=np.int32)
-    return Lines(items, values, np.repeat(numbers, np.diff(ends)), ends[:-1], ends[1:], numbers)
-
-
-class TrailBuilder:
-    """Collects the pieces of a trace; items are the variables 0, ..., n − 1, then row i as n + i."""
-
-    def __init__(self, problem: ParametricQP, states: States, complete: Completion) -> None:
-        self._problem, self._complete = problem, complete
-        self._states = np.array(states, dtype=np.int8)
-        self._changes: list[tuple[Array, Array]] = []
-        self._unknowns: list[tuple[Array, Array]] = []
-
-    def add(self, changed: Array, states: Array, unknowns: Array, values: Array) -> int:
-        """Add a piece and return its number.
-
-        `changed` items have other `states` than on the piece added before; `values` holds constant and slope
-        of every unknown: x of a variable, y of a row.
-        """
-        items = np.array(changed, dtype=np.int32)
-        self._changes.append((items, np.array(states, dtype=np.int8).reshape(items.shape)))
-        solved = np.array(unknowns, dtype=np.int32)
-        self._unknowns.append((solved, np.array(values, dtype=float).reshape(len(solved), 2)))
-        return len(self._changes) - 1
-
-    def trail(self) -> "Trail":
-        """Return the pieces added so far, packed."""
-        items, codes, change_ends = _packed(self._changes, np.zeros(0, dtype=np.int8))
-        unknowns, values, unknown_ends = _packed(self._unknowns, np.zeros((0, 2)))
-        lines = whole_lines(unknowns, values, unknown_ends)
-        every = np.arange(len(self._states)), np.ones(len(self._states))
-        changes = self._states.copy(), items, codes, change_ends
-        return Trail(self._problem, self._complete, *changes, lines, *every)
-
-
-def _packed(parts: list[tuple[Array, Array]], nothing: Array) -> tuple[Array, Array, Array]:
-    """Return all items, all that belongs to them, and where each piece begins and ends."""
-    ends = np.cumsum([0, *(len(items) for items, _ in parts)], dtype=np.int64)
-    items = np.concatenate([np.zeros(0, dtype=np.int32), *(items for items, _ in parts)])
-    return items, np.concatenate([nothing, *(values for _, values in parts)]), ends
-
-
 @dataclass(frozen=True, eq=False)
 class Trail:
     """The pieces of a trace in a few arrays: what changes from piece to piece, and what was solved for.
@@ -229,3 +185,31 @@ class Trail:
     @property
     def _changes(self) -> tuple[Array, ...]:
         return self.first, self.changed_items, self.changed_states, self.change_ends
+
+
+def trail_of(
+    problem: ParametricQP, first: States, complete: Completion, pieces: Sequence[tuple[Any, Any, Any, Any]]
+) -> Trail:
+    """Return the trail of pieces that share no lines, each given by four lists.
+
+    These are the items whose states are not those of the piece before, or not the `first` ones; their states;
+    the unknowns; and their (constant, slope).
+    """
+    changed, states, unknowns, values = (
+        [np.zeros(0), *column] for column in (zip(*pieces, strict=True) if pieces else [()] * 4)
+    )
+    change_ends, ends = (
+        np.cumsum([len(part) for part in parts], dtype=np.int64) for parts in (changed, unknowns)
+    )
+    numbers = np.arange(len(pieces), dtype=np.int32)
+    lines = Lines(
+        np.concatenate(unknowns).astype(np.int32),
+        np.concatenate([np.reshape(part, (-1, 2)) for part in values]).astype(float),
+        np.repeat(numbers, np.diff(ends)),
+        ends[:-1],
+        ends[1:],
+        numbers,
+    )
+    codes = np.concatenate(states).astype(np.int8)
+    changes = np.array(first, dtype=np.int8), np.concatenate(changed).astype(np.int32), codes, change_ends
+    return Trail(problem, complete, *changes, lines, np.arange(len(first)), np.ones(len(first)))

@@ -9,7 +9,7 @@ from pqp import Segment
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT
 from pqp.records.states import State
-from pqp.records.trail import Completion, TrailBuilder
+from pqp.records.trail import Completion, trail_of
 
 
 def completion(problem: pqp.ParametricQP) -> Completion:
@@ -48,14 +48,14 @@ def compacted(path: pqp.Path, backwards: bool = False) -> pqp.Path:
     """The same float path with its optimal segments on one trail, in the order of a trace to either side."""
     optimal = [segment for segment in path.segments if segment.status == "optimal"]
     order = optimal[::-1] if backwards else optimal
-    builder = TrailBuilder(path.problem, order[0].basis.codes(), completion(path.problem))
-    before, numbers = order[0].basis.codes(), {}
+    before, pieces, numbers = order[0].basis.codes(), [], {}
     for segment in order:
         now = segment.basis.codes()
         changed = np.flatnonzero(now != before)
-        numbers[id(segment)] = builder.add(changed, now[changed], *unknowns(segment))
+        numbers[id(segment)] = len(pieces)
+        pieces.append((changed, now[changed], *unknowns(segment)))
         before = now
-    trail = builder.trail()
+    trail = trail_of(path.problem, order[0].basis.codes(), completion(path.problem), pieces)
     segments = tuple(
         Segment(s.lo, s.hi, s.status, s.problem, s.arithmetic, trail=trail, number=numbers[id(s)])
         if id(s) in numbers

@@ -17,7 +17,7 @@ from pqp.errors import CertificateError, FileFormatError
 from pqp.files import load_document, load_path
 from pqp.io.writing import path_document, write_document
 from pqp.records.states import Basis, State
-from pqp.records.trail import TrailBuilder
+from pqp.records.trail import Trail, trail_of
 from tests.pqp import compacting
 from tests.pqp.compacting import compacted
 from tests.pqp.test_certificate import DROP, change
@@ -63,41 +63,36 @@ def dense(request) -> pqp.Path:
 
 
 class TestTrail:
-    def builder(self, items: int = 6) -> TrailBuilder:
-        return TrailBuilder(choice(items, 2), np.full(items, State.OFF), lambda *_: None)
+    def trail(self, *pieces) -> Trail:
+        return trail_of(choice(6, 2), np.full(6, State.OFF), lambda *_: None, pieces)
 
     def test_states_are_those_after_all_changes_up_to_the_piece(self):
         generator = np.random.default_rng(0)
-        builder, expected = self.builder(), []
+        pieces, expected = [], []
         states = np.full(6, State.OFF, dtype=np.int8)
         for _ in range(200):
             changed = generator.permutation(6)[: generator.integers(0, 3)]
             states = states.copy()
             states[changed] = generator.integers(0, len(State), len(changed))
-            builder.add(changed, states[changed], np.zeros(0), np.zeros((0, 2)))
+            pieces.append((changed, states[changed], [], []))
             expected.append(states)
-        trail = builder.trail()
+        trail = self.trail(*pieces)
         for number in generator.permutation(200):
             assert trail.states(number).tolist() == expected[number].tolist()
 
     def test_unknowns_are_what_was_added(self):
-        builder = self.builder()
-        builder.add([], [], [1, 4], [[1, 2], [3, 4]])
-        builder.add([0], [State.UPPER], [2], [[5, 6]])
-        items, values = builder.trail().unknowns(1)
+        trail = self.trail(([], [], [1, 4], [[1, 2], [3, 4]]), ([0], [State.UPPER], [2], [[5, 6]]))
+        items, values = trail.unknowns(1)
         assert (items.tolist(), values.tolist()) == ([2], [[5, 6]])
 
     @pytest.mark.parametrize("number", [-1, 1])
     def test_piece_that_is_not_there_is_refused(self, number):
-        builder = self.builder()
-        builder.add([], [], [], np.zeros((0, 2)))
+        trail = self.trail(([], [], [], []))
         with pytest.raises(IndexError, match=f"pieces 0 to 0, not {number}"):
-            builder.trail().states(number)
+            trail.states(number)
 
     def test_trail_is_packed_and_cannot_be_changed(self):
-        builder = self.builder()
-        builder.add([0, 3], [1, 2], [2], [[5, 6]])
-        trail = builder.trail()
+        trail = self.trail(([0, 3], [1, 2], [2], [[5, 6]]))
         lines, piece = 4 + 16 + 4, 8 + 8 + 4
         assert trail.nbytes == 6 + 2 * (4 + 1) + 2 * 8 + lines + piece
         with pytest.raises(ValueError, match="read-only"):
