@@ -44,6 +44,15 @@ class Field:
             return 0
         return int(value > 0) - int(value < 0)
 
+    def signs(self, values: Array, scales: Any = 1.0) -> Array:
+        """Return the sign of every number of an array, which may be infinite; see `sign`.
+
+        >>> FLOAT.signs(np.array([1e-12, -1.0, np.inf])).tolist()
+        [0, -1, 1]
+        """
+        found = np.sign(values).astype(np.int8)
+        return np.where(np.abs(values) <= self.zero * scales, 0, found) if self.zero else found
+
 
 def exact(value: Any) -> Fraction | float:
     """Return the number at face value as a Fraction; infinities stay floats.

@@ -6,13 +6,15 @@ the wrong sign counts by what it contributes to stationarity, a violated bound b
 gradients and rows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import Array, Field, Number, infinite
+from pqp.linalg.field import Array, Number, infinite
 from pqp.model.problem import QPData
 
 
@@ -45,33 +47,11 @@ class Residuals:
 
 def residuals(data: QPData, mu: Number, x: Array, y: Array, z: Array) -> Residuals:
     """Return the largest violation of feasibility, stationarity, multiplier caps and complementarity."""
-    limits = (data.penalty, data.row_lower, data.row_upper, data.lower, data.upper)
-    penalty, low, high, xlow, xhigh = (limit.at(mu) for limit in limits)
-    activity, soft = data.A @ x, ~infinite(penalty)
-    below, above = np.maximum(low - activity, 0), np.maximum(activity - high, 0)
-    primal = np.concatenate([xlow - x, x - xhigh, below[~soft], above[~soft]])
-    stationarity = data.P @ x + data.c.at(mu) - data.A.T @ y - z
-    dual = np.maximum(np.abs(y[soft]) - penalty[soft], 0)
-    # hard rows have no cap: 0 keeps infinity out of sums whose entries are dropped below
-    cap = np.where(soft, penalty, 0)
-    complementarity = np.concatenate(
-        [
-            np.minimum(y, activity - low),
-            np.minimum(-y, high - activity),
-            np.minimum(z, x - xlow),
-            np.minimum(-z, xhigh - x),
-            np.minimum(cap - y, below)[soft],
-            np.minimum(cap + y, above)[soft],
-        ]
-    )
-    parts = (primal, np.abs(stationarity), dual, complementarity)
-    return Residuals(*(_largest(part, data.field) for part in parts))
-
-
-def _largest(values: Array, field: Field) -> Number:
-    """Return the largest excess over 0."""
-    zero: Any = field.number(0)
-    return field.number(np.max(values, initial=zero))
+    zero: Any = data.field.number(0)
+    # Absolutely, a multiplier counts by itself, and everything in its own unit.
+    as_it_is = np.asarray
+    misses = _misses(data, mu, (x, y, z), _Scales(as_it_is, as_it_is, as_it_is, as_it_is, np.abs(y)))
+    return Residuals(*(data.field.number(np.max(part, initial=zero)) for part in misses))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +64,13 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class _Scales:
-    """The sizes of the sums in the optimality conditions at one mu."""
+    """What misses are relative to: of gradients, rows, multipliers at caps and bounds; `pull` is |y| so."""
 
-    gradient: Array
-    row: Array
-    multiplier: Array
-    unit: Array
+    gradient: Callable[[Array], Array]
+    row: Callable[[Array], Array]
+    cap: Callable[[Array], Array]
+    bound: Callable[[Array], Array]
+    pull: Array
 
 
 def relative_residual(
@@ -98,48 +79,50 @@ def relative_residual(
     """Return the largest residual of a float piece (x, y, z) at mu, relative to the terms it sums up."""
     x, y, z = (part.at(mu) for part in solution)
     # Sizes, not values: terms that cancel leave rounding errors in proportion to their sizes.
-    scales = _scales(data, mu, sizes)
-    parts = [
-        _ratio(np.abs(data.P @ x + data.c.at(mu) - data.A.T @ y - z), scales.gradient),
-        *_row_misses(data, mu, data.A @ x, y, scales),
-        *_bound_misses(data, mu, x, z, scales),
-    ]
-    return max(float(np.max(part, initial=0.0)) for part in parts)
-
-
-def _scales(data: QPData, mu: float, sizes: Sizes) -> _Scales:
-    P, A, x, y = np.abs(data.dense_P), np.abs(data.dense_A), _size(sizes.x, mu), _size(sizes.y, mu)
-    gradient = P @ x + _size(data.c, mu) + A.T @ y
-    row = A @ x + _size(data.row_lower, mu) + _size(data.row_upper, mu)
+    P, A = np.abs(data.dense_P), np.abs(data.dense_A)
+    x_size, y_size = _size(sizes.x, mu), _size(sizes.y, mu)
+    gradient = P @ x_size + _size(data.c, mu) + A.T @ y_size
+    row = A @ x_size + _size(data.row_lower, mu) + _size(data.row_upper, mu)
     # a bound has no terms of its own: its violation counts by what it does to gradients and rows
     unit = np.maximum(_largest_ratio(P.T, gradient), _largest_ratio(A.T, row))
-    return _Scales(gradient, row, y + _size(data.penalty, mu), np.where(unit > 0, unit, 1.0))
-
-
-def _row_misses(data: QPData, mu: float, activity: Array, y: Array, scales: _Scales) -> list[Array]:
-    """Return by how much rows miss feasibility, caps and complementarity."""
-    penalty, low, high = (limit.at(mu) for limit in (data.penalty, data.row_lower, data.row_upper))
-    below, above = _ratio(low - activity, scales.row), _ratio(activity - high, scales.row)
-    # A multiplier has no scale of its own: it counts by what it adds to the gradient.
-    pull, soft = (
-        _largest_ratio(np.abs(data.dense_A) * np.abs(y)[:, None], scales.gradient),
-        np.isfinite(penalty),
+    unit = np.where(unit > 0, unit, 1.0)
+    cap = y_size + _size(data.penalty, mu)
+    scales = _Scales(
+        partial(_ratio, scale=gradient),
+        partial(_ratio, scale=row),
+        partial(_ratio, scale=cap),
+        lambda value: value * unit,
+        # A multiplier has no scale of its own: it counts by what it adds to the gradient.
+        _largest_ratio(A * np.abs(y)[:, None], gradient),
     )
-    return [
-        below[~soft],
-        above[~soft],
-        np.where(y > 0, np.minimum(pull, -below), np.minimum(pull, -above))[y != 0],
-        _ratio(np.abs(y) - penalty, scales.multiplier)[soft],
-        np.minimum(_ratio(penalty - y, scales.multiplier), below)[soft],
-        np.minimum(_ratio(penalty + y, scales.multiplier), above)[soft],
+    return max(float(np.max(part, initial=0.0)) for part in _misses(data, mu, (x, y, z), scales))
+
+
+def _misses(
+    data: QPData, mu: Number, solution: tuple[Array, Array, Array], scales: _Scales
+) -> tuple[Array, Array, Array, Array]:
+    """Return by how much a point misses each condition, in the order of `Residuals`; only excess counts."""
+    x, y, z = solution
+    limits = (data.penalty, data.row_lower, data.row_upper, data.lower, data.upper)
+    penalty, low, high, xlow, xhigh = (limit.at(mu) for limit in limits)
+    activity, soft = data.A @ x, ~infinite(penalty)
+    below, above = scales.row(low - activity), scales.row(activity - high)
+    under, over = scales.bound(xlow - x), scales.bound(x - xhigh)
+    force = scales.gradient(np.abs(z))
+    # hard rows have no cap: 0 keeps infinity out of sums whose entries are dropped below
+    cap = np.where(soft, penalty, 0)
+    complementarity = [
+        np.where(y > 0, np.minimum(scales.pull, -below), np.minimum(scales.pull, -above))[y != 0],
+        np.where(z > 0, np.minimum(force, -under), np.minimum(force, -over))[z != 0],
+        np.minimum(scales.cap(cap - y), below)[soft],
+        np.minimum(scales.cap(cap + y), above)[soft],
     ]
-
-
-def _bound_misses(data: QPData, mu: float, x: Array, z: Array, scales: _Scales) -> list[Array]:
-    """Return by how much bounds miss feasibility and complementarity."""
-    below, above = (data.lower.at(mu) - x) * scales.unit, (x - data.upper.at(mu)) * scales.unit
-    force = _ratio(np.abs(z), scales.gradient)
-    return [below, above, np.where(z > 0, np.minimum(force, -below), np.minimum(force, -above))[z != 0]]
+    return (
+        np.concatenate([under, over, below[~soft], above[~soft]]),
+        np.abs(scales.gradient(data.P @ x + data.c.at(mu) - data.A.T @ y - z)),
+        scales.cap(np.abs(y) - cap)[soft],
+        np.concatenate(complementarity),
+    )
 
 
 def _size(data: AffineArray, mu: float) -> Array:

@@ -18,18 +18,19 @@ from pqp.lcp.dictionary import first_dictionary, with_free_pairs_in
 from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.lcp.solve_lcp import run
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import FLOAT, Array, Field, Number, is_infinite, to_flint_matrix
-from pqp.model.problem import ParametricQP, QPData
+from pqp.linalg.field import FLOAT, Array, Field, Number, infinite, to_flint_matrix
+from pqp.model.problem import ParametricQP
 
 
 def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Array, z: Array) -> bool:
     """Return whether x is the only optimal point at mu, given multipliers y of rows and z of bounds."""
     data = problem.data(field)
-    bounds = zip(data.lower.at(mu), data.upper.at(mu), z, strict=True)
-    fixed, rising = _directions(field, x, [_hard_interval(field, *bound) for bound in bounds])
+    bounds = data.lower.at(mu), data.upper.at(mu)
+    row_limits = data.row_lower.at(mu), data.row_upper.at(mu)
+    fixed, rising = _directions(field, x, bounds, z, np.full(len(x), np.inf))
     # What cannot move has d = 0, so its columns can be left out.
     kept = np.flatnonzero(~fixed)
-    row_fixed, row_rising = _row_directions(data, mu, data.A @ x, y)
+    row_fixed, row_rising = _directions(field, data.A @ x, row_limits, y, data.penalty.at(mu))
     H = np.vstack([data.dense_P, data.dense_A[row_fixed]])[:, kept]
     everything = np.vstack([field.array(np.eye(len(x))), data.dense_A])
     senses = np.concatenate([rising, row_rising])
@@ -47,46 +48,20 @@ def is_unique(problem: ParametricQP, field: Field, mu: Number, x: Array, y: Arra
     return len(G) == 0 or _has_positive_combination(G, H, field)
 
 
-def _row_directions(data: QPData, mu: Number, activity: Array, y: Array) -> tuple[Array, Array]:
-    low, high, penalty = data.row_lower.at(mu), data.row_upper.at(mu), data.penalty.at(mu)
-    allowed = [
-        _soft_interval(data.field, low[i], high[i], y[i], penalty[i])
-        if not is_infinite(penalty[i])
-        else _hard_interval(data.field, low[i], high[i], y[i])
-        for i in range(len(activity))
-    ]
-    return _directions(data.field, activity, allowed)
-
-
-def _hard_interval(field: Field, low: Number, high: Number, multiplier: Number) -> tuple[Number, Number]:
-    """Return the values that complementarity with a multiplier allows."""
-    sign = field.sign(multiplier)
-    return (low, low) if sign > 0 else (high, high) if sign < 0 else (low, high)
-
-
-def _soft_interval(
-    field: Field, low: Number, high: Number, y: Number, penalty: Number
-) -> tuple[Number, Number]:
-    """Return the same for a soft row: at a cap the row may be violated."""
-    everything: Number = float("inf")
-    above_floor, below_cap = field.sign(y + penalty) > 0, field.sign(penalty - y) > 0
-    if not above_floor and not below_cap:
-        return -everything, everything
-    if not below_cap:
-        return -everything, low
-    if not above_floor:
-        return high, everything
-    return _hard_interval(field, low, high, y)
-
-
-def _directions(field: Field, values: Array, allowed: list[tuple[Number, Number]]) -> tuple[Array, Array]:
+def _directions(
+    field: Field, values: Array, limits: tuple[Array, Array], multipliers: Array, penalty: Array
+) -> tuple[Array, Array]:
     """Return which values cannot move, and for the others +1, -1 or 0: only up, only down, both."""
-    at_low, at_high = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=bool)
-    for i, (value, (low, high)) in enumerate(zip(values, allowed, strict=True)):
-        # The rounding error of a float grows with it; exact arithmetic has no tolerance to scale.
-        scale = max(1.0, abs(float(value)))
-        at_low[i] = field.sign(value - low, scale) == 0
-        at_high[i] = field.sign(high - value, scale) == 0
+    signs, soft = field.signs(multipliers), ~infinite(penalty)
+    # complementarity: a multiplier keeps its value at one limit, and at a cap the limit may be violated
+    at_cap, at_floor = np.zeros((2, len(values)), dtype=bool)
+    at_cap[soft] = field.signs((penalty - multipliers)[soft]) <= 0
+    at_floor[soft] = field.signs((penalty + multipliers)[soft]) <= 0
+    low = np.where(at_cap, -np.inf, np.where(signs < 0, limits[1], limits[0]))
+    high = np.where(at_floor, np.inf, np.where(signs > 0, limits[0], limits[1]))
+    # The rounding error of a float grows with it; exact arithmetic has no tolerance to scale.
+    scales = np.maximum(1.0, np.abs(values))
+    at_low, at_high = field.signs(values - low, scales) == 0, field.signs(high - values, scales) == 0
     return at_low & at_high, np.where(at_low & at_high, 0, at_low.astype(int) - at_high.astype(int))
 
 
