@@ -6,6 +6,7 @@ compute with.
 
 import ast
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
-from flint import fmpz
+from flint import fmpq, fmpq_poly, fmpz
 
 from pqp.errors import ProblemError
 from pqp.linalg.affine import AffineNumber
@@ -26,9 +27,11 @@ from pqp.linalg.field import (
     entry_name,
     exact_array,
     fraction,
+    from_flint,
     infinite,
     is_formula,
     largest,
+    to_flint,
 )
 
 # Numbers, an `Affine`, a sympy expression in mu, or an array or sequence of these; `as_affine` checks it.
@@ -277,6 +280,12 @@ RATIONAL = re.compile(r"([+-]?[0-9]+)(?:/([0-9]+))?")
 # Literals are cut out before Python parses the rest: it would round 0.1 + 0.2, and refuse long integers.
 LITERAL = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 CHARACTERS = re.compile(r"[a-zA-Z0-9_\s.+*/()-]*")
+OPERATIONS: dict[type[ast.operator], Callable[[fmpq_poly, Any], fmpq_poly]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda polynomial, constant: polynomial / constant[0],
+}
 ALLOWED = "only numbers, mu, + - * / and parentheses may appear, and a multiple of mu is written 2*mu"
 # A message quotes at most so much of a text.
 LONGEST_QUOTE = 60
@@ -288,8 +297,9 @@ def read_number(text: str) -> Number:
     >>> read_number("7/3"), read_number("-inf"), read_number("0.5")
     (Fraction(7, 3), -inf, 0.5)
     """
-    if (parts := RATIONAL.fullmatch(text.strip())) and (below := _integer(parts[2] or "1")):
-        return Fraction(_integer(parts[1]), below)
+    if (parts := RATIONAL.fullmatch(text.strip())) and (below := fmpz(parts[2] or "1")):
+        # flint reads integers of any length; Python's own conversion stops at 4300 digits
+        return from_flint(fmpq(fmpz(parts[1].removeprefix("+")), below))
     constant, slope = read_affine(text)
     if slope:
         raise ProblemError("{found} depends on mu, but a number is needed", found=_quoted(text))
@@ -313,65 +323,42 @@ def read_affine(text: str) -> AffineNumber:
         # digits appear in literals alone, so no name of the user's can look like a placeholder
         names = iter(range(len(literals)))
         formula = " ".join(LITERAL.sub(lambda match: f" _{next(names)} ", text).split())
-        values = {f"_{i}": AffineNumber(_literal(word), Fraction(0)) for i, word in enumerate(literals)}
-        values["mu"] = AffineNumber(Fraction(0), Fraction(1))
-        value = _evaluated(ast.parse(formula, mode="eval").body, values)
+        values = {f"_{i}": fmpq_poly([_literal(word)]) for i, word in enumerate(literals)}
+        polynomial = _evaluated(ast.parse(formula, mode="eval").body, values | {"mu": fmpq_poly([0, 1])})
     except (SyntaxError, RecursionError, MemoryError):  # the last two: thousands of nested operations
         raise _unreadable(text, ALLOWED) from None
     except ProblemError as error:
         raise _unreadable(text, error.message) from None
     # a decimal is a float to the user: the result is one too, unless float64 cannot hold it
     has_decimals = not all(word.isdigit() for word in literals)
-    return AffineNumber(*(_as_float(part) for part in value)) if has_decimals else value
+    parts = (from_flint(polynomial[power]) for power in (0, 1))
+    return AffineNumber(*(_as_float(part) if has_decimals else part for part in parts))
 
 
-def _evaluated(node: ast.expr, values: dict[str, AffineNumber]) -> AffineNumber:
+def _evaluated(node: ast.expr, values: dict[str, fmpq_poly]) -> fmpq_poly:
     """Return the value of a formula made of known names, + - * / and signs; anything else is refused."""
     if isinstance(node, ast.Name) and node.id in values:
         return values[node.id]
     if isinstance(node, ast.UnaryOp) and type(node.op) in (ast.UAdd, ast.USub):
-        sign = AffineNumber(-1 if isinstance(node.op, ast.USub) else 1, 0)
-        return _multiplied(sign, _evaluated(node.operand, values))
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
-        return OPERATIONS[type(node.op)](_evaluated(node.left, values), _evaluated(node.right, values))
-    raise ProblemError(f"{node.id!r} is not known; {ALLOWED}" if isinstance(node, ast.Name) else ALLOWED)
-
-
-def _multiplied(left: AffineNumber, right: AffineNumber) -> AffineNumber:
-    if left.slope and right.slope:
+        value = _evaluated(node.operand, values)
+        return -value if isinstance(node.op, ast.USub) else value
+    if not isinstance(node, ast.BinOp) or type(node.op) not in OPERATIONS:
+        raise ProblemError(f"{node.id!r} is not known; {ALLOWED}" if isinstance(node, ast.Name) else ALLOWED)
+    left, right = (_evaluated(side, values) for side in (node.left, node.right))
+    if isinstance(node.op, ast.Div) and right.degree() != 0:
+        raise ProblemError(f"something is divided by {'mu' if right else '0'}")
+    value = OPERATIONS[type(node.op)](left, right)
+    if value.degree() > 1:
         raise ProblemError("mu is multiplied by mu")
-    slope = left.constant * right.slope + left.slope * right.constant
-    return AffineNumber(left.constant * right.constant, slope)
+    return value
 
 
-def _divided(left: AffineNumber, right: AffineNumber) -> AffineNumber:
-    if right.slope:
-        raise ProblemError("something is divided by mu")
-    if not right.constant:
-        raise ProblemError("something is divided by 0")
-    return AffineNumber(left.constant / right.constant, left.slope / right.constant)
-
-
-OPERATIONS: dict[type[ast.operator], Callable[[AffineNumber, AffineNumber], AffineNumber]] = {
-    ast.Add: lambda left, right: AffineNumber(left.constant + right.constant, left.slope + right.slope),
-    ast.Sub: lambda left, right: AffineNumber(left.constant - right.constant, left.slope - right.slope),
-    ast.Mult: _multiplied,
-    ast.Div: _divided,
-}
-
-
-def _literal(word: str) -> Fraction:
-    if word.isdigit():
-        return Fraction(_integer(word))
+def _literal(word: str) -> Any:
+    """Return a number as a flint rational: a decimal is the float64 number nearest to it."""
     try:
-        return Fraction(float(word))
-    except OverflowError:
+        return fmpq(fmpz(word)) if word.isdigit() else to_flint(float(word))
+    except TypeError:  # infinite
         raise ProblemError("a decimal is too large for float64 and must be written as an integer") from None
-
-
-def _integer(digits: str) -> int:
-    """Return an integer of any length; Python's own conversion stops at 4300 digits."""
-    return int(fmpz(digits.removeprefix("+")))
 
 
 def _as_float(value: Number) -> Number:
