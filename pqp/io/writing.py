@@ -19,7 +19,7 @@ from pqp.linalg.field import Array, to_flint
 from pqp.model.affine import Affine
 from pqp.model.problem import ParametricQP
 from pqp.records.segment import Segment
-from pqp.records.states import WORDS, Kind, States, codes_of, words_of
+from pqp.records.states import WORDS, Kind, codes_of, words_of
 
 if TYPE_CHECKING:
     from pqp.path.path import Path
@@ -168,7 +168,7 @@ def path_document(path: "Path") -> Document:
     if len(segments) < len(path.segments):
         # the states that the changes of the first compact segment refer to
         first = next(segment for segment in path.segments if segment.status == "optimal")
-        words, n = words_of(_codes(first).tolist()), path.problem.n
+        words, n = words_of(first.codes().tolist()), path.problem.n
         states = {"states": {"variables": list(words[:n]), "rows": list(words[n:])}}
         segments = CompactSegments(path.segments)
     return {
@@ -274,8 +274,8 @@ def _encode_compact(segment: Segment, before: Segment | None) -> Document:
     items, values = segment.trail.unknowns(segment.number)
     is_row = items >= n
     changes: Document = {"variables": {}, "rows": {}}
-    codes = _codes(segment)
-    for item in np.flatnonzero(codes != (codes if before is None else _codes(before))).tolist():
+    codes = segment.codes()
+    for item in np.flatnonzero(codes != (codes if before is None else before.codes())).tolist():
         kind, own = ("rows", item - n) if item >= n else ("variables", item)
         changes[kind][str(own)] = WORDS[codes[item]]
     x, y = values[~is_row].T.tolist(), values[is_row].T.tolist()
@@ -283,11 +283,3 @@ def _encode_compact(segment: Segment, before: Segment | None) -> Document:
     moving |= {"rows": (items[is_row] - n).tolist(), "y0": y[0], "y1": y[1]}
     ends = {"lo": encode(segment.lo), "hi": encode(segment.hi)}
     return {**ends, "status": segment.status, "changes": changes, "moving": moving}
-
-
-def _codes(segment: Segment) -> States:
-    """Return the codes of the states of an optimal segment, variables first."""
-    if segment.trail is not None:
-        return segment.trail.states(segment.number)
-    assert segment.basis is not None
-    return segment.basis.codes()

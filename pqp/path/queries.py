@@ -13,7 +13,6 @@ from pqp.linalg.field import Array, Field, Number, as_numbers, float_number, inf
 from pqp.linalg.matrices import dense_matrix
 from pqp.records.segment import Segment, product
 from pqp.records.states import WORDS
-from pqp.records.trail import Trail
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,38 +96,15 @@ def state_counts(segments: Sequence[Segment]) -> "pd.DataFrame":
     import pandas as pd  # takes a third of a second: only those who want a table wait for it
 
     optimal = [segment for segment in segments if segment.status == "optimal"]
-    shared = {segment.trail for segment in optimal}
-    trails = {trail: _counts_of_trail(trail) for trail in shared if trail is not None}
-    table = []
-    for segment in optimal:
-        if segment.trail is not None:
-            table.append(trails[segment.trail][segment.number])
-        elif segment.basis is not None:
-            kinds = (segment.basis.variables, segment.basis.rows)
-            table.append([items.count(word) for items in kinds for word in WORDS])
+    problem = segments[0].problem if segments else None
+    # where the counts of the states of every item begin: of variables, then of rows
+    begin = np.repeat([0, len(WORDS)], [problem.n, problem.m] if problem else 0)
+    table = [np.bincount(begin + segment.codes(), minlength=2 * len(WORDS)) for segment in optimal]
     names = [*WORDS, *(f"rows {word}" for word in WORDS)]
     frame = pd.DataFrame(np.array(table, dtype=np.int64).reshape(-1, len(names)), columns=names)
     frame.insert(0, "lo", [float_number(segment.lo) for segment in optimal])
     frame.insert(1, "hi", [float_number(segment.hi) for segment in optimal])
     return frame
-
-
-def _counts_of_trail(trail: Trail) -> Array:
-    """Count the states on all pieces of a trail, by what changes from piece to piece."""
-    states, n, kinds = trail.states(0), trail.problem.n, 2 * len(WORDS)
-    side = np.repeat([0, len(WORDS)], [n, len(states) - n])
-    counts = np.bincount(side + states, minlength=kinds)
-    result = np.empty((len(trail), kinds), dtype=np.int64)
-    result[0] = counts
-    for number in range(1, len(trail)):
-        # an item may change twice at one breakpoint; counted once, before and after all changes
-        items, new = trail.changes(number)
-        touched = np.unique(items)
-        counts -= np.bincount(side[touched] + states[touched], minlength=kinds)
-        states[items] = new
-        counts += np.bincount(side[touched] + states[touched], minlength=kinds)
-        result[number] = counts
-    return result
 
 
 def _require_known(path: "Path") -> None:

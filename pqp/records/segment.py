@@ -12,7 +12,7 @@ from pqp.linalg.field import RATIONAL, Array, Field, Number, is_infinite, shown
 from pqp.linalg.tolerances import SHORT_PIECE
 from pqp.model.problem import ParametricQP
 from pqp.records.residuals import Residuals, residuals
-from pqp.records.states import Basis
+from pqp.records.states import Basis, States
 from pqp.records.trail import Trail
 from pqp.records.uniqueness import is_unique
 from pqp.records.unsolvable import Farkas, descent
@@ -102,6 +102,13 @@ class Segment:
             return
         _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
         _freeze(*(array for array in (self.ray, self.violation) if array is not None))
+
+    def codes(self) -> States:
+        """Return the codes of the states of all items of an optimal piece, variables first."""
+        if self.trail is not None:
+            return self.trail.states(self.number)
+        assert self.basis is not None
+        return self.basis.codes()
 
     def covers(self, mu: Number) -> bool:
         """Return whether the piece proves its status at one of its ends; if not, a neighbour does."""
