@@ -11,112 +11,20 @@ gap to the hinge is counted too; γ falls until the whole gap is small enough.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve
-from scipy.sparse import issparse
 
 from ranking.core.validation import Array
-from ranking.errors import ConvergenceError
 from ranking.ranksvm.pair_counts import NearPairs, PairSums
+from ranking.ranksvm.spaces import Callback, Point, Solution, Space, no_convergence
 
 # Products with the Hessian for one Newton step, at most; the step reached by then still goes down.
 MAX_PRODUCTS = 100
-# So many coefficients at most are found by elimination where conjugate gradients take too long.
-MOST_UNKNOWNS = 2000
 # γ in the first problem and the least share that the next one keeps: below a tenth, the solution found helps
 # less to start from than the larger γ saves.
 FIRST_GAMMA, LEAST_SHARE = 1.0, 0.1
 MAX_HALVINGS = 60
-
-
-class Point(NamedTuple):
-    """A function of the model: its coefficients, w or β, and its scores f on the training items."""
-
-    coef: Array
-    scores: Array
-
-    def plus(self, t: float, other: "Point") -> "Point":
-        """Return this + t · other."""
-        return Point(self.coef + t * other.coef, self.scores + t * other.scores)
-
-
-class Space(Protocol):
-    """Where the functions live: weights of features, or coefficients β of kernel rows."""
-
-    def adjoint(self, b: Array) -> Point:
-        """Return Φᵀb, for one number per item."""
-
-    def from_coef(self, coef: Array) -> Point:
-        """Return the function of given coefficients."""
-
-    def inner(self, u: Point, v: Point) -> float:
-        """Return the inner product of two functions."""
-
-    def solve(self, product: Callable[[Array], Array], right: Array) -> Array | None:
-        """Return the coefficients d with d + ΦᵀHΦd = right, by elimination; None if that is too large."""
-
-
-@dataclass(frozen=True, eq=False)
-class WeightSpace:
-    """Linear functions f = Xw."""
-
-    X: Any
-
-    def adjoint(self, b: Array) -> Point:
-        return self.from_coef(np.asarray(self.X.T @ b))
-
-    def from_coef(self, coef: Array) -> Point:
-        return Point(coef, np.asarray(self.X @ coef))
-
-    def inner(self, u: Point, v: Point) -> float:
-        return float(u.coef @ v.coef)
-
-    def solve(self, product: Callable[[Array], Array], right: Array) -> Array | None:
-        if len(right) > MOST_UNKNOWNS:
-            return None
-        is_sparse = issparse(self.X)
-        X = self.X.toarray() if is_sparse else self.X
-        return solve(np.eye(len(right)) + X.T @ product(X), right, assume_a="pos")
-
-
-@dataclass(frozen=True, eq=False)
-class KernelSpace:
-    """Functions f = Kβ; `times` multiplies by the Gram matrix K, which is None where it is made in blocks."""
-
-    times: Callable[[Array], Array]
-    gram: Array | None = None
-
-    def adjoint(self, b: Array) -> Point:
-        return self.from_coef(b)
-
-    def from_coef(self, coef: Array) -> Point:
-        return Point(coef, self.times(coef))
-
-    def inner(self, u: Point, v: Point) -> float:
-        return float(u.coef @ v.scores)
-
-    def solve(self, product: Callable[[Array], Array], right: Array) -> Array | None:
-        if self.gram is None or len(right) > MOST_UNKNOWNS:
-            return None
-        # not symmetric, and close to singular where C is large: an inexact step is mended by the next one
-        return np.linalg.solve(np.eye(len(right)) + product(self.gram), right)
-
-
-class Solution(NamedTuple):
-    r"""A function, its value P, its relative duality gap, and Dᵀα of the dual point that proves it.
-
-    `gamma` is the length of the parabola in the hinge, 0 for the squared hinge.
-    """
-
-    point: Point
-    objective: float
-    gap: float
-    dual_balance: Array
-    gamma: float
-    iterations: int
 
 
 class _Loss(NamedTuple):
@@ -163,7 +71,7 @@ def minimise(
     tol: float,
     max_iter: int,
     first_gamma: float = FIRST_GAMMA,
-    callback: Callable[[Solution], None] | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Return a function whose relative duality gap is at most tol.
 
@@ -181,7 +89,7 @@ def minimise(
     for iteration in range(max_iter + 1):
         gradient = point.plus(-1.0, space.adjoint(loss.dual_balance))
         missed = space.inner(gradient, gradient) / 2
-        solution = _proved(space, pairs, point, loss, missed, gamma, iteration)
+        solution = _proved(space, pairs, C, point, loss, missed, iteration)
         if callback:
             callback(solution)
         if solution.gap <= tol:
@@ -195,32 +103,24 @@ def minimise(
         if iteration < max_iter:
             direction = _newton_direction(space, gradient, loss)
             point, loss = _line_search(space, point, direction, loss, loss_at)
-    raise ConvergenceError(
-        "no convergence: the relative duality gap is {found}, more than {expected}",
-        max_iter,
-        solution.gap,
-        argument="max_iter",
-        found=f"{solution.gap:.1e} after {max_iter} Newton steps",
-        expected=f"tol = {tol:.1e}",
-        remedy=f"raise max_iter or tol, scale the features, or lower C = {C:g}",
-    )
+    raise no_convergence(solution, tol)
 
 
 def _proved(
-    space: Space, pairs: PairSums, point: Point, loss: _Loss, missed: float, gamma: float, iteration: int
+    space: Space, pairs: PairSums, C: float, point: Point, loss: _Loss, missed: float, iteration: int
 ) -> Solution:
     """Return the solution that a point stands for, with its gap: the point, or its multiple without loss."""
     norm = space.inner(point, point) / 2
     objective = norm + loss.true_value
     # P - D: what the gradient and what the parabola leave open
     dual = objective - missed - loss.excess
-    if gamma and loss.largest < pairs.least_margin:
+    if loss.excess and loss.largest < pairs.least_margin:
         # all pairs keep a share of their margin: enlarged, the function has no loss at all
         grown = 1 / (1 - loss.largest / pairs.least_margin)
         if norm * grown**2 < objective:
             point, objective = Point(point.coef * grown, point.scores * grown), norm * grown**2
     gap = (objective - dual) / objective if objective > 0 else 0.0
-    return Solution(point, objective, gap, loss.dual_balance, gamma, iteration)
+    return Solution(C, point, objective, gap, loss.dual_balance, iteration)
 
 
 def _newton_direction(space: Space, gradient: Point, loss: _Loss) -> Point:

@@ -272,19 +272,19 @@ class ListedPairs:
     def __init__(self, pairs: Integers, weight: Array, margin: Array, n_items: int) -> None:
         self.n_items, self.count = n_items, len(pairs)
         self.least_margin = float(margin.min())
-        self._weight, self._margin, self._D = weight, margin, incidence(pairs, n_items)
+        self.weight, self.margin, self.D = weight, margin, incidence(pairs, n_items)
 
     def near(self, scores: Array) -> NearPairs:
-        residual = self._margin - self._D @ scores
+        residual = self.margin - self.D @ scores
         return self._part(residual, residual > 0)
 
     def band(self, scores: Array, gamma: float) -> tuple[NearPairs, NearPairs]:
-        residual = self._margin - self._D @ scores
+        residual = self.margin - self.D @ scores
         is_beyond = residual > gamma
         return self._part(residual, (residual > 0) & ~is_beyond), self._part(residual - gamma, is_beyond)
 
     def _part(self, residual: Array, chosen: Any) -> "_Listed":
-        return _Listed(self._D[chosen], self._weight[chosen], residual[chosen])
+        return _Listed(self.D[chosen], self.weight[chosen], residual[chosen])
 
 
 class _Listed:

@@ -8,8 +8,9 @@ from ranking import RankSVM
 from ranking.core.graph import preference_pairs
 from ranking.errors import ConvergenceError
 from ranking.ranksvm.model import solve_squared_hinge
-from ranking.ranksvm.newton import KernelSpace, Point, WeightSpace, minimise
+from ranking.ranksvm.newton import minimise
 from ranking.ranksvm.pair_counts import CountedPairs, ListedPairs
+from ranking.ranksvm.spaces import KernelSpace, WeightSpace, zero
 
 TOL = 1e-7
 
@@ -23,16 +24,12 @@ def data(seed, is_tied=False):
     return X, y, rng.integers(0, 2, 30)
 
 
-def zero(space, size, n):
-    return Point(np.zeros(size), np.zeros(n))
-
-
 def spaces(X):
     K = rbf_kernel(X, gamma=0.3)
     return {
-        "weights": (WeightSpace(X), X.shape[1], X @ X.T),
-        "kernel": (KernelSpace(lambda v: K @ v, K), len(X), K),
-        "kernel in blocks": (KernelSpace(lambda v: K @ v), len(X), K),
+        "weights": (WeightSpace(X), X @ X.T),
+        "kernel": (KernelSpace(lambda v: K @ v, K), K),
+        "kernel in blocks": (KernelSpace(lambda v: K @ v), K),
     }
 
 
@@ -50,9 +47,9 @@ def value(K, solution, pairs, C, power):
 @pytest.mark.parametrize("seed", range(4))
 def test_objective_is_least(seed, is_squared, C, where):
     X, y, qid = data(seed, is_tied=seed > 1)
-    space, size, K = spaces(X)[where]
+    space, K = spaces(X)[where]
     found = minimise(
-        space, CountedPairs(y, qid), C, zero(space, size, 30), is_squared=is_squared, tol=TOL, max_iter=300
+        space, CountedPairs(y, qid), C, zero(space, 30), is_squared=is_squared, tol=TOL, max_iter=300
     )
     assert -1e-10 <= found.gap <= TOL
     pairs = preference_pairs(y, qid)
@@ -76,7 +73,7 @@ def test_listed_pairs_with_weights_and_margins(seed, is_squared):
     rng = np.random.default_rng(seed)
     weight, margin = rng.uniform(0.2, 2, len(pairs)), rng.uniform(-0.5, 2, len(pairs))
     sums, space = ListedPairs(pairs, weight, margin, 30), WeightSpace(X)
-    found = minimise(space, sums, 0.7, zero(space, 3, 30), is_squared=is_squared, tol=TOL, max_iter=300)
+    found = minimise(space, sums, 0.7, zero(space, 30), is_squared=is_squared, tol=TOL, max_iter=300)
     if is_squared:
         least = solve_squared_hinge(X @ X.T, pairs, 0.7, weights=weight, margins=margin).objective
     else:
@@ -94,7 +91,7 @@ def test_separable_data_at_huge_C():
             space,
             CountedPairs(np.arange(3), np.zeros(3)),
             C,
-            zero(space, 1, 3),
+            zero(space, 3),
             is_squared=False,
             tol=1e-6,
             max_iter=300,
@@ -106,7 +103,7 @@ def test_a_start_at_the_solution_takes_no_step():
     X, y, qid = data(1)
     space, sums = WeightSpace(X), CountedPairs(y, qid)
     options = {"is_squared": True, "tol": 1e-6, "max_iter": 50}
-    first = minimise(space, sums, 1.0, zero(space, 3, 30), **options)
+    first = minimise(space, sums, 1.0, zero(space, 30), **options)
     assert first.iterations > 0
     assert minimise(space, sums, 1.0, first.point, **options).iterations == 0
 
@@ -115,8 +112,8 @@ def test_the_gap_falls_and_too_few_steps_are_an_error():
     X, y, qid = data(0)
     space, gaps = WeightSpace(X), []
     options = {"is_squared": True, "tol": 1e-9, "callback": lambda state: gaps.append(state.gap)}
-    minimise(space, CountedPairs(y, qid), 10.0, zero(space, 3, 30), max_iter=50, **options)
+    minimise(space, CountedPairs(y, qid), 10.0, zero(space, 30), max_iter=50, **options)
     assert gaps[-1] <= 1e-9 < gaps[0]
     with pytest.raises(ConvergenceError) as caught:
-        minimise(space, CountedPairs(y, qid), 10.0, zero(space, 3, 30), max_iter=1, **options)
+        minimise(space, CountedPairs(y, qid), 10.0, zero(space, 30), max_iter=1, **options)
     assert caught.value.argument == "max_iter"
