@@ -72,6 +72,26 @@ def with_singular_curvature(n: int, m: int, seed: int, sparse: bool = False) -> 
     return System(SparseOperator(csr_array(H)), csr_array(B)) if sparse else System(DenseOperator(H), B)
 
 
+def pooled(owners: int, rows: int, seed: int, added: bool = False) -> LowRankOperator:
+    """A pool: two columns for all owners and two for each of them, many of its blocks singular."""
+    random = np.random.default_rng(seed)
+    entries = random.integers(-2, 3, (owners * rows, 2)).astype(float)
+    owner = np.repeat(np.arange(owners), rows)
+    own = np.zeros((owners * rows, 2 * owners))
+    for column in (0, 1):
+        own[np.arange(owners * rows), 2 * owner + column] = entries[:, column]
+    factor = csr_array(np.hstack([random.permutation(entries) + entries, own]))
+    return LowRankOperator(factor, factor, random.integers(0, 2, owners * rows) + 0.0 if added else None)
+
+
+def factor_model(n: int, m: int, seed: int) -> System:
+    """Low rank plus a diagonal with zeros, and rows."""
+    H = LowRankOperator(
+        _factor(seed, n), _factor(seed, n), np.random.default_rng(seed).integers(0, 3, n) + 0.0
+    )
+    return System(H, mixed(n, m, seed).B if m else None)
+
+
 def _factor(seed: int, rows: int = 6) -> Any:
     return np.random.default_rng(seed).integers(-2, 3, (rows, 2)).astype(float)
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from pqp.linalg.blocks import CoupledBlocks, coupled_blocks
 from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, block_of, dense_matrix, diagonal_block, is_sparse
 
@@ -48,6 +49,9 @@ class Operator(Protocol):
 
     def short_columns(self) -> "ShortColumns | None":
         """Return how columns are kept as short dense vectors; None if the structure has no such form."""
+
+    def coupled_blocks(self) -> CoupledBlocks | None:
+        """Return H by its blocks and the columns that couple them; None if it has no such form."""
 
 
 class ShortColumns(Protocol):
@@ -92,6 +96,9 @@ class DenseOperator:
 
     def short_columns(self) -> "DenseOperator":
         return self
+
+    def coupled_blocks(self) -> None:
+        return None
 
     def vectors(self, items: Array | int) -> Array:
         return self.values[items]
@@ -141,6 +148,9 @@ class SparseOperator:
         return int(self.values.shape[0])
 
     def short_columns(self) -> None:
+        return None
+
+    def coupled_blocks(self) -> None:
         return None
 
     def times(self, vector: Array) -> Array:
@@ -194,6 +204,9 @@ class LowRankOperator:
 
     def short_columns(self) -> "LowRankOperator | None":
         return None if is_sparse(self.left) or is_sparse(self.right) else self
+
+    def coupled_blocks(self) -> CoupledBlocks | None:
+        return coupled_blocks(self.left, self.right, self.added)
 
     def vectors(self, items: Array | int) -> Array:
         return self.right[items]
@@ -273,6 +286,9 @@ class PairOperator:
 
     def short_columns(self) -> "PairOperator":
         return self
+
+    def coupled_blocks(self) -> None:
+        return None
 
     @cached_property
     def _differences(self) -> tuple[csr_array, csr_array]:

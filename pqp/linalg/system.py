@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import block_array, coo_array, csc_array, csr_array, diags_array
 
+from pqp.linalg.blocks import CoupledBlocks
 from pqp.linalg.field import Array
 from pqp.linalg.matrices import MatrixData, dense_matrix, is_sparse
 from pqp.linalg.operators import DenseOperator, LowRankOperator, Operator
@@ -84,6 +85,15 @@ class System:
             and self.size >= SMALLEST_SPARSE
             and entries.nnz <= MOST_ENTRIES_PER_ITEM * self.size
         )
+
+    @cached_property
+    def blocks(self) -> CoupledBlocks | None:
+        """S by the blocks of H, or of G alone, and what couples them; None if it has no such form."""
+        part = self.H if self.single is None else self.single
+        if part is None or (self.B is not None and self.G is not None):
+            return None
+        blocks = part.coupled_blocks()
+        return blocks if blocks is None or self.B is None else blocks.with_rows(self.B)
 
     @cached_property
     def symmetric(self) -> Operator | None:

@@ -26,7 +26,8 @@ from pqp.linalg.tolerances import (
     START_ROUNDING,
     TIE,
 )
-from pqp.revised.basis import BasisFactor, SingularBasisError, basis_of
+from pqp.revised.basis import BasisFactor, SingularBasisError
+from pqp.revised.basis_choice import basis_of
 from pqp.revised.event_kernels import DUAL, VALUE
 from pqp.revised.interior_point import ConeProgram, InteriorPoint
 from pqp.revised.scaling import ScaledProblem

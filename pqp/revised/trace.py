@@ -41,7 +41,8 @@ from pqp.linalg.tolerances import (
     TINY,
     TRUSTED_PIVOT,
 )
-from pqp.revised.basis import BasisFactor, Direction, SingularBasisError, basis_of
+from pqp.revised.basis import BasisFactor, Direction, SingularBasisError
+from pqp.revised.basis_choice import basis_of
 from pqp.revised.degeneracy import MOST_REFINEMENTS, Tie, solve_tie
 from pqp.revised.event_kernel_choice import KERNELS, Clock
 from pqp.revised.event_kernels import (
@@ -262,7 +263,7 @@ class Tracer:
         """Factorise the basis anew and recompute all lines."""
         self.counts.rebuilds += 1
         self._inverse_loss = INVERSE_LOSS
-        self.basis.factorise(np.flatnonzero(self.flags[INSIDE]))
+        self.basis = basis_of(self.system, np.flatnonzero(self.flags[INSIDE]), self.basis)
         self.recompute()
 
     def recompute(self) -> None:

@@ -1,4 +1,4 @@
-"""basis: both kinds of factors answer as the inverse of S_RR does, after any changes."""
+"""basis: every kind answers as the inverse of S_RR does, after any changes."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,16 @@ from hypothesis import strategies as st
 from scipy.sparse import block_diag, csr_array
 
 from pqp.linalg import system as linear_systems
-from pqp.linalg.operators import DenseOperator, SparseOperator
+from pqp.linalg.operators import DenseOperator, LowRankOperator, SparseOperator
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import SINGULAR
-from pqp.revised.basis import MOST_BORDERS, DenseBasis, SingularBasisError, SparseBasis, basis_of
-from tests.systems import FEW, SEEDS, SYSTEMS, dense, mixed, with_singular_curvature
+from pqp.revised import basis_choice
+from pqp.revised.basis import SingularBasisError
+from pqp.revised.basis_choice import basis_of
+from pqp.revised.block_basis import BlockBasis
+from pqp.revised.dense_basis import DenseBasis
+from pqp.revised.sparse_basis import MOST_BORDERS, SparseBasis
+from tests.systems import FEW, SEEDS, SYSTEMS, dense, factor_model, mixed, pooled, with_singular_curvature
 
 KINDS = {
     "dense": (DenseBasis, lambda seed: with_singular_curvature(7, 4, seed)),
@@ -21,6 +26,20 @@ KINDS = {
     "dense, of rows only": (DenseBasis, SYSTEMS["rows only"]),
     "sparse": (SparseBasis, lambda seed: with_singular_curvature(7, 4, seed, sparse=True)),
     "sparse, with a lower block": (SparseBasis, lambda seed: mixed(5, 4, seed, sparse=True)),
+    "blocks of one item": (BlockBasis, lambda seed: factor_model(8, 0, seed)),
+    "blocks of one item, with rows": (BlockBasis, lambda seed: factor_model(8, 2, seed)),
+    "blocks of groups": (BlockBasis, lambda seed: System(pooled(8, 3, seed))),
+    "blocks of groups, regular": (BlockBasis, lambda seed: System(pooled(8, 3, seed, added=True))),
+    "blocks of groups, with rows": (
+        BlockBasis,
+        lambda seed: System(pooled(8, 3, seed), mixed(24, 2, seed).B),
+    ),
+    "blocks of groups, in units": (
+        BlockBasis,
+        lambda seed: System(pooled(8, 3, seed)).scaled(
+            2.0 ** np.random.default_rng(seed).integers(-2, 3, 24)
+        ),
+    ),
     "sparse, of variables": (SparseBasis, SYSTEMS["a sparse matrix"]),
 }
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -224,6 +243,23 @@ class TestChoice:
         assert isinstance(basis_of(long_system(0), np.arange(3)), SparseBasis)
         monkeypatch.setattr(linear_systems, "MOST_ENTRIES_PER_ITEM", 1)
         assert isinstance(basis_of(long_system(0), np.arange(3)), DenseBasis)
+
+    def test_coupled_blocks_have_a_block_basis_if_there_are_enough_unknowns(self, monkeypatch):
+        system = System(pooled(8, 3, 0, added=True))
+        items = np.flatnonzero(system.blocks.added)
+        assert isinstance(basis_of(system, items), DenseBasis)
+        monkeypatch.setattr(basis_choice, "SMALLEST_BLOCKED", len(items))
+        basis = basis_of(system, items)
+        assert isinstance(basis, BlockBasis)
+        assert basis_of(system, items, basis) is basis
+        assert isinstance(basis_of(system, items[1:], basis), DenseBasis)
+
+    def test_blocks_that_determine_few_of_their_items_are_not_used(self, monkeypatch):
+        """Without a diagonal of their own, two items of a factor model with two factors are in the border."""
+        monkeypatch.setattr(basis_choice, "SMALLEST_BLOCKED", 1)
+        H = LowRankOperator(np.eye(3)[:, :2], np.eye(3)[:, :2], np.array([0.0, 0.0, 1.0]))
+        assert len(BlockBasis(System(H), np.arange(3)).border) == 2
+        assert isinstance(basis_of(System(H), np.arange(3)), DenseBasis)
 
 
 @BOTH

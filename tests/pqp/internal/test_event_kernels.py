@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pqp
-from pqp.revised import basis, event_kernel_choice, event_kernels, trace, verify
+from pqp.revised import basis, dense_basis, event_kernel_choice, event_kernels, trace, verify
 from pqp.revised.event_kernel_choice import WORTH_COMPILING, KernelChoice
 from pqp.revised.event_kernels import (
     AT_HI,
@@ -255,7 +255,7 @@ def test_compiled_kernels_trace_the_same_path_to_the_last_bit(monkeypatch):
     for seconds in (0.0, 2 * WORTH_COMPILING):
         choice = KernelChoice()
         choice.count(seconds)
-        for module in (basis, trace, verify, event_kernel_choice):
+        for module in (basis, dense_basis, trace, verify, event_kernel_choice):
             monkeypatch.setattr(module, "KERNELS", choice)
         path = pqp.solve_path(problem, (0, 50))
         found.append([path.breakpoints, [segment.x0.tolist() for segment in path.segments]])
