@@ -1,0 +1,439 @@
+"""Compiled loops of the path in scores: the next merge, the next split, and what changes at them.
+
+Objects are numbered as the rows of the data. The pairs of object i as the preferred one are
+`first[i]:first[i + 1]`, with the other object in `lower`; those of j as the other one are
+`into[j]:into[j + 1]`, with the preferred object in `upper` and the number of the pair in `entering`. Members
+of a block form a ring, `successor`; `block` is a number that they share, `offset` the place of an object in
+its block, in units of the margin.
+"""
+
+import numpy as np
+from numba import njit
+
+from ranking.core.validation import Array
+
+VIOLATED, MARGIN, SATISFIED = 1, 0, -1
+# Rows of `flows`: d, β − C d, and the slope of the latter in C.
+DEMAND, SUPPLY, SUPPLY_RATE = 0, 1, 2
+# By how much a cut may lack capacity, relative to the flow through its block: rounding errors of the sums.
+FLOW_NOISE = 1e-10
+
+_compiled = njit(cache=True, error_model="numpy", nogil=True)
+
+
+@_compiled
+def next_merge(
+    first: Array, lower: Array, status: Array, score: Array, velocity: Array, slowest: float
+) -> tuple[float, int, int]:
+    """Return the first step at which a pair reaches its margin, inf if none does, and the pair."""
+    n, step, owner, partner = len(score), np.inf, -1, -1
+    their_score, their_velocity = np.empty(n), np.empty(n)
+    for i in range(n):
+        begin, end = first[i], first[i + 1]
+        if begin == end:
+            continue
+        height, speed, count = score[i] - 1.0, velocity[i], end - begin
+        start = lower[begin]
+        if lower[end - 1] - start == count - 1:
+            at, their = score[start : start + count], velocity[start : start + count]
+        else:
+            at, their = their_score[:count], their_velocity[:count]
+            for k in range(count):
+                at[k], their[k] = score[lower[begin + k]], velocity[lower[begin + k]]
+        signs = status[begin:end]
+        hits = 0
+        for k in range(count):
+            # +1 for a violated pair, -1 for a satisfied one: either way the gap is positive and closes. A
+            # count instead of an early return, so that the loop vectorises.
+            sign = np.float64(signs[k])
+            closing = sign * (speed - their[k])
+            gap = sign * (at[k] - height)
+            hits += int((closing > slowest) & (gap < step * closing))
+        if hits > 0:
+            for k in range(count):
+                closing = signs[k] * (speed - their[k])
+                gap = signs[k] * (at[k] - height)
+                if closing > slowest and gap < step * closing:
+                    # a gap below zero is a rounding error: statuses are kept, never read off scores
+                    step, owner, partner = max(gap, 0.0) / closing, i, lower[begin + k]
+                    if step == 0.0:
+                        return step, owner, partner
+    return step, owner, partner
+
+
+@_compiled
+def worst_gap(first: Array, lower: Array, status: Array, score: Array) -> float:
+    """Return by how much a score difference is on the wrong side of the margin of its pair at most."""
+    worst = 0.0
+    for i in range(len(score)):
+        for p in range(first[i], first[i + 1]):
+            worst = max(worst, status[p] * (score[i] - 1.0 - score[lower[p]]))
+    return worst
+
+
+@_compiled
+def next_split(
+    cost: float,
+    step: float,
+    supply: Array,
+    supply_rate: Array,
+    successor: Array,
+    offset: Array,
+    objects: Array,
+    cut: Array,
+) -> tuple[float, int]:
+    r"""Return the first step at which a block of two levels splits, and the size of the set that moves down.
+
+    The set is written to `cut`; where no block splits before `step`, that is returned. The block is a
+    complete bipartite graph of upper and lower objects, and C is the capacity of its edges. With r the supply
+    β − C d of the upper objects, ρ = −(β − C d) what the lower ones take, and R = Σ r, a flow exists if (Gale
+    and Ryser) for all sets A of upper and B of lower objects
+
+    .. math:: h(C) = C |A| |B| + R - r(A) - \rho(B) \ge 0.
+
+    The worst A and B of every size come first when r and ρ are sorted. Each h is affine in C, so their
+    minimum is concave, and Newton's method from the right end finds the first root in finitely many steps.
+    """
+    n, size = len(supply), 0
+    seen = np.zeros(n, np.bool_)
+    members, members_below = np.empty(n, np.int64), np.empty(n, np.int64)
+    for start in objects:
+        if seen[start]:
+            continue
+        top, m, k = offset[start], 0, 0
+        obj = start
+        while not seen[obj]:
+            seen[obj] = True
+            top = max(top, offset[obj])
+            obj = successor[obj]
+        while m + k == 0 or obj != start:
+            if offset[obj] == top:
+                members[m] = obj
+                m += 1
+            else:
+                members_below[k] = obj
+                k += 1
+            obj = successor[obj]
+        upper, below = members[:m], members_below[:k]
+        give, give_rate, take, take_rate = (
+            supply[upper],
+            supply_rate[upper],
+            -supply[below],
+            -supply_rate[below],
+        )
+        # what flows out flows in; the difference is rounding, and would count as a cut
+        shift, shift_rate = give.sum() - take.sum(), give_rate.sum() - take_rate.sum()
+        give -= shift / (m + k)
+        give_rate -= shift_rate / (m + k)
+        take += shift / (m + k)
+        take_rate += shift_rate / (m + k)
+        while True:
+            is_endless = step == np.inf
+            capacity = 1.0 if is_endless else cost + step
+            r = give_rate if is_endless else give + step * give_rate
+            rho = take_rate if is_endless else take + step * take_rate
+            order, order_below = np.argsort(-r), np.argsort(-rho)
+            total, room = r.sum(), 0.0
+            for i in range(m):
+                room += abs(r[i])
+            above, kept = 0.0, m
+            for i in range(m):
+                above += r[i]
+            best, best_q, best_a, taken = 0.0, -1, 0, 0.0
+            for q in range(k + 1):
+                if q > 0:
+                    taken += rho[order_below[q - 1]]
+                while kept > 0 and r[order[kept - 1]] <= capacity * q:
+                    kept -= 1
+                    above -= r[order[kept]]
+                excess = above + taken - total - capacity * kept * q
+                if excess > best:
+                    best, best_q, best_a = excess, q, kept
+            if best <= FLOW_NOISE * (capacity + room):
+                break
+            value, rate = cost * best_a * best_q, float(best_a * best_q)
+            for i in range(m):
+                if i >= best_a:
+                    value += give[order[i]]
+                    rate += give_rate[order[i]]
+            for i in range(best_q):
+                value -= take[order_below[i]]
+                rate -= take_rate[order_below[i]]
+            if rate >= 0.0 or max(0.0, -value / rate) >= step:
+                break
+            step = max(0.0, -value / rate)
+            size = 0
+            for i in range(best_a):
+                cut[size] = upper[order[i]]
+                size += 1
+            for i in range(best_q, k):
+                cut[size] = below[order_below[i]]
+                size += 1
+            if step == 0.0:
+                return step, size
+    return step, size
+
+
+@_compiled
+def shift(flows: Array, i: int, j: int, cost: float, weight: float) -> None:
+    """Make a violated pair (i, j) one on the margin: a flow supplies what was its demand, C ω."""
+    flows[DEMAND, i] -= weight
+    flows[SUPPLY, i] += cost * weight
+    flows[SUPPLY_RATE, i] += weight
+    flows[DEMAND, j] += weight
+    flows[SUPPLY, j] -= cost * weight
+    flows[SUPPLY_RATE, j] -= weight
+
+
+@_compiled
+def join(
+    i: int,
+    j: int,
+    first: Array,
+    lower: Array,
+    into: Array,
+    upper: Array,
+    entering: Array,
+    weight: Array,
+    status: Array,
+    cost: float,
+    flows: Array,
+    block: Array,
+    offset: Array,
+    successor: Array,
+) -> None:
+    """Make one block of those of i and j, i one margin above j; their pairs at the margin now are on it."""
+    lift = offset[j] + 1 - offset[i]
+    # the ring with fewer members is renumbered, and looked at
+    a, b = i, j
+    while True:
+        a, b = successor[a], successor[b]
+        if b == j:
+            small, other, lift = j, block[i], -lift
+            break
+        if a == i:
+            small, other = i, block[j]
+            break
+    obj = small
+    while True:
+        offset[obj] += lift
+        for p in range(first[obj], first[obj + 1]):
+            partner = lower[p]
+            if block[partner] == other and offset[obj] == offset[partner] + 1:
+                if status[p] == VIOLATED:
+                    shift(flows, obj, partner, cost, weight[p])
+                status[p] = MARGIN
+        for k in range(into[obj], into[obj + 1]):
+            partner, p = upper[k], entering[k]
+            if block[partner] == other and offset[partner] == offset[obj] + 1:
+                if status[p] == VIOLATED:
+                    shift(flows, partner, obj, cost, weight[p])
+                status[p] = MARGIN
+        obj = successor[obj]
+        if obj == small:
+            break
+    while block[obj] != other:
+        block[obj] = other
+        obj = successor[obj]
+    successor[i], successor[j] = successor[j], successor[i]
+
+
+@_compiled
+def divide(
+    cut: Array,
+    first: Array,
+    lower: Array,
+    into: Array,
+    upper: Array,
+    entering: Array,
+    weight: Array,
+    status: Array,
+    cost: float,
+    flows: Array,
+    block: Array,
+    offset: Array,
+    successor: Array,
+    parts: Array,
+) -> int:
+    """Split a block into the connected parts of a set that moves down and of the rest; return their number.
+
+    Objects are written to `parts` part by part, with the largest part last; each of them is a block then.
+    """
+    n = len(block)
+    start, size = cut[0], 0
+    old = block[start]
+    is_cut, members = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    for obj in cut:
+        is_cut[obj] = True
+    obj = start
+    while True:
+        members[size] = obj
+        size += 1
+        obj = successor[obj]
+        if obj == start:
+            break
+    # edges out of the set are violated now, those into it satisfied
+    for obj in members[:size]:
+        if is_cut[obj] != (2 * len(cut) <= size):
+            continue
+        for p in range(first[obj], first[obj + 1]):
+            partner = lower[p]
+            if status[p] == MARGIN and block[partner] == old and is_cut[partner] != is_cut[obj]:
+                status[p] = VIOLATED if is_cut[obj] else SATISFIED
+                if is_cut[obj]:
+                    shift(flows, obj, partner, cost, -weight[p])
+        for k in range(into[obj], into[obj + 1]):
+            partner, p = upper[k], entering[k]
+            if status[p] == MARGIN and block[partner] == old and is_cut[partner] != is_cut[obj]:
+                status[p] = VIOLATED if is_cut[partner] else SATISFIED
+                if is_cut[partner]:
+                    shift(flows, partner, obj, cost, -weight[p])
+    # connected parts, by a search along the margin pairs that are left
+    is_found = np.zeros(n, np.bool_)
+    count, done, largest, where = 0, 0, 0, 0
+    for root in members[:size]:
+        if is_found[root]:
+            continue
+        begin = done
+        parts[done] = root
+        is_found[root] = True
+        reached = done + 1
+        while done < reached:
+            obj = parts[done]
+            done += 1
+            for p in range(first[obj], first[obj + 1]):
+                partner = lower[p]
+                if status[p] == MARGIN and block[partner] == old and not is_found[partner]:
+                    is_found[partner] = True
+                    parts[reached] = partner
+                    reached += 1
+            for k in range(into[obj], into[obj + 1]):
+                partner = upper[k]
+                if status[entering[k]] == MARGIN and block[partner] == old and not is_found[partner]:
+                    is_found[partner] = True
+                    parts[reached] = partner
+                    reached += 1
+        count += 1
+        if done - begin > largest:
+            largest, where = done - begin, begin
+        for k in range(begin, done):
+            successor[parts[k]] = parts[k + 1] if k + 1 < done else parts[begin]
+    whole = parts[where : where + largest].copy()
+    parts[where : size - largest] = parts[where + largest : size].copy()
+    parts[size - largest : size] = whole
+    for obj in members[:size]:
+        block[obj] = -1
+    for obj in members[:size]:
+        part = obj
+        while block[part] != obj and block[part] == -1:
+            block[part] = obj
+            part = successor[part]
+    return count
+
+
+@_compiled
+def add_outer(table: Array, factors: Array, row: Array) -> None:
+    """Add factors · rowᵀ to the leading part of a table."""
+    for k in range(len(factors)):
+        factor, own = factors[k], table[k]
+        for m in range(len(row)):
+            own[m] += factor * row[m]
+
+
+@_compiled
+def level(velocity: Array, successor: Array, start: int) -> None:
+    """Give all members of a block their mean velocity."""
+    total, size, obj = 0.0, 0, start
+    while size == 0 or obj != start:
+        total += velocity[obj]
+        size += 1
+        obj = successor[obj]
+    obj, mean, size = start, total / size, 0
+    while size == 0 or obj != start:
+        velocity[obj] = mean
+        size = 1
+        obj = successor[obj]
+
+
+@_compiled
+def route(
+    tail: Array,
+    head: Array,
+    capacity: Array,
+    flow: Array,
+    excess: Array,
+    begin: Array,
+    arcs: Array,
+    noise: float,
+    reached: Array,
+) -> None:
+    """Send the excess of nodes along edges to nodes that lack some, as much of it as possible (Dinic).
+
+    `flow` and `excess` are changed. Arcs of node i are `arcs[begin[i]:begin[i + 1]]`: 2 e for edge e where
+    it leaves, 2 e + 1 where it enters. If some excess stays, `reached` is the cut that keeps it: all edges
+    out of it are full, those into it empty.
+    """
+    n = len(excess)
+    depth, at, queue, path = (
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
+    while True:
+        depth[:] = -1
+        count, done, is_open = 0, 0, False
+        for i in range(n):
+            if excess[i] > noise:
+                depth[i] = 0
+                queue[count] = i
+                count += 1
+        while done < count:
+            i = queue[done]
+            done += 1
+            is_open |= excess[i] < -noise
+            for k in range(begin[i], begin[i + 1]):
+                e = arcs[k] // 2
+                j, room = (head[e], capacity[e] - flow[e]) if arcs[k] % 2 == 0 else (tail[e], flow[e])
+                if room > noise and depth[j] < 0:
+                    depth[j] = depth[i] + 1
+                    queue[count] = j
+                    count += 1
+        if not is_open:
+            for i in range(n):
+                reached[i] = depth[i] >= 0
+            return
+        at[:] = begin[:n]
+        for root in range(n):
+            length = 0
+            i = root
+            while excess[root] > noise and depth[root] == 0:
+                if excess[i] < -noise:
+                    # a path is complete: send along it what all of its arcs can take
+                    sent = min(excess[root], -excess[i])
+                    for k in range(length):
+                        e = path[k] // 2
+                        sent = min(sent, capacity[e] - flow[e] if path[k] % 2 == 0 else flow[e])
+                    for k in range(length):
+                        flow[path[k] // 2] += sent if path[k] % 2 == 0 else -sent
+                    excess[root] -= sent
+                    excess[i] += sent
+                    i, length = root, 0
+                    continue
+                if at[i] < begin[i + 1]:
+                    arc = arcs[at[i]]
+                    e = arc // 2
+                    j, room = (head[e], capacity[e] - flow[e]) if arc % 2 == 0 else (tail[e], flow[e])
+                    if room > noise and depth[j] == depth[i] + 1:
+                        path[length] = arc
+                        length += 1
+                        i = j
+                    else:
+                        at[i] += 1
+                elif length == 0:
+                    break
+                else:
+                    length -= 1
+                    e = path[length] // 2
+                    i = tail[e] if path[length] % 2 == 0 else head[e]
+                    at[i] += 1

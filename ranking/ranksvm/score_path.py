@@ -1,0 +1,165 @@
+"""A path in scores as it is read: weights, β, α and pair sets at every C, from the events of the trace."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ranking.core.preferences import Preferences
+from ranking.core.validation import Array
+from ranking.errors import must_be
+from ranking.ranksvm import score_kernels as kernels
+from ranking.ranksvm.score_kernels import DEMAND, MARGIN, SATISFIED, SUPPLY, SUPPLY_RATE, VIOLATED
+from ranking.ranksvm.score_trace import APART, Blocks, PairTable, Trace, is_long, trace
+
+# What a flow may lack, relative to the largest supply: the rounding errors of the trace.
+FLOW_NOISE = 1e-13
+
+
+class Line(NamedTuple):
+    """A vector as a function of C: constant + C · slope."""
+
+    constant: Array
+    slope: Array
+
+
+def follow_scores(
+    F: Array,
+    preferences: Preferences,
+    C_max: float = np.inf,
+    should_stop: Callable[[float, int], str | None] = lambda C, events: None,
+) -> "ScorePath":
+    """Return the path of a ranking problem with K = F Fᵀ; see `trace`.
+
+    >>> from ranking.core.preferences import preferences_from_labels
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> path = follow_scores(X, preferences_from_labels([0, 0, 1]))
+    >>> path.breakpoints.round(9).tolist(), path.weights(0).slope.tolist()
+    ([0.0, 0.066666667, 0.166666667, 0.25, inf], [5.0])
+    """
+    n, (better, worse) = len(F), preferences.pairs.T
+    # With objects in the order of queries and levels, those below another one have consecutive numbers, which
+    # makes the search for a merge fast.
+    query = np.full(n, -1)
+    query[better], query[worse] = preferences.group, preferences.group
+    order = np.lexsort((np.bincount(better, minlength=n), query))
+    number = np.empty(n, np.int64)
+    number[order] = np.arange(n)
+    table = PairTable.of(number[preferences.pairs], preferences.weight, n)
+    rows = np.ascontiguousarray(F[order])
+    return ScorePath(rows, table, order, trace(rows, table, C_max, should_stop))
+
+
+class ScorePath:
+    """The solutions of a ranking problem for every C in [0, hi], replayed from the events of their trace.
+
+    A piece is what lies between two values of C at which something happens. `order` has the item of every
+    object of the trace. `stopped` says why the path ends early, where it does.
+    """
+
+    def __init__(self, F: Array, table: PairTable, order: Array, found: Trace) -> None:
+        self.F, self.table, self.order, self.stopped = F, table, order, found.stopped
+        self.lo, self.hi = 0.0, found.end
+        self._trace = found
+        C = found.events.C
+        self._starts = np.unique(np.append(0.0, C[self.hi > C]))
+        # events up to the start of each piece, those at it included
+        self._done = np.searchsorted(C, self._starts, side="right")
+        self._state, self._position = Blocks(F, table), 0
+
+    def __len__(self) -> int:
+        """Return the number of pieces."""
+        return len(self._starts)
+
+    @property
+    def breakpoints(self) -> Array:
+        """The ends of all pieces, ascending."""
+        return np.append(self._starts, self.hi)
+
+    @property
+    def events(self) -> int:
+        """The number of joins and splits."""
+        return len(self._trace.events)
+
+    def piece_of(self, C: float) -> int:
+        """Return the number of the piece that C lies on; at a breakpoint that of the right side."""
+        if not self.lo <= C <= self.hi:
+            raise must_be("C", f"between {self.lo:g} and {self.hi:g}, the ends of the path", found=C)
+        return int(np.searchsorted(self._starts, C, side="right")) - 1
+
+    def state(self, piece: int) -> Blocks:
+        """Return the state at the start of a piece; it is valid until another one is asked for."""
+        target = int(self._done[piece])
+        snapshot = target // APART
+        if target < self._position or snapshot > self._position // APART:
+            self._state = Blocks.restored(self.F, self.table, self._trace.snapshots[snapshot])
+            self._position = snapshot * APART
+        while self._position < target:
+            self._state.replay(*self._trace.events[self._position])
+            self._position += 1
+        C, end = self.breakpoints[piece : piece + 2]
+        if is_long(end - C, C):
+            self._state.refresh()
+        return self._state
+
+    def weights(self, piece: int) -> Line:
+        """Return w with scores F w, on a piece."""
+        state = self.state(piece)
+        return Line(state.w - state.C * state.w_rate, state.w_rate.copy())
+
+    def beta(self, piece: int) -> Line:
+        """Return β with scores K β, on a piece."""
+        state = self.state(piece)
+        supply, rate = state.flows[SUPPLY], state.flows[SUPPLY_RATE]
+        return Line(self._by_item(supply - state.C * rate), self._by_item(state.flows[DEMAND] + rate))
+
+    def _by_item(self, values: Array) -> Array:
+        result = np.empty_like(values)
+        result[self.order] = values
+        return result
+
+    def statuses(self, C: float) -> Array:
+        """Return for every pair whether it is `VIOLATED`, on the `MARGIN` or `SATISFIED`."""
+        result = np.empty(len(self.table.order), np.int8)
+        result[self.table.order] = self.state(self.piece_of(C)).status
+        return result
+
+    def counts(self) -> Array:
+        """Return the numbers of satisfied, margin and violated pairs, one row per piece."""
+        return np.array(
+            [
+                [np.count_nonzero(self.state(k).status == kind) for kind in (SATISFIED, MARGIN, VIOLATED)]
+                for k in range(len(self))
+            ]
+        )
+
+    def alpha(self, C: float) -> Array:
+        r"""Return dual variables at C, one per pair.
+
+        They are 0 on satisfied pairs and C ω on violated ones. Those on the margin are a flow that carries
+        β − C d; with more pairs than the rank of K others are optimal too.
+        """
+        state, t = self.state(self.piece_of(C)), self.table
+        alpha = np.where(state.status == VIOLATED, C * t.weight, 0.0)
+        edges = np.flatnonzero(state.status == MARGIN)
+        if len(edges):
+            excess = state.flows[SUPPLY] + (C - state.C) * state.flows[SUPPLY_RATE]
+            alpha[edges] = flow_of(t.better[edges], t.lower[edges], C * t.weight[edges], excess)
+        result = np.empty_like(alpha)
+        result[t.order] = alpha
+        return result
+
+
+def flow_of(tail: Array, head: Array, capacity: Array, supply: Array) -> Array:
+    """Return a flow within capacities that carries the supply of every node, as far as there is one.
+
+    >>> flow_of(np.array([0, 0]), np.array([1, 2]), np.ones(2), np.array([1.5, -0.5, -1.0])).tolist()
+    [0.5, 1.0]
+    """
+    n, m = len(supply), len(tail)
+    arcs = np.argsort(np.stack([tail, head], axis=1).ravel(), kind="stable")
+    begin = np.searchsorted(np.stack([tail, head], axis=1).ravel()[arcs], np.arange(n + 1))
+    flow, excess = np.zeros(m), supply.copy()
+    noise = FLOW_NOISE * float(np.abs(supply).max())
+    kernels.route(tail, head, capacity, flow, excess, begin, arcs, noise, np.empty(n, np.bool_))
+    return flow

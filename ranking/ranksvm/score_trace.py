@@ -1,0 +1,461 @@
+r"""The path of RankSVM with all pairs, in the scores of the objects instead of one variable per pair.
+
+.. math:: \min_\beta \; \tfrac12 \beta^\top K \beta + C \sum_{(i, j)} \omega_{ij} \max(0, 1 - (s_i - s_j)),
+          \qquad s = K\beta
+
+Pairs are violated, satisfied or on the margin. *Blocks* are the objects that margin pairs connect; inside a
+block all score differences are fixed: s = e + a constant, e the integer offsets. Let d_i be the weight of
+violated pairs in which i is preferred, minus that of those in which it is not. Then β is optimal at C if and
+only if
+
+1. s_i − s_j ≤ 1 on violated pairs, ≥ 1 on satisfied ones, = 1 on those on the margin;
+2. there is a flow 0 ≤ α ≤ Cω on the margin pairs whose divergence is the supply β − C d.
+
+With K = F Fᵀ and w = Fᵀβ the scores are F w. Between events w moves along a line whose slope is the part of
+Fᵀd that is orthogonal to FᵀM, where the columns of M span the vectors whose sum over every block is zero. A
+pair of two blocks that reaches its margin joins them: one more column of M. A cut X of a block whose capacity
+is used up, C out(X) = (β − C d)(X), splits it: X moves down, and M has one column less for each part. FᵀM is
+kept orthonormal, so that nearly singular K lose no more digits than they must.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dpstrf
+
+import pqp
+from ranking.core.validation import Array
+from ranking.ranksvm import score_kernels as kernels
+from ranking.ranksvm.score_kernels import DEMAND, MARGIN, SATISFIED, SUPPLY, SUPPLY_RATE, VIOLATED
+
+# Rates below this part of the largest velocity are rounding errors.
+SLOWEST = 1e-11
+# Weights whose slope is below this part of Fᵀd stand still: it is the rounding error of the projection.
+STANDING = 1e-14
+# A pair whose difference the others fix already has no freedom left: δ = ‖(I − QQᵀ)Fᵀu‖² relative to
+# K_ii + K_jj. The norm is computed to about 1e-15, and to 1e-12 when Q is old.
+DEPENDENT = 1e-24
+# Below this, M and Q are computed afresh before that freedom is believed.
+DOUBTFUL = 1e-12
+# Events after which everything but M and Q is computed afresh, and how far the scores of a block may spread
+# before M and Q are, too.
+CADENCE = 50
+SPREAD = 1e-10
+# Events between two snapshots, from which the path is read.
+APART = 250
+
+
+def gram_factor(K: Array) -> Array:
+    """Return F with K = F Fᵀ up to rounding and as many columns as K has rank, by Cholesky with pivoting."""
+    lower, pivots, rank, _ = dpstrf(K, lower=1, tol=np.finfo(float).eps * float(K.diagonal().max()))
+    F = np.zeros((len(K), rank))
+    F[pivots - 1] = np.tril(lower)[:, :rank]
+    return F
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """Pairs (i, j), i preferred, by both of their objects; `order` has the number of each row."""
+
+    better: Array
+    first: Array
+    lower: Array
+    into: Array
+    upper: Array
+    entering: Array
+    weight: Array
+    order: Array
+
+    @classmethod
+    def of(cls, pairs: Array, weight: Array, n: int) -> "PairTable":
+        """Return the table of pairs among n objects."""
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        better, worse = (column[order].astype(np.int64) for column in pairs.T)
+        entering = np.argsort(worse, kind="stable")
+        first, into = (np.searchsorted(column, np.arange(n + 1)) for column in (better, worse[entering]))
+        return cls(better, first, worse, into, better[entering], entering, weight[order].astype(float), order)
+
+
+def is_long(step: float, C: float) -> bool:
+    """Return whether rounding errors of a direction would count on a step, unless it is computed afresh."""
+    return step >= C
+
+
+class Snapshot(NamedTuple):
+    """What determines the state of a trace: pairs that are violated, one bit each, blocks and offsets."""
+
+    C: float
+    violated: Array
+    block: Array
+    offset: Array
+
+
+class Blocks:
+    """The state of the trace at one C: blocks, statuses of pairs, the weights, and how they move."""
+
+    def __init__(self, F: Array, table: PairTable) -> None:
+        n, size = F.shape
+        self.F, self.table, self.C = F, table, 0.0
+        self.diagonal = np.einsum("ij,ij->i", F, F)
+        self.status = np.full(len(table.lower), VIOLATED, np.int8)
+        self.flows = np.zeros((3, n))
+        for objects, sign in ((table.better, 1), (table.lower, -1)):
+            self.flows[DEMAND] += sign * np.bincount(objects, table.weight, n)
+        self.block, self.successor, self.offset = np.arange(n), np.arange(n), np.zeros(n, np.int64)
+        # objects of blocks with two members or more have a column in M; `place` is its number
+        self.objects, self.place, self.count = np.empty(n, np.int64), np.full(n, -1), 0
+        # rows k < rank: a vector m_k with zero sum over every block, and Fᵀm_k; the latter are orthonormal
+        self.M, self.Q, self.rank = np.zeros((16, 16)), np.zeros((16, size)), 0
+        # blocks whose difference of velocities is fixed to zero, though no margin pair joins them
+        self.kin = np.arange(n)
+        self.w, self.score = np.zeros(size), np.zeros(n)
+        self.w_rate = F.T @ self.flows[DEMAND]
+        self.velocity = F @ self.w_rate
+
+    @property
+    def beta(self) -> Array:
+        """β = C d + supply."""
+        return np.asarray(self.C * self.flows[DEMAND] + self.flows[SUPPLY])
+
+    def next_merge(self) -> tuple[float, int, int]:
+        """Return the step to the first pair of two blocks that reaches its margin, and its objects."""
+        t = self.table
+        slowest = SLOWEST * max(self.velocity.max(), -self.velocity.min())
+        return kernels.next_merge(t.first, t.lower, self.status, self.score, self.velocity, slowest)
+
+    def next_split(self, step: float) -> tuple[float, Array]:
+        """Return the step to the first cut that is used up, at most the one given, and the set it lowers."""
+        cut = np.empty(len(self.score), np.int64)
+        first, size = kernels.next_split(
+            self.C,
+            step,
+            self.flows[SUPPLY],
+            self.flows[SUPPLY_RATE],
+            self.successor,
+            self.offset,
+            self.objects[: self.count],
+            cut,
+        )
+        return first, cut[:size]
+
+    def advance(self, step: float) -> None:
+        """Move along the line."""
+        self.C += step
+        self.w += step * self.w_rate
+        self.score += step * self.velocity
+        self.flows[SUPPLY] += step * self.flows[SUPPLY_RATE]
+
+    def merge(self, i: int, j: int) -> bool:
+        """Join the blocks of i and j, i above j by the margin, unless the other blocks fix that already."""
+        size = self.diagonal[i] + self.diagonal[j]
+        known, q = self._project(self.F[i] - self.F[j])
+        delta = q @ q
+        if DEPENDENT * size < delta < DOUBTFUL * size:
+            self.rebuild()
+            known, q = self._project(self.F[i] - self.F[j])
+            delta = q @ q
+        if not delta > DEPENDENT * size:
+            # Their velocities are equal then, and so are those of all blocks that are tied in this way.
+            tied = self.kin == self.kin[j]
+            self.velocity[tied], self.kin[tied] = self.velocity[i], self.kin[i]
+            return False
+        for obj in (i, j):
+            if self.place[obj] < 0:
+                self._enter(obj)
+        y = -(known @ self.M[: self.rank, : self.count])
+        y[self.place[i]] += 1.0
+        y[self.place[j]] -= 1.0
+        force = float(q @ self.w_rate) / float(delta)
+        self._move(-force, y, q)
+        self._append(y / np.sqrt(delta), q / np.sqrt(delta))
+        t = self.table
+        kernels.join(
+            i,
+            j,
+            t.first,
+            t.lower,
+            t.into,
+            t.upper,
+            t.entering,
+            t.weight,
+            self.status,
+            self.C,
+            self.flows,
+            self.block,
+            self.offset,
+            self.successor,
+        )
+        kernels.level(self.velocity, self.successor, i)
+        self.kin[self.kin == self.kin[j]] = self.kin[i]
+        return True
+
+    def split(self, cut: Array) -> None:
+        """Let the objects of a cut move down, away from the rest of their block."""
+        t = self.table
+        members = np.empty(len(self.score), np.int64)
+        count = kernels.divide(
+            cut,
+            t.first,
+            t.lower,
+            t.into,
+            t.upper,
+            t.entering,
+            t.weight,
+            self.status,
+            self.C,
+            self.flows,
+            self.block,
+            self.offset,
+            self.successor,
+            members,
+        )
+        ends, begin = [0], 0
+        # of every part but the last, sums are zero from now on: one vector less in the span of M each
+        for _ in range(count - 1):
+            end = begin + 1
+            while self.block[members[end]] == self.block[members[begin]]:
+                end += 1
+            self._restrict(members[begin:end])
+            ends.append(end)
+            begin = end
+        for k in ends:
+            obj = int(members[k])
+            if self.successor[obj] == obj:
+                self._leave(obj)
+            else:
+                kernels.level(self.velocity, self.successor, obj)
+        self.kin = self.block.copy()
+
+    def replay(self, C: float, objects: Array, is_split: bool) -> None:
+        """Move to an event of a trace, and through it."""
+        if is_long(C - self.C, self.C):
+            self.refresh()
+        self.advance(C - self.C)
+        if is_split:
+            self.split(objects)
+        elif not self.merge(int(objects[0]), int(objects[1])):
+            raise pqp.InternalError(f"objects {objects} do not join at C = {C!r} when the path is read")
+
+    def _project(self, g: Array) -> tuple[Array, Array]:
+        """Return Qg and what is left of g, orthogonal to the rows of Q."""
+        Q = self.Q[: self.rank]
+        known = Q @ g
+        q = g - known @ Q
+        # once more, since what is left may be small relative to g
+        again = Q @ q
+        return known + again, q - again @ Q
+
+    def _move(self, force: float, y: Array, q: Array) -> None:
+        """Change the direction by a multiple of y; q is Fᵀy."""
+        self.flows[SUPPLY_RATE, self.objects[: self.count]] += force * y
+        q = force * q
+        self.w_rate += q
+        self.velocity += self.F @ q
+
+    def _append(self, m: Array, q: Array) -> None:
+        """Add a vector to M and Q."""
+        if self.rank == len(self.Q):
+            self.M, self.Q = (np.pad(table, ((0, len(table)), (0, 0))) for table in (self.M, self.Q))
+        self.M[self.rank, : self.count], self.Q[self.rank] = m, q
+        self.rank += 1
+
+    def _restrict(self, part: Array) -> None:
+        """Keep of the span of M only the vectors whose sum over a part of a block is zero."""
+        M, Q = self.M[: self.rank, : self.count], self.Q[: self.rank]
+        h = M[:, self.place[part]].sum(axis=1)
+        length = np.sqrt(h @ h)
+        x = h / length
+        y, q = x @ M, x @ Q
+        force = -float(self.flows[SUPPLY_RATE, part].sum()) / length
+        self._move(force, y, q)
+        # the reflection that maps x to the last unit vector, which is dropped
+        sign = -1.0 if x[-1] > 0 else 1.0
+        x[-1] -= sign
+        factors = x[:-1] / (sign * x[-1])
+        kernels.add_outer(M, factors, y - sign * M[-1])
+        kernels.add_outer(Q, factors, q - sign * Q[-1])
+        self.rank -= 1
+
+    def _enter(self, obj: int) -> None:
+        """Give an object a column in M."""
+        if self.count == self.M.shape[1]:
+            self.M = np.pad(self.M, ((0, 0), (0, self.count)))
+        self.M[: self.rank, self.count] = 0.0
+        self.objects[self.count], self.place[obj] = obj, self.count
+        self.count += 1
+
+    def _leave(self, obj: int) -> None:
+        """Take away the column of an object that is alone: it is zero."""
+        self.count -= 1
+        place, mover = self.place[obj], self.objects[self.count]
+        self.M[: self.rank, place] = self.M[: self.rank, self.count]
+        self.objects[place], self.place[mover] = mover, place
+        self.place[obj] = -1
+        self.flows[SUPPLY:, obj] = 0.0
+
+    def rebuild(self) -> None:
+        """Compute M and Q from their definition."""
+        objects = self.objects[: self.count]
+        roots = self.block[objects]
+        # the label of a block is one of its members: the differences of the others to it span the zero sums
+        free = np.flatnonzero(roots != objects)
+        Q, R = qr((self.F[objects[free]] - self.F[roots[free]]).T, mode="economic")
+        B = np.zeros((len(free), self.count))
+        B[np.arange(len(free)), free] = 1.0
+        B[np.arange(len(free)), self.place[roots[free]]] = -1.0
+        self.rank = len(free)
+        while len(self.Q) < self.rank:
+            self.M, self.Q = (np.pad(table, ((0, len(table)), (0, 0))) for table in (self.M, self.Q))
+        self.M[: self.rank, : self.count] = solve_triangular(R, B, trans="T")
+        self.Q[: self.rank] = Q.T
+
+    def refresh(self) -> None:
+        """Compute weights, scores and direction afresh; M and Q too, where scores of a block have spread."""
+        objects = self.objects[: self.count]
+        for _ in range(2):
+            M, Q = self.M[: self.rank, : self.count], self.Q[: self.rank]
+            g = self.F.T @ self.flows[DEMAND]
+            known, self.w_rate = self._project(g)
+            if self.w_rate @ self.w_rate <= STANDING**2 * (g @ g):
+                self.w_rate[:] = 0.0
+            place = M @ self.offset[objects]
+            self.w = self.C * self.w_rate + place @ Q
+            self.flows[SUPPLY:] = 0.0
+            self.flows[SUPPLY, objects] = (place - self.C * known) @ M
+            self.flows[SUPPLY_RATE, objects] = -known @ M
+            self.score, self.velocity = self.F @ self.w, self.F @ self.w_rate
+            if self._level() <= SPREAD:
+                return
+            self.rebuild()
+
+    def _level(self) -> float:
+        """Make scores and velocities of blocks those of rigid bodies; return by how much scores were not."""
+        n = len(self.score)
+        sizes = np.maximum(np.bincount(self.block, minlength=n), 1)
+        place = self.score - self.offset
+        means, speeds = (
+            (np.bincount(self.block, values, n) / sizes)[self.block] for values in (place, self.velocity)
+        )
+        self.score, self.velocity = means + self.offset, speeds
+        for kin in np.unique(self.kin[self.kin != self.block]):
+            tied = self.kin == kin
+            self.velocity[tied] = self.velocity[tied][0]
+        return float(np.abs(place - means).max())
+
+    def snapshot(self) -> Snapshot:
+        """Return what determines this state, besides C."""
+        violated = np.packbits(self.status == VIOLATED)
+        return Snapshot(self.C, violated, self.block.astype(np.int32), self.offset.astype(np.int32))
+
+    @classmethod
+    def restored(cls, F: Array, table: PairTable, at: Snapshot) -> "Blocks":
+        """Return the state of a snapshot."""
+        blocks = cls(F, table)
+        blocks.C, blocks.block, blocks.offset = at.C, at.block.astype(np.int64), at.offset.astype(np.int64)
+        better = table.better
+        is_margin = (blocks.block[better] == blocks.block[table.lower]) & (
+            blocks.offset[better] == blocks.offset[table.lower] + 1
+        )
+        violated = np.unpackbits(at.violated, count=len(table.lower)).astype(bool)
+        blocks.status = np.where(is_margin, MARGIN, np.where(violated, VIOLATED, SATISFIED)).astype(np.int8)
+        n = len(blocks.block)
+        weight = np.where(violated, table.weight, 0.0)
+        blocks.flows[DEMAND] = np.bincount(better, weight, n) - np.bincount(table.lower, weight, n)
+        # rings of blocks: each member is followed by the next one of its block, the last by the first
+        order = np.argsort(blocks.block, kind="stable")
+        ends = np.flatnonzero(np.diff(blocks.block[order], append=-1))
+        after = np.roll(order, -1)
+        after[ends] = order[np.append(0, ends[:-1] + 1)]
+        blocks.successor[order] = after
+        for obj in np.flatnonzero(blocks.successor != np.arange(n)):
+            blocks._enter(int(obj))
+        blocks.kin = blocks.block.copy()
+        blocks.rebuild()
+        blocks.refresh()
+        return blocks
+
+
+class Events:
+    """The events of a trace in order: where each is, and the pair that joins or the set that moves down."""
+
+    def __init__(self) -> None:
+        self._C, self._ends, self._objects, self._is_split = (
+            array("d"),
+            array("q", [0]),
+            array("i"),
+            array("b"),
+        )
+
+    def __len__(self) -> int:
+        return len(self._C)
+
+    def append(self, C: float, objects: Iterable[int], is_split: bool) -> None:
+        """Add an event."""
+        self._objects.extend(objects)
+        self._ends.append(len(self._objects))
+        self._is_split.append(is_split)
+        self._C.append(C)
+
+    @property
+    def C(self) -> Array:
+        """The C of every event."""
+        return np.array(self._C)
+
+    def __getitem__(self, k: int) -> tuple[float, Array, bool]:
+        objects = np.array(self._objects[self._ends[k] : self._ends[k + 1]], dtype=np.int64)
+        return self._C[k], objects, bool(self._is_split[k])
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What a trace found: its events, a snapshot before every `APART` of them, where it ended, and why."""
+
+    events: Events
+    snapshots: list[Snapshot]
+    end: float
+    stopped: str | None
+
+
+def trace(
+    F: Array,
+    table: PairTable,
+    C_max: float = np.inf,
+    should_stop: Callable[[float, int], str | None] = lambda C, events: None,
+) -> Trace:
+    """Follow the scores from C = 0 to C_max, or to the last event; `should_stop` returns a reason to stop.
+
+    One event at a time: of those at one C each changes the direction before the next one is looked for, and
+    steps between them have no length.
+    """
+    blocks, events = Blocks(F, table), Events()
+    snapshots: list[Snapshot] = []
+    is_fresh = True
+    while True:
+        if len(events) % APART == 0 and len(events) // APART == len(snapshots):
+            snapshots.append(blocks.snapshot())
+        if reason := should_stop(blocks.C, len(events)):
+            return Trace(events, snapshots, blocks.C, reason)
+        merge_step, i, j = blocks.next_merge()
+        left = C_max - blocks.C
+        step, cut = blocks.next_split(min(merge_step, left))
+        if is_long(step, blocks.C) and not is_fresh:
+            blocks.refresh()
+            is_fresh = True
+            continue
+        if not len(cut) and merge_step >= left:
+            return Trace(events, snapshots, C_max, None)
+        blocks.advance(step)
+        if len(cut):
+            blocks.split(cut)
+            events.append(blocks.C, cut, True)
+        elif blocks.merge(i, j):
+            events.append(blocks.C, (i, j), False)
+        else:
+            continue
+        is_fresh = len(events) % CADENCE == 0
+        if is_fresh:
+            blocks.refresh()

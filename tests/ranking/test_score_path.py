@@ -1,0 +1,164 @@
+"""The path in scores: every point is optimal by definition, and the path is that of the pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from ranking import RankSVMPath, hastie_path, kernel_matrix
+from ranking.core.preferences import preferences_from_labels
+from ranking.ranksvm.score_kernels import MARGIN, SATISFIED, VIOLATED
+from ranking.ranksvm.score_path import follow_scores
+from ranking.ranksvm.score_trace import gram_factor
+from tests.data_folder import mixture, needs
+
+# What rounding may add to a gap, a margin or a score.
+GAP = 1e-9
+MISS = 1e-8
+GAMMA = 0.5
+KERNELS = ["linear", "rbf"]
+SEEDS = st.integers(0, 10**6)
+
+
+def two_levels(seed, kernel):
+    """Return a Gram matrix and preferences: whole features with ties and duplicates, or points at random."""
+    random = np.random.default_rng(seed)
+    n, features = int(random.integers(4, 24)), int(random.integers(1, 4))
+    X = random.integers(-2, 3, (n, features)).astype(float) if seed % 2 else random.normal(size=(n, features))
+    y, qid = random.integers(0, 2, n), random.integers(0, random.integers(1, 4), n)
+    y[:2], qid[:2] = (0, 1), 0
+    return kernel_matrix(X, kernel=kernel, gamma=GAMMA), preferences_from_labels(y, qid)
+
+
+def some_C(path, count, seed=0, most=1e3):
+    """Return values of C at and between breakpoints, where the problem is not dominated by rounding."""
+    bends = path.breakpoints[1:]
+    bends = bends[bends < most]
+    between = np.exp(np.random.default_rng(seed).uniform(np.log(1e-3), np.log(most), count))
+    return [C for C in [*between, *bends[:: max(1, len(bends) // count)]] if path.hi >= C]
+
+
+def margins(path, preferences, K, alpha):
+    better, worse = preferences.pairs.T
+    f = K @ (np.bincount(better, alpha, len(K)) - np.bincount(worse, alpha, len(K)))
+    return f[better] - f[worse]
+
+
+def gap(path, preferences, K, C):
+    """The relative duality gap of α, which is feasible, and of the scores that it gives."""
+    alpha = path.alpha(C)
+    assert alpha.min() >= 0
+    assert (alpha <= C * preferences.weight * (1 + 1e-12)).all()
+    better, worse = preferences.pairs.T
+    beta = np.bincount(better, alpha, len(K)) - np.bincount(worse, alpha, len(K))
+    norm, slack = beta @ K @ beta, 1 - margins(path, preferences, K, alpha)
+    primal = norm / 2 + C * preferences.weight @ np.maximum(0, slack)
+    return (primal - (alpha.sum() - norm / 2)) / primal
+
+
+def assert_optimal(path, preferences, K, C):
+    """Assert the definition: α feasible, its scores those of the path, and complementary."""
+    alpha, status = path.alpha(C), path.statuses(C)
+    line = path.beta(path.piece_of(C))
+    margin = margins(path, preferences, K, alpha)
+    f = K @ (line.constant + C * line.slope)
+    better, worse = preferences.pairs.T
+    size = MISS * max(1, C)
+    assert_allclose(margin, f[better] - f[worse], atol=size)
+    assert (margin[status == VIOLATED] <= 1 + size).all()
+    assert (margin[status == SATISFIED] >= 1 - size).all()
+    assert_allclose(margin[status == MARGIN], 1, atol=size)
+    assert_allclose(alpha[status == VIOLATED], (C * preferences.weight)[status == VIOLATED])
+    assert (alpha[status == SATISFIED] == 0).all()
+    assert abs(gap(path, preferences, K, C)) <= GAP
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+class TestTwoLevels:
+    @given(seed=SEEDS)
+    @settings(max_examples=40, deadline=None)
+    def test_every_point_is_optimal(self, kernel, seed):
+        K, preferences = two_levels(seed, kernel)
+        path = follow_scores(gram_factor(K), preferences)
+        for C in some_C(path, 8, seed):
+            assert_optimal(path, preferences, K, C)
+
+    @given(seed=SEEDS)
+    @settings(max_examples=20, deadline=None)
+    def test_it_is_the_path_of_the_pairs(self, kernel, seed):
+        K, preferences = two_levels(seed, kernel)
+        path = follow_scores(gram_factor(K), preferences)
+        pairs = RankSVMPath(kernel="precomputed", C_max=1e3).fit(K, pairs=preferences.pairs)
+        for C in some_C(path, 6, seed):
+            line = path.beta(path.piece_of(C))
+            assert_allclose(K @ (line.constant + C * line.slope), pairs.decision_function(K, C=C), atol=1e-7)
+
+    @given(seed=SEEDS)
+    @settings(max_examples=10, deadline=None)
+    def test_scores_do_not_jump(self, kernel, seed):
+        K, preferences = two_levels(seed, kernel)
+        path = follow_scores(gram_factor(K), preferences)
+        for k in range(1, len(path)):
+            C = path.breakpoints[k]
+            if C < 1e3:
+                before, after = (K @ (line.constant + C * line.slope) for line in map(path.beta, (k - 1, k)))
+                assert_allclose(before, after, atol=MISS)
+
+
+class TestReading:
+    def test_pieces_are_the_same_in_any_order(self):
+        K, preferences = two_levels(4, "rbf")
+        forwards, backwards = (follow_scores(gram_factor(K), preferences, 100.0) for _ in range(2))
+        ahead = [forwards.beta(k) for k in range(len(forwards))]
+        for k in reversed(range(len(backwards))):
+            assert_allclose(backwards.beta(k).slope, ahead[k].slope, atol=1e-9)
+
+    def test_a_path_ends_at_C_max(self):
+        K, preferences = two_levels(4, "rbf")
+        whole, part = (follow_scores(gram_factor(K), preferences, C_max) for C_max in (np.inf, 0.5))
+        assert (part.hi, whole.hi, part.stopped) == (0.5, np.inf, None)
+        assert_allclose(part.breakpoints[:-1], whole.breakpoints[whole.breakpoints < 0.5])
+
+    def test_a_path_that_is_stopped_says_why_and_is_right_up_to_there(self):
+        K, preferences = two_levels(4, "rbf")
+        path = follow_scores(gram_factor(K), preferences, should_stop=lambda C, events: "5" * (events == 5))
+        assert (path.stopped, path.events) == ("5", 5)
+        for C in np.linspace(path.hi / 9, path.hi, 9):
+            assert_optimal(path, preferences, K, C)
+
+    def test_the_last_piece_goes_on_for_ever(self):
+        K, preferences = two_levels(5, "linear")
+        path = follow_scores(gram_factor(K), preferences)
+        end = path.breakpoints[-2]
+        for C in (2 * end, 1000 * end):
+            assert abs(gap(path, preferences, K, C)) <= GAP
+
+    def test_counts_are_those_of_the_statuses(self):
+        K, preferences = two_levels(4, "rbf")
+        path = follow_scores(gram_factor(K), preferences, 10.0)
+        middles = (path.breakpoints[1:] + path.breakpoints[:-1]) / 2
+        for counts, C in zip(path.counts(), middles, strict=True):
+            status = path.statuses(C)
+            assert counts.tolist() == [(status == kind).sum() for kind in (SATISFIED, MARGIN, VIOLATED)]
+
+
+class TestLongPaths:
+    @needs("mixture")
+    def test_all_pairs_of_the_mixture_are_optimal_from_the_first_event_to_the_last_snapshots(self):
+        X, y = mixture()
+        K, preferences = kernel_matrix(X, kernel="rbf", gamma=1.0), preferences_from_labels(y)
+        path = follow_scores(gram_factor(K), preferences, 1.0)
+        assert path.events > 20 * len(y)
+        for C in some_C(path, 20, most=1.0):
+            assert_optimal(path, preferences, K, C)
+
+    def test_it_is_the_path_in_lambda(self):
+        random = np.random.default_rng(0)
+        X = random.normal(size=(14, 14))
+        K, preferences = X @ X.T, preferences_from_labels([0] * 13 + [1])
+        path = follow_scores(gram_factor(K), preferences)
+        other = hastie_path(K, preferences.pairs)
+        assert_allclose(1 / path.breakpoints[1:-1], other.lambdas[:-1], rtol=1e-8)
+        for lambda_ in other.lambdas[:-1]:
+            assert_allclose(lambda_ * path.alpha(1 / lambda_), other.alpha_at(lambda_), atol=MISS)
