@@ -30,6 +30,8 @@ class CrossingBounds:
         sizes = np.abs(self.lines[:, 0]) + np.abs(float(mu) * self.lines[:, 1])
         # Float64 only chooses candidates, generously; rationals decide.
         doubtful = np.flatnonzero(values <= ZERO * sizes)
+        if not len(doubtful):
+            return None
         _, first = np.unique(self.lines[doubtful], axis=0, return_index=True)  # equal widths, equal answers
         for k in doubtful[first]:
             constant, slope = self._exact(int(k))

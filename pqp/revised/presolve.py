@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, Array
@@ -190,12 +189,22 @@ class _Columns:
 
     def __init__(self, problem: ParametricQP) -> None:
         self.data = problem.data(FLOAT)
-        entries = csr_array(self.data.A).tocoo()
-        stored = entries.data != 0
-        self.row, self.column = entries.row[stored], entries.col[stored]
-        self.value = entries.data[stored]
+        A = self.data.A
+        if is_sparse(A):
+            entries = coo_array(A)
+            stored = entries.data != 0
+            self.row, self.column = entries.row[stored], entries.col[stored]
+            self.value = entries.data[stored]
+        else:
+            self.row, self.column = np.nonzero(A)
+            self.value = A[self.row, self.column]
         self.in_row = np.bincount(self.row, minlength=problem.m)
         self.in_column = np.bincount(self.column, minlength=problem.n)
+
+    def first_of_each(self, groups: Array, found: Array) -> MatrixEntries:
+        """Return of the entries that were found the first one of each group."""
+        chosen = found[np.unique(groups[found], return_index=True)[1]] if len(found) else found
+        return MatrixEntries(self.column[chosen], self.row[chosen], self.value[chosen])
 
 
 def _find_slacks(problem: ParametricQP, A: _Columns) -> MatrixEntries:
@@ -211,9 +220,7 @@ def _find_slacks(problem: ParametricQP, A: _Columns) -> MatrixEntries:
     fits = np.where(rises, has_lower[A.row] & ~has_upper[A.row], has_upper[A.row] & ~has_lower[A.row])
     found = np.flatnonzero(is_slack[A.column] & hard & fits & (A.in_row[A.row] > 1))
     # A second slack of the same row stays a variable: a penalty has one slope.
-    _, first = np.unique(A.row[found], return_index=True)
-    chosen = found[first]
-    return MatrixEntries(A.column[chosen], A.row[chosen], A.value[chosen])
+    return A.first_of_each(A.row, found)
 
 
 def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: MatrixEntries) -> MatrixEntries:
@@ -225,9 +232,7 @@ def _find_merged(problem: ParametricQP, A: _Columns, free: Array, slacks: Matrix
     taken[slacks.rows] = True
     found = np.flatnonzero((A.in_row[A.row] == 1) & free[A.column] & ~taken[A.row])
     # One row per variable, since a variable shows the state of one row only (`Postsolve.row_of`).
-    _, first = np.unique(A.column[found], return_index=True)
-    chosen = found[first]
-    return MatrixEntries(A.column[chosen], A.row[chosen], A.value[chosen])
+    return A.first_of_each(A.column, found)
 
 
 def _eliminated(problem: ParametricQP, candidates: Array, rows: Array) -> Elimination | None:
@@ -258,7 +263,7 @@ def _own_block(P: Hessian, n: int, candidates: Array) -> tuple[Array, Array, Arr
         return alone, diagonal[alone], 1.0 / diagonal[alone]
     if not len(candidates) or len(candidates) > LARGEST_BLOCK:
         return nothing
-    others = np.setdiff1d(np.arange(n), candidates)
+    others = np.delete(np.arange(n), candidates)
     if len(others) and np.any(P.operator.block(candidates, others)):
         return nothing
     block = P.operator.block(candidates, candidates)
@@ -271,13 +276,13 @@ def _own_block(P: Hessian, n: int, candidates: Array) -> tuple[Array, Array, Arr
 def _inverse(block: Array) -> Array | None:
     """Return the inverse of a well-conditioned positive definite matrix, None if it is not one."""
     try:
-        L = cholesky(block, lower=True)
-    except LinAlgError:
+        L = np.linalg.cholesky(block)
+    except np.linalg.LinAlgError:
         return None
     # An ill-conditioned block would lose digits in every product with G.
     if np.any(np.diag(L) ** 2 <= WELL_CONDITIONED * np.diag(block)):
         return None
-    inverse = cho_solve((L, True), np.eye(len(block)))
+    inverse = np.linalg.inv(block)
     return np.asarray((inverse + inverse.T) / 2)
 
 

@@ -412,10 +412,9 @@ class _Run:
         lcp, tops = self.scaled.lcp, self._largest(parts)
         while True:
             misses = [violations(part, lcp, tops) for part in parts]
-            sound = [
-                run for part, own in zip(parts, misses, strict=True) for run in part.runs(own <= KKT_RESIDUAL)
-            ]
-            smaller = self._largest(sound)
+            is_sound = [own <= KKT_RESIDUAL for own in misses]
+            sound = [run for part, own in zip(parts, is_sound, strict=True) for run in part.runs(own)]
+            smaller = tops if all(own.all() for own in is_sound) else self._largest(sound)
             if np.array_equal(smaller, tops):
                 self.tops = tops
                 return np.concatenate(misses)

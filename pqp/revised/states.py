@@ -18,7 +18,6 @@ fixed one increases; at `hi` one in which it decreases.
 A redundant equality stays in BETWEEN. A free variable that nothing determines stays in EQUAL at 0.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -103,39 +102,42 @@ def build_state_table(bounds: Bounds) -> StateTable:
     >>> table.lines[LOWER, 4:, 0].tolist(), int(table.following[HI, LOWER, 0]) == BELOW
     ([0.0, 1.0], True)
     """
-    low, high, free = bounds.lower, bounds.upper, bounds.is_free[:, None]
-    zero = np.zeros_like(low) if bounds.zero is None else bounds.zero
-    top = bounds.cap if bounds.top is None else bounds.top
-    bottom = -bounds.cap if bounds.bottom is None else bounds.bottom
-    far = np.column_stack([np.full(len(bounds), np.inf), np.zeros(len(bounds))])
+    size, free, is_equal = len(bounds), bounds.is_free, bounds.is_equal
+    low, high = bounds.lower.T, bounds.upper.T
+    zero = np.zeros((2, size)) if bounds.zero is None else bounds.zero.T
+    top = (bounds.cap if bounds.top is None else bounds.top).T
+    bottom = -bounds.cap.T if bounds.bottom is None else bounds.bottom.T
+    far = np.array([[np.inf], [0.0]])
     # A free item that nothing determines rests at 0, and its multiplier must be 0 without help
-    # (docs/method.md, From the problem to a complementarity problem).
+    # (docs/method.md, From the problem to a complementarity problem). An item whose bounds differ cannot be
+    # in EQUAL: its range there is empty.
     at_rest = np.where(free, 0.0, low)
-    fixed = np.stack([zero, low, high, at_rest, top, bottom])
-    # An item whose bounds differ cannot be in EQUAL: its range there is empty.
-    pinned_lo = np.where(bounds.is_equal[:, None], bottom, far)
-    pinned_hi = np.where(bounds.is_equal[:, None], top, -far)
-    lo = np.stack([low, zero, bottom, np.where(free, zero, pinned_lo), -far, high])
-    hi = np.stack([high, top, zero, np.where(free, zero, pinned_hi), low, far])
-    # BELOW and ABOVE have an end only on one side: what begins at the other one must not look the same.
-    at_lo = _following(bounds, [None, BETWEEN, ABOVE, ABOVE, BELOW, None])
-    at_hi = _following(bounds, [None, BELOW, BETWEEN, BELOW, None, ABOVE])
-    lines = np.ascontiguousarray(np.concatenate([fixed, lo, hi], axis=2).transpose(0, 2, 1))
-    return StateTable(lines, np.stack([at_lo, at_hi]))
-
-
-def _following(bounds: Bounds, neighbours: Sequence[int | None]) -> Array:
-    """Return the neighbouring states; None stands for the state in which the value is fixed."""
-    at_lo = neighbours[ABOVE] is None
-    pinned_low, pinned_high = (np.where(bounds.is_equal, EQUAL, state) for state in (LOWER, UPPER))
-    ends = {BETWEEN: pinned_low if at_lo else pinned_high, ABOVE: pinned_high, BELOW: pinned_low}
-    rows = [
-        np.full(len(bounds), neighbour) if neighbour is not None else ends[state]
-        for state, neighbour in enumerate(neighbours)
-    ]
-    # A free item has no cap to go to: when it leaves its rest it is solved for.
-    rows[EQUAL] = np.where(bounds.is_free, BETWEEN, rows[EQUAL])
-    return np.stack(rows).astype(np.int8)
+    pinned_lo = np.where(free, zero, np.where(is_equal, bottom, far))
+    pinned_hi = np.where(free, zero, np.where(is_equal, top, -far))
+    rows = (
+        (zero, low, high),
+        (low, zero, top),
+        (high, bottom, zero),
+        (at_rest, pinned_lo, pinned_hi),
+        (top, -far, low),
+        (bottom, high, far),
+    )
+    lines = np.empty((len(rows), 6, size))
+    for state, parts in enumerate(rows):
+        for part, values in enumerate(parts):
+            lines[state, 2 * part : 2 * part + 2] = values
+    low_state, high_state = np.where(is_equal, EQUAL, LOWER), np.where(is_equal, EQUAL, UPPER)
+    # A free item has no cap to go to: when it leaves its rest it is solved for. BELOW and ABOVE have an end
+    # only on one side: what begins at the other one must not look the same.
+    neighbours: tuple[tuple[Array | int, ...], ...] = (
+        (low_state, BETWEEN, ABOVE, np.where(free, BETWEEN, ABOVE), BELOW, high_state),
+        (high_state, BELOW, BETWEEN, np.where(free, BETWEEN, BELOW), low_state, ABOVE),
+    )
+    following = np.empty((2, len(rows), size), dtype=np.int8)
+    for end, states in enumerate(neighbours):
+        for state, neighbour in enumerate(states):
+            following[end, state] = neighbour
+    return StateTable(lines, following)
 
 
 @dataclass(frozen=True, eq=False)

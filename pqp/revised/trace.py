@@ -277,22 +277,23 @@ class Tracer:
         self.flags[INSIDE] = False
         self.flags[INSIDE, R] = True
         self.flags[DUAL] = VALUE_FIXED[self.states]
-        v = fixed.copy()
         # Values do not jump where bases meet, and to solve for them again costs the digits that a basis close
         # to singular lacks: what they leave over is rounding error, what it would move them by is not.
-        v[0, R], v[1, R] = self.lines[VALUE, R], 0.0
+        solved = np.stack([self.lines[VALUE, R], np.zeros(len(R))])
+        v = fixed.copy()
+        v[:, R] = solved
         g = system.times(v.T).T + q
-        kept, largest = (v[0, R].copy(), g[0].copy()), np.abs(fixed).max(axis=1, initial=0.0)
-        fit = np.abs(fixed[0, R] - g[0, R]).max(initial=0.0)
+        goal, kept = fixed[:, R], (solved[0].copy(), g[0].copy())
+        fit, scale = np.abs(goal[0] - g[0, R]).max(initial=0.0), 2 * np.abs(fixed).max(axis=1, initial=0.0)
         for attempt in range(4):
-            rest = fixed[:, R] - g[:, R]
-            size = np.abs(v[:, R]).max(axis=1, initial=0.0) + 2 * largest
+            rest = goal - g[:, R]
+            size = np.abs(solved).max(axis=1, initial=0.0) + scale
             left = np.abs(rest).max(axis=1, initial=0.0)
             if attempt == 1 and self._is_spoilt(left, size):
                 self.rebuild()
                 return
             # Always one step of refinement: small unknowns beside large ones need it.
-            if attempt > 1 and np.all(left <= REFINED * size):
+            if not len(R) or (attempt > 1 and np.all(left <= REFINED * size)):
                 break
             if attempt == 3:
                 if not np.all(left <= RESIDUAL_GROWTH * size):
@@ -300,12 +301,12 @@ class Tracer:
                     return
                 break
             steps = self.basis.solve((signs[R] * rest).T).T
-            v[:, R] += steps
+            solved += steps
             for line, step in zip(g, steps, strict=True):
                 line += self.basis.product(np.ascontiguousarray(step))
-        moved = np.abs(v[0, R] - kept[0]).max(initial=0.0)
+        moved = np.abs(solved[0] - kept[0]).max(initial=0.0)
         if fit <= ROUNDING * size[0] and moved > TIE * size[0]:
-            v[0, R], g[0] = kept
+            solved[0], g[0] = kept
             # A fresh factorisation shows if it is singular.
             if self.basis.changes or moved > NO_DIGITS * size[0]:
                 self._rebuild_once()
@@ -313,7 +314,8 @@ class Tracer:
         if left[0] > max(fit, ROUNDING * size[0]):
             self._rebuild_once()
             return
-        self.lines[VALUE : SLOPE + 1] = np.where(self.flags[INSIDE], v, g)
+        self.lines[VALUE : SLOPE + 1] = g
+        self.lines[VALUE : SLOPE + 1, R] = solved
         self.lines[2:6] = table[RANGE]
         self.lines[G_SLOPE], self.lines[FIXED_SLOPE] = g[1], fixed[1]
         self._steepest = 0.0
