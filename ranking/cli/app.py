@@ -1,7 +1,8 @@
 """The command line: `ranking ranksvm`, `ordinal`, `conjoint`, `simulate`, `graph`, `metrics`, `demo`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from ranking.cli.inputs import (
 from ranking.cli.options import Learning
 from ranking.cli.output import announce, draw
 from ranking.errors import ConvergenceError, StudyError, must_be
-from ranking.io.items import Items, write_all, write_whole
+from ranking.io.items import Items, write_all
 from ranking.metrics.rankings import metric_table
 from ranking.ordinal.path import OrdinalSVMPath
 from ranking.plot import plot_decisions, plot_preference_graph
@@ -34,13 +35,12 @@ from ranking.ranksvm.path import RankSVMPath
 from ranking.report.paths import (
     confusion_text,
     level_report_html,
-    level_summary,
     predictions_csv,
+    report_html,
     scores_csv,
     summary,
-    write_report,
 )
-from ranking.studies.paths import Plan, Study, conduct, conduct_levels
+from ranking.studies.paths import PathStudy, Plan, conduct, conduct_levels
 
 # The mixtures of `ranking demo`, of Hastie et al. (2004): ten centres per class around these points, and the
 # variance around each centre.
@@ -124,7 +124,7 @@ def ranksvm(
     model = RankSVMPath(**path_parameters(learning), reduction=reduction, random_state=learning.seed)
     with progress_bar() as watch:
         study = conduct(model, *parts, Plan(metric, learning.choice, learning.folds, learning.seed), watch)
-    _deliver(study, learning.report, scores)
+    _deliver(study, lined_up(summary(study)), {learning.report: report_html, scores: scores_csv})
 
 
 @program.command(app, WORDS, Command)
@@ -158,14 +158,8 @@ def ordinal(
     plan = Plan(metric, learning.choice, learning.folds, learning.seed)
     with progress_bar() as watch:
         study = conduct_levels(model, *parts, plan, watch)
-    # all is made before anything is written, so that nothing is left behind if any of it fails
-    contents = {
-        learning.report: level_report_html(study) if learning.report else "",
-        predictions: predictions_csv(study) if predictions else "",
-    }
-    write_all({file: text.encode() for file, text in contents.items() if file is not None})
-    announce(f"{lined_up(level_summary(study))}\n\n{confusion_text(study)}\n", contents)
-    leave_if_stopped(study.model.path_.stopped)
+    result = f"{lined_up(summary(study))}\n\n{confusion_text(study)}\n"
+    _deliver(study, result, {learning.report: level_report_html, predictions: predictions_csv})
 
 
 # here, because --help lists commands in the order in which they are added
@@ -250,7 +244,7 @@ def demo(
     with progress_bar() as watch:
         study = conduct(RankSVMPath(kernel="rbf", gamma=1.0), *parts, watch=watch)
     draw(plot_decisions(study.model, parts[0].X, parts[0].y)[0], out.with_suffix(".png"))
-    _deliver(study, out, None)
+    _deliver(study, lined_up(summary(study)), {out: report_html})
 
 
 def mixture_items(count: int = 60, seed: int = 0) -> tuple[Items, Items, Items]:
@@ -272,11 +266,9 @@ def mixture_items(count: int = 60, seed: int = 0) -> tuple[Items, Items, Items]:
     return train, validation, test
 
 
-def _deliver(study: Study, report: Path | None, scores: Path | None) -> None:
+def _deliver(study: PathStudy, result: str, makers: Mapping[Path | None, Callable[[Any], str]]) -> None:
     """Write what was asked for and print the result; leave with a code of its own if a path was cut."""
-    if report:
-        write_report(study, report)
-    if scores:
-        write_whole(scores, scores_csv(study).encode())
-    announce(lined_up(summary(study)), (report, scores))
+    # all is made before anything is written, so that nothing is left behind if any of it fails
+    write_all({file: maker(study).encode() for file, maker in makers.items() if file is not None})
+    announce(result, makers)
     leave_if_stopped(study.model.path_.stopped)

@@ -7,7 +7,7 @@ The words are in `templates/path.html`, and those of one kind in `templates/rank
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,8 @@ from ranking.plot import (
     plot_selection,
 )
 from ranking.report.page import picture, render, shown, spaced, table
-from ranking.selection.choice_along_path import SelectionCurve
-from ranking.studies.paths import LevelStudy, PathStudy, Plan, Study
+from ranking.studies.conjoint import Survey
+from ranking.studies.paths import LevelStudy, PathStudy, Study
 
 TITLE = "RankSVM for every C"
 LEVEL_TITLE = "Ordinal regression for every C"
@@ -40,23 +40,16 @@ MOST_WEIGHTS = 200
 MOST_SCORES = 200
 
 
-class Chosen(Protocol):
-    """A study in which C was chosen by a curve."""
-
-    @property
-    def curve(self) -> SelectionCurve: ...
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def how_chosen(self) -> str: ...
-
-
 # RankSVM
 
 
-def write_report(study: Study, file: str | PathLike[str], title: str = TITLE) -> None:
+def write_report(study: Study | LevelStudy, file: str | PathLike[str], title: str = "") -> None:
     """Write the report of a study to an HTML file; an earlier file stays until the new one is complete."""
-    write_whole(Path(file), report_html(study, title).encode())
+    if isinstance(study, Study):
+        page = report_html(study, title or TITLE)
+    else:
+        page = level_report_html(study, title or LEVEL_TITLE)
+    write_whole(Path(file), page.encode())
 
 
 def report_html(study: Study, title: str = TITLE) -> str:
@@ -109,12 +102,6 @@ def report_html(study: Study, title: str = TITLE) -> str:
     return render("ranksvm.html", own | _path_parts(study, settings, METRICS, "each is a mean over queries"))
 
 
-def summary(study: Study) -> dict[str, str]:
-    """Return the result in a few lines, by name."""
-    pairs = f"{counted(len(study.model.preferences_), 'pair')} ({study.model.reduction})"
-    return {**_sizes(study), "pairs": pairs, **_path_lines(study), **_measured(study)}
-
-
 def scores_csv(study: Study) -> str:
     """Return query, label, score and rank of the test items, else the validation, else the training items."""
     items = list(study.parts.values())[-1]
@@ -124,11 +111,6 @@ def scores_csv(study: Study) -> str:
 
 
 # Ordinal models
-
-
-def write_level_report(study: LevelStudy, file: str | PathLike[str], title: str = LEVEL_TITLE) -> None:
-    """Write the report of a study to an HTML file; an earlier file stays until the new one is complete."""
-    write_whole(Path(file), level_report_html(study, title).encode())
 
 
 def level_report_html(study: LevelStudy, title: str = LEVEL_TITLE) -> str:
@@ -168,7 +150,7 @@ def level_report_html(study: LevelStudy, title: str = LEVEL_TITLE) -> str:
         )
     own = {
         "title": title,
-        "summary": level_summary(study),
+        "summary": summary(study),
         "data": table(pd.DataFrame(data, columns=["part", "file", "rows", "features"])),
         "counts": table(counts, "Items of each level, the lowest first"),
         "missing": counts.loc[counts["training"] == 0, "level"].tolist(),
@@ -190,13 +172,6 @@ def level_report_html(study: LevelStudy, title: str = LEVEL_TITLE) -> str:
     shared = _path_parts(study, settings, LEVEL_METRICS, "standard errors are those of the jackknife")
     shared["path_facts"]["separable"] = _separable(study)
     return render("ordinal.html", own | shared)
-
-
-def level_summary(study: LevelStudy) -> dict[str, str]:
-    """Return the result in a few lines, by name."""
-    own = {"separable": _separable(study)}
-    levels = " < ".join(str(name) for name in study.levels.names)
-    return {**_sizes(study), "levels": levels, **_path_lines(study), **own, **_measured(study)}
 
 
 def predictions_csv(study: LevelStudy) -> str:
@@ -224,35 +199,31 @@ def _separable(study: LevelStudy) -> str:
 # All paths
 
 
-def _sizes(study: PathStudy) -> dict[str, str]:
-    """Return the numbers of rows, queries and features of every part, and its source, in words."""
-    found = {}
+def summary(study: Study | LevelStudy) -> dict[str, str]:
+    """Return the result in a few lines, by name."""
+    metric, curve, path = study.plan.metric, study.curve, study.model.path_
+    lines = {}
     for name, items in study.parts.items():
         several = f", {counted(items.queries, 'query')}" if items.qid is not None else ""
         sizes = f"{counted(len(items), 'row')}{several}, {counted(items.X.shape[1], 'feature')}"
-        found[name] = f"{sizes}, from {items.source}"
-    return found
-
-
-def _path_lines(study: PathStudy) -> dict[str, str]:
-    """Return how long the path is and which C was chosen, by name."""
-    metric, curve, path = study.plan.metric, study.curve, study.model.path_
+        lines[name] = f"{sizes}, from {items.source}"
+    if isinstance(study, LevelStudy):
+        lines["levels"] = " < ".join(str(name) for name in study.levels.names)
+    else:
+        lines["pairs"] = f"{counted(len(study.model.preferences_), 'pair')} ({study.model.reduction})"
     reach = f"C from {shown(float(path.lo))} to {shown(float(path.hi))}"
     early = f", stopped early: {path.stopped}" if path.stopped else ""
+    pieces = counted(len(path.segments), "piece")
+    lines["path"] = f"{pieces} for {reach}, {study.seconds:.2g} s in all{early}"
     lo, hi = max(curve.best_intervals, key=lambda ends: ends[1] / ends[0] if ends[0] > 0 else np.inf)
-    return {
-        "path": f"{counted(len(path.segments), 'piece')} for {reach}, {study.seconds:.2g} s in all{early}",
-        "best": f"{metric} {shown(curve.best)} for C in [{shown(lo)}, {shown(hi)}], on {study.how_chosen}",
-        "chosen": f"C = {shown(study.C)}, lambda = {shown(1 / study.C)} ({study.plan.choice})",
-    }
-
-
-def _measured(study: Any) -> dict[str, str]:
-    """Return the metric of the plan for every part."""
-    return {
-        f"{name} metric": f"{study.plan.metric} {shown(study.measure(items))}"
-        for name, items in study.parts.items()
-    }
+    best = f"{metric} {shown(curve.best)} for C in [{shown(lo)}, {shown(hi)}]"
+    lines["best"] = f"{best}, on {study.how_chosen}"
+    lines["chosen"] = f"C = {shown(study.C)}, lambda = {shown(1 / study.C)} ({study.plan.choice})"
+    if isinstance(study, LevelStudy):
+        lines["separable"] = _separable(study)
+    for name, items in study.parts.items():
+        lines[f"{name} metric"] = f"{metric} {shown(study.measure(items))}"
+    return lines
 
 
 def _path_parts(
@@ -305,7 +276,7 @@ def _path_parts(
     }
 
 
-def selection_part(study: Chosen) -> dict[str, Any]:
+def selection_part(study: PathStudy | Survey) -> dict[str, Any]:
     """Return the metric at every C, and the C of both rules of choice."""
     curve, metric = study.curve, study.plan.metric
     rules = {"best": curve.C_best, "one-standard-error": curve.C_one_standard_error}

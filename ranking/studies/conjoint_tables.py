@@ -1,7 +1,7 @@
 """Tables of a survey: all that its report shows, as plain tables, sheets of a workbook and CSV files."""
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 from zipfile import BadZipFile
@@ -62,6 +62,7 @@ TITLES = {
 
 def survey_tables(survey: Survey) -> dict[str, pd.DataFrame]:
     """Return all tables of a survey, those it has, by the names of `TITLES`."""
+    train, boot, worths = survey.parts.train, survey.bootstrap, survey.part_worths
     card, curve, chosen = survey.parts.study.card(), survey.curve, settings(survey)
     found = {
         "settings": pd.DataFrame({"what": list(chosen), "value": list(chosen.values())}),
@@ -75,9 +76,23 @@ def survey_tables(survey: Survey) -> dict[str, pd.DataFrame]:
     steps = {"C_from": curve.edges[:-1], "C_to": curve.edges[1:], survey.plan.metric: curve.values}
     found["compared"] = survey.search.results().rename(columns={"best": survey.plan.metric})
     found["folds_over_C"] = pd.DataFrame({**steps, "standard_error": curve.errors})
-    found |= _worth_tables(survey) | _holdout_tables(survey)
+    found["part_worths"] = part_worth_summary(boot, train).reset_index()
+    found["raw_part_worths"] = part_worth_summary(boot, train, zero_centred=False).reset_index()
+    found["importances"] = importance_summary(boot, train).reset_index()
+    if survey.price is not None and len(train.attributes) > 1:
+        found["willingness_to_pay"] = willingness_to_pay(boot, train, survey.price).table.reset_index()
+    if survey.orders:
+        found["order_reversals"] = order_reversals(worths, train, survey.orders)
+    found["contradictions"] = contradictions(survey)
+    if survey.agreement is not None:
+        measured = {str(name): float(value) for name, value in survey.agreement.items()}
+        if survey.common_shares is not None and survey.parts.held is not None:
+            error = share_error(worths, survey.parts.held, survey.calibration.scale)
+            measured["mean absolute error of shares"] = error
+            found["holdout_shares"] = survey.common_shares.reset_index()
+        found["holdout"] = pd.DataFrame({"measure": list(measured), "value": list(measured.values())})
     if survey.market is not None:
-        found |= dict(_simulated(survey, survey.market))
+        found |= _simulated(survey, survey.market)
     stability = survey.stability
     orders = stability.orders.to_frame()
     over_C = {
@@ -89,7 +104,18 @@ def survey_tables(survey: Survey) -> dict[str, pd.DataFrame]:
         over_C["winners_over_C"] = stability.winners.to_frame()
     names = {"C_lo": "C_from", "C_hi": "C_to"}
     found |= {name: table.rename(columns=names) for name, table in over_C.items()}
-    found |= _individual_tables(survey)
+    columns = flat_names(train.columns)
+    individual = {
+        "individual_part_worths": worths.set_axis(columns, axis=1),
+        # other names, so that they cannot be taken for part-worths to simulate with
+        "individual_diffs": zero_centred_diffs(worths, train)
+        .set_axis(columns, axis=1)
+        .add_prefix("diff of "),
+        "individual_importances": importances(worths, train),
+    }
+    front = pd.DataFrame({RESPONDENT: train.respondents, WEIGHT: train.weights.to_numpy()})
+    for name, table in individual.items():
+        found[name] = pd.concat([front, table.reset_index(drop=True)], axis=1)
     return {name: found[name] for name in TITLES if name in found}
 
 
@@ -123,35 +149,6 @@ def settings(survey: Survey) -> dict[str, Any]:
     }
 
 
-def _worth_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    boot, train = survey.bootstrap, survey.parts.train
-    found = {
-        "part_worths": part_worth_summary(boot, train),
-        "raw_part_worths": part_worth_summary(boot, train, zero_centred=False),
-        "importances": importance_summary(boot, train),
-    }
-    if survey.price is not None and len(train.attributes) > 1:
-        found["willingness_to_pay"] = willingness_to_pay(boot, train, survey.price).table
-    tables = {name: table.reset_index() for name, table in found.items()}
-    if survey.orders:
-        tables["order_reversals"] = order_reversals(survey.part_worths, train, survey.orders)
-    return tables
-
-
-def _holdout_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    tables = {"contradictions": contradictions(survey)}
-    measured = survey.agreement
-    if measured is not None:
-        values = {str(name): float(value) for name, value in measured.items()}
-        if survey.common_shares is not None:
-            held, scale = survey.parts.held, survey.calibration.scale
-            assert held is not None
-            values["mean absolute error of shares"] = share_error(survey.part_worths, held, scale)
-            tables["holdout_shares"] = survey.common_shares.reset_index()
-        tables["holdout"] = pd.DataFrame({"measure": list(values), "value": list(values.values())})
-    return tables
-
-
 def contradictions(survey: Survey) -> pd.DataFrame:
     """Return the choices of every minimal set of contradicting ones, alternatives with their levels."""
     columns = [RESPONDENT, "task", "chosen", "over", "multiplier"]
@@ -181,29 +178,16 @@ def _profiles(study: ConjointStudy) -> dict[Any, str]:
     return dict(zip(keys, shown, strict=True))
 
 
-def _simulated(survey: Survey, market: Market) -> Iterator[tuple[str, pd.DataFrame]]:
+def _simulated(survey: Survey, market: Market) -> dict[str, pd.DataFrame]:
     rules: tuple[Rule, ...] = get_args(Rule)
     shares = {rule: survey.simulator(rule).shares(market.scenario) for rule in rules}
-    yield "shares", pd.concat(shares, names=["rule"]).reset_index()
-    simulator = survey.simulator(market.rule)
-    varied = sensitivity(simulator, market.scenario, market.product).reset_index()
-    yield "sensitivity", varied.assign(product=market.product)
-    if survey.price is not None and float(market.scenario.products[market.product][survey.price]) > 0:
-        curve = price_curve(simulator, market.scenario, market.product, survey.price)
-        yield "price_curve", curve.reset_index().assign(product=market.product)
-
-
-def _individual_tables(survey: Survey) -> dict[str, pd.DataFrame]:
-    train, worths = survey.parts.train, survey.part_worths
-    names = flat_names(train.columns)
-    tables = {
-        "individual_part_worths": worths.set_axis(names, axis=1),
-        # other names, so that they cannot be taken for part-worths to simulate with
-        "individual_diffs": zero_centred_diffs(worths, train).set_axis(names, axis=1).add_prefix("diff of "),
-        "individual_importances": importances(worths, train),
-    }
-    front = pd.DataFrame({RESPONDENT: train.respondents, WEIGHT: train.weights.to_numpy()})
-    return {name: pd.concat([front, table.reset_index(drop=True)], axis=1) for name, table in tables.items()}
+    simulator, product = survey.simulator(market.rule), market.product
+    varied = sensitivity(simulator, market.scenario, product)
+    found = {"shares": pd.concat(shares, names=["rule"]), "sensitivity": varied.assign(product=product)}
+    if survey.price is not None and float(market.scenario.products[product][survey.price]) > 0:
+        curve = price_curve(simulator, market.scenario, product, survey.price)
+        found["price_curve"] = curve.assign(product=product)
+    return {name: table.reset_index() for name, table in found.items()}
 
 
 # The first sheet lists the others; by it a workbook of ours is recognised.

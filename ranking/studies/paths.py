@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -43,29 +44,23 @@ class Plan:
         require_choice(self.choice, ("best", "one-standard-error"), "choice")
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What differs between kinds of paths: how they are searched by folds, and what they take of items."""
-
-    search: type[PathSearch]
-    takes: Callable[[Items], tuple[Any, ...]]
-
-
-RANKING = Kind(RankSVMPathCV, lambda items: (items.X, items.y, items.qid))
-ORDINAL = Kind(OrdinalSVMPathCV, lambda items: (items.X, items.y))
-
-
 @dataclass(frozen=True, eq=False)
 class PathStudy:
-    """A fitted path with the chosen C in use, and the items it was fitted to, chosen by and measured on."""
+    """A fitted path with the chosen C in use, and the items it was fitted to, chosen by and measured on.
+
+    A subclass names the search over folds for its kind of path, and what its models take of items.
+    """
+
+    search: ClassVar[type[PathSearch]]
+    takes: ClassVar["attrgetter[tuple[Any, ...]]"]
 
     model: Any
     curve: SelectionCurve
     plan: Plan
+    seconds: float
     train: Items
     validation: Items | None
     test: Items | None
-    seconds: float
 
     @property
     def C(self) -> float:
@@ -89,6 +84,8 @@ class PathStudy:
 class Study(PathStudy):
     """A study of a ranking path."""
 
+    search = RankSVMPathCV
+    takes = attrgetter("X", "y", "qid")
     model: RankSVMPath
 
     def measure(self, items: Items) -> float:
@@ -120,33 +117,38 @@ def conduct(
                 place = {"argument": items.source, "expected": chosen.metric}
                 message = "{argument} cannot be measured by {expected}: {found}"
                 raise DataError(message, found=str(error), **place) from None
-    begin = time.perf_counter()
-    fitted, curve = chosen_path(model, RANKING, train, validation, chosen, watch)
-    return Study(fitted, curve, chosen, train, validation, test, time.perf_counter() - begin)
+    return Study(*chosen_path(Study, model, train, validation, chosen, watch), train, validation, test)
 
 
 def chosen_path(
-    model: Any, kind: Kind, train: Items, validation: Items | None, plan: Plan, watch: TextProgress | None
-) -> tuple[Any, SelectionCurve]:
-    """Return a path fitted to training items with the chosen C in use, and the curve it was chosen by."""
+    kind: type[PathStudy],
+    model: Any,
+    train: Items,
+    validation: Items | None,
+    plan: Plan,
+    watch: TextProgress | None,
+) -> tuple[Any, SelectionCurve, Plan, float]:
+    """Return a path fitted to training items with the chosen C in use, and how it was chosen: by which curve,
+    by which plan, and in how many seconds.
+    """
+    begin = time.perf_counter()
     if validation is None:
         options: dict[str, Any] = {"cv": plan.folds, "metric": plan.metric, "random_state": plan.seed}
         search: Any = kind.search(model, choice=plan.choice.replace("-", "_"), **options)
-        fold_progress = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
-        search.fit(*kind.takes(train), progress=fold_progress)
-        return search.best_estimator_, search.curve_
+        folds_done = None if watch is None else (lambda done, total: watch(f"{done} of {total} folds"))
+        search.fit(*kind.takes(train), progress=folds_done)
+        return search.best_estimator_, search.curve_, plan, time.perf_counter() - begin
     if watch is None:
         model.fit(*kind.takes(train))
     else:
-        say = watch
+        pieces = "C = {:.4g}: {}".format
         model.fit(
-            *kind.takes(train),
-            progress=lambda at: say(f"C = {float(at.mu):.4g}: {counted(at.pieces, 'piece')}"),
+            *kind.takes(train), progress=lambda at: watch(pieces(float(at.mu), counted(at.pieces, "piece")))
         )
-        say(f"{counted(len(model.path_.segments), 'piece')} traced, choosing C")
+        watch(f"{counted(len(model.path_.segments), 'piece')} traced, choosing C")
     curve = model.select(*kind.takes(validation), plan.metric)
     model.C_ = curve.C_best if plan.choice == "best" else curve.C_one_standard_error
-    return model, curve
+    return model, curve, plan, time.perf_counter() - begin
 
 
 LEVEL_PLAN = Plan(metric="mean_absolute_error")
@@ -156,6 +158,8 @@ LEVEL_PLAN = Plan(metric="mean_absolute_error")
 class LevelStudy(PathStudy):
     """A study of an ordinal path; `levels` are those of all its items, lowest first."""
 
+    search = OrdinalSVMPathCV
+    takes = attrgetter("X", "y")
     levels: Levels
 
     def predicted(self, items: Items) -> Array:
@@ -164,8 +168,7 @@ class LevelStudy(PathStudy):
 
     def measure(self, items: Items) -> float:
         """Return the metric of the plan at the chosen C, NaN where these labels do not allow it."""
-        measured = self.table(items).set_index("metric")["value"]
-        return float(measured[self.plan.metric])
+        return float(self.table(items).set_index("metric")["value"][self.plan.metric])
 
     def table(self, items: Items) -> pd.DataFrame:
         """Return every metric at the chosen C; see `ranking.metrics.levels.level_metric_table`."""
@@ -178,9 +181,8 @@ class LevelStudy(PathStudy):
     def confusion(self, items: Items) -> pd.DataFrame:
         """Return how many items of each level, a row, were given which level, a column."""
         true, predicted = self.levels.codes(items.y), self.levels.codes(self.predicted(items))
-        table = confusion_table(true, predicted, len(self.levels)).astype(int)
         names = [str(name) for name in self.levels.names]
-        return pd.DataFrame(table, index=names, columns=names)
+        return pd.DataFrame(confusion_table(true, predicted, len(names)).astype(int), names, names)
 
 
 def conduct_levels(
@@ -204,7 +206,5 @@ def conduct_levels(
         levels.codes(items.y, f"{items.source}: label")
     if len(np.unique(levels.codes(train.y))) < 2:
         raise must_have(train.source, "labels of at least two levels", found=levels.shown)
-    begin = time.perf_counter()
-    fitted, curve = chosen_path(model, ORDINAL, train, validation, plan, watch)
-    seconds = time.perf_counter() - begin
-    return LevelStudy(fitted, curve, plan, train, validation, test, seconds, levels)
+    chosen = chosen_path(LevelStudy, model, train, validation, plan, watch)
+    return LevelStudy(*chosen, train, validation, test, levels)

@@ -13,7 +13,8 @@ import pandas as pd
 
 from ranking import ConjointStudy, ConjointSVM
 from ranking.conjoint import importance_summary, refit_bootstrap, respondent_bootstrap, simulate
-from ranking.conjoint.data.example import LEVELS, example_frame
+from ranking.conjoint.data.example import LEVELS
+from tests.coffee import example_frame
 
 STUDIES, REFITS, C = 40, 40, 0.1
 POOLS = {"aggregate": 0.5, "shrinkage 0.8": 0.8, "shrinkage 0.5": 0.5, "individual": 0.5}

@@ -380,10 +380,10 @@ def test_commands_are_a_typer_application():
 def test_failing_report_leaves_the_old_one(run, here, monkeypatch):
     (here / "out.html").write_text("old")
 
-    def fail(study, file):
-        raise OSError(28, "No space left on device", str(file))
+    def fail(study):
+        raise OSError(28, "No space left on device", "out.html")
 
-    monkeypatch.setattr(cli, "write_report", fail)
+    monkeypatch.setattr(cli, "report_html", fail)
     code, out, err = run("ranksvm train.svm --validate vali.svm --c-max 1 --report out.html --scores s.csv")
     assert (code, out, err) == (2, "", "ranking: out.html: No space left on device\n")
     assert (here / "out.html").read_text() == "old"

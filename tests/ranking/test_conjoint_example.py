@@ -5,7 +5,8 @@ from importlib.resources import files
 import numpy as np
 
 from ranking.conjoint import example_part_worths, example_study
-from ranking.conjoint.data.example import FILE, LEVELS, PACKAGE, example_frame
+from ranking.conjoint.data.example import FILE, LEVELS, PACKAGE
+from tests.coffee import example_frame
 
 
 def test_the_file_is_what_the_generator_writes():

@@ -5,12 +5,9 @@ holdout tasks, which are the same for all. Respondents 1 to 12 mind the price, 1
 24 takes the first pack whatever it is. Those of the second group weigh 1.5, the others 1. The utility of a
 pack is the sum of its part-worths, blurred by Gumbel noise, so choices follow a logit model.
 
-The data of seed 0 are `coffee.csv` in the package `pqp`, where `pqp demo` can read them too.
+The data are `coffee.csv` in the package `pqp`, where `pqp demo` can read them too.
 """
 
-import math
-import random
-from collections.abc import Iterator
 from importlib.resources import as_file, files
 from typing import Any
 
@@ -20,7 +17,6 @@ from ranking.conjoint.data.attributes import NONE
 from ranking.conjoint.data.study import ConjointStudy
 
 PACKAGE, FILE = "pqp", "coffee.csv"
-RESPONDENTS, TASKS, HOLDOUTS, PACKS = 24, 8, 2, 3
 LEVELS: dict[str, tuple[Any, ...]] = {
     "brand": ("Alba", "Brio", "Cima"),
     "roast": ("light", "medium", "dark"),
@@ -44,11 +40,6 @@ WORTHS: dict[str, dict[str, tuple[float, ...]]] = {
         NONE: (0.0,),
     },
 }
-# The last of the first group, the one who takes the first pack, and the weights of the groups.
-LAST_PRICE_MINDED, FIRST_TAKER = 12, 24
-WEIGHTS = {"price-minded": 1.0, "brand-minded": 1.5}
-# A pack: one level of each attribute.
-Pack = dict[str, Any]
 
 
 def example_study() -> ConjointStudy:
@@ -88,53 +79,3 @@ def example_part_worths() -> pd.DataFrame:
         for group, worths in WORTHS.items()
     }
     return pd.DataFrame(columns, index=index)
-
-
-def example_frame(seed: int = 0) -> pd.DataFrame:
-    """Return long data of a study made up in the same way; those of seed 0 are the example.
-
-    >>> example_frame().columns.tolist()
-    ['respondent', 'task', 'alternative', 'brand', 'roast', 'size', 'price', 'chosen', 'weight', 'holdout']
-    """
-    # of all generators, the stream of random.random() is promised never to change
-    chance = random.Random(seed)
-    holdouts = [_packs(chance) for _ in range(HOLDOUTS)]
-    rows: list[dict[str, Any]] = []
-    for respondent in range(1, RESPONDENTS + 1):
-        shown = [*(_packs(chance) for _ in range(TASKS)), *holdouts]
-        for task, packs in enumerate(shown, start=1):
-            rows.extend(_answers(chance, respondent, task, packs))
-    # prices stay whole numbers although the none option has empty cells
-    return pd.DataFrame(rows).astype({"price": "Int64"})
-
-
-def _answers(
-    chance: random.Random, respondent: int, task: int, packs: list[Pack]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a task: the packs, then none of them."""
-    group = "price-minded" if respondent <= LAST_PRICE_MINDED else "brand-minded"
-    offers: list[Pack] = [*packs, dict.fromkeys(LEVELS)]
-    worths = WORTHS[group]
-    utilities = []
-    for offer in offers:
-        parts = [
-            worths[name][LEVELS[name].index(level)] for name, level in offer.items() if level is not None
-        ]
-        # Gumbel noise makes the choices a logit model; random() may be 0, which has no logarithm
-        noise = -math.log(-math.log(chance.random() or 0.5))
-        utilities.append((sum(parts) if parts else worths[NONE][0]) + noise)
-    best = 0 if respondent == FIRST_TAKER else utilities.index(max(utilities))
-    for place, offer in enumerate(offers):
-        where = {"respondent": respondent, "task": task, "alternative": place + 1}
-        marks = {"chosen": int(place == best), "weight": WEIGHTS[group], "holdout": int(task > TASKS)}
-        yield {**where, **offer, **marks}
-
-
-def _packs(chance: random.Random) -> list[Pack]:
-    """Return different packs, drawn at random."""
-    packs: list[Pack] = []
-    while len(packs) < PACKS:
-        pack = {name: levels[int(len(levels) * chance.random())] for name, levels in LEVELS.items()}
-        if pack not in packs:
-            packs.append(pack)
-    return packs

@@ -15,9 +15,9 @@ from ranking.report.paths import (
     MOST_SCORES,
     confusion_text,
     level_report_html,
-    level_summary,
     predictions_csv,
-    write_level_report,
+    summary,
+    write_report,
 )
 from ranking.studies.paths import Plan, conduct_levels
 from tests.ranking.pages import Page
@@ -143,7 +143,7 @@ class TestNumbers:
     def test_separability_is_reported(self, C_max, X, words):
         given = Items(pd.DataFrame({"x": np.array(X, float)}), np.array([1, 1, 2, 2]), None, "line")
         study = conduct_levels(OrdinalSVMPath(C_max=C_max), given, given)
-        assert level_summary(study)["separable"].startswith(words)
+        assert summary(study)["separable"].startswith(words)
 
     def test_level_no_training_item_has_is_named(self):
         given = grades(24, 0)
@@ -208,5 +208,5 @@ def test_confusion_is_written_as_text(study):
 
 
 def test_report_is_written_as_it_is(study, text, tmp_path):
-    write_level_report(study, tmp_path / "out.html")
+    write_report(study, tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8") == text

@@ -148,7 +148,7 @@ class TestStudy:
         given = items(6, 0)
         model = RankSVMPath(C_max=1).fit(given.X, pairs=[(0, 1), (1, 2), (2, 0), (3, 4)])
         curve = model.select(given.X, given.y)
-        text = report_html(Study(model, curve, Plan(), given, given, None, 0.1))
+        text = report_html(Study(model, curve, Plan(), 0.1, given, given, None))
         assert "0 &gt; 1 &gt; 2 &gt; 0" in text
 
     def test_path_that_was_cut_says_why(self):
