@@ -122,8 +122,8 @@ class TestNumbers:
             predicted = study.model.predict(part.X)
             for row in level_metric_table(part.y, predicted, GRADES).itertuples(index=False):
                 assert [row.metric, shown(row.value), shown(row.standard_error)] in page.rows
-        for metric in LEVEL_METRICS.values():
-            assert [metric.name, metric.definition] in page.rows
+        for name, metric in LEVEL_METRICS.items():
+            assert [name, metric.definition] in page.rows
 
     def test_thresholds_and_weights(self, study, page):
         p = study.model.thresholds_at(study.C)
