@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, must_be
 from pqp.linalg.field import EXACT_INTEGERS, Array, as_numbers, exact_array, float_number, infinite
 from pqp.linalg.matrices import (
     MatrixData,
@@ -46,9 +46,8 @@ def lasso(X: MatrixLike, y: object) -> ParametricQP:
     >>> [str(end) for end in path.breakpoints], [str(b) for b in path(4).x]
     (['3', '8'], ['0', '1'])
     """
-    features, target = as_matrix(X, "X"), _vector(y, "y")
-    samples, size = features.shape
-    _require_length(target, samples, "y", "X")
+    features = as_matrix(X, "X")
+    target, size = _vector(y, "y", features.shape[0], "X"), features.shape[1]
     squares = _product(target, target)
     return ParametricQP(
         # the factor is kept: with fewer samples than columns XᵀX is larger than X and singular
@@ -126,8 +125,7 @@ def markowitz(
     (['3/4', '1/4'], ['3'])
     """
     S = covariance if is_hessian(covariance) else Matrix(covariance, name="covariance")
-    m = _vector(mean, "mean")
-    _require_length(m, S.size, "mean", "covariance")
+    m = _vector(mean, "mean", S.size, "covariance")
     return ParametricQP(
         P=S,
         c=mu * -m,
@@ -168,10 +166,9 @@ def choice(
     rows = as_matrix(differences, "differences")
     price = as_affine(penalty, "penalty")
     if weights is not None:
-        values = _vector(weights, "weights")
-        _require_length(values, rows.shape[0], "weights", "differences")
+        values = _vector(weights, "weights", rows.shape[0], "differences")
         for i in np.flatnonzero(values < 0)[:1]:
-            raise ProblemError(argument=f"weights[{i}]", found=str(values[i]), expected="nonnegative")
+            raise must_be(f"weights[{i}]", "nonnegative", str(values[i]))
         price = price * values
     return ParametricQP(
         P=identity(rows.shape[1]),
@@ -186,9 +183,7 @@ def choice(
 
 def _signed_kernel(data: MatrixData, signs: Array, kernel: Any, gamma: float | None) -> Hessian:
     if isinstance(kernel, str) and kernel not in KERNELS:
-        raise ProblemError(
-            argument="kernel", found=repr(kernel), expected=f"one of {', '.join(KERNELS)} or a function"
-        )
+        raise must_be("kernel", f"one of {', '.join(KERNELS)} or a function", repr(kernel))
     if gamma is not None and kernel != "rbf":
         raise ProblemError(
             "{argument} is {found}, but the kernel is not rbf",
@@ -204,8 +199,7 @@ def _signed_kernel(data: MatrixData, signs: Array, kernel: Any, gamma: float | N
     elif kernel != "precomputed":
         data = as_matrix(kernel(data, data), "kernel(X, X)")
     if data.shape != (len(signs), len(signs)):
-        expected = f"{len(signs)} x {len(signs)}"
-        raise ProblemError(argument="the kernel matrix", found=f"shape {data.shape}", expected=expected)
+        raise must_be("the kernel matrix", f"{len(signs)} x {len(signs)}", f"shape {data.shape}")
     return Matrix(signs[:, None] * dense_matrix(data) * signs, name="Q")
 
 
@@ -215,7 +209,7 @@ def _gaussian(X: Array, gamma: float | None) -> Array:
     spread = float(X.var()) if X.size else 0.0
     width = 1 / (X.shape[1] * spread or 1.0) if gamma is None else float_number(as_numbers(gamma, "gamma"))
     if not 0 < width < np.inf:
-        raise ProblemError(argument="gamma", found=gamma, expected="positive and finite")
+        raise must_be("gamma", "positive and finite", gamma)
     from scipy.spatial.distance import pdist, squareform  # slow to import, and only needed here
 
     return np.exp(-width * squareform(pdist(X, "sqeuclidean")))
@@ -225,33 +219,30 @@ def _signs(y: object) -> Array:
     """Return 1 for the larger of two labels and -1 for the other."""
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ProblemError(argument="y", found=f"shape {labels.shape}", expected="a list of labels")
+        raise must_be("y", "a list of labels", f"shape {labels.shape}")
     try:
         classes, places = np.unique(labels, return_inverse=True)
     except TypeError:
-        found = "a mixture that has no order"
-        raise ProblemError(argument="y", found=found, expected="made of labels of one kind") from None
+        raise must_be("y", "made of labels of one kind", "a mixture that has no order") from None
     if len(classes) != 2 or (classes != classes).any():
         listed = ", ".join(str(label) for label in classes[:4])
-        raise ProblemError(
-            argument="y", found=f"{len(classes)}: {listed}", expected="made of two different labels"
-        )
+        raise must_be("y", "made of two different labels", f"{len(classes)}: {listed}")
     return np.where(places == 1, 1, -1)
 
 
-def _vector(values: object, name: str) -> Array:
+def _vector(values: object, name: str, length: int, other: str) -> Array:
     vector = as_numbers(values, name)
     if vector.ndim != 1:
-        raise ProblemError(argument=name, found=f"shape {vector.shape}", expected="a vector")
+        raise must_be(name, "a vector", f"shape {vector.shape}")
     for i in np.flatnonzero(infinite(vector))[:1]:
-        raise ProblemError(argument=f"{name}[{i}]", found=str(vector[i]), expected="finite")
+        raise must_be(f"{name}[{i}]", "finite", str(vector[i]))
+    _require_length(vector, length, name, other)
     return vector
 
 
 def _require_length(vector: Array, length: int, name: str, other: str) -> None:
     if len(vector) != length:
-        expected = f"of length {length}, one entry per row of {other}"
-        raise ProblemError(argument=name, found=len(vector), expected=expected)
+        raise must_be(name, f"of length {length}, one entry per row of {other}", len(vector))
 
 
 def _product(left: MatrixData, right: Array) -> Any:

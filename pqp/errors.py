@@ -68,6 +68,9 @@ class ExplainedError(Exception):
     '--time-limit must be positive, got -1; leave it out'
     """
 
+    # The file that the error is about; who opens it adds its name, with which the sentence then begins.
+    file: str | None = None
+
     def __init__(
         self,
         message: str = _SENTENCE,
@@ -91,9 +94,7 @@ class ExplainedError(Exception):
         self.column = column
 
     def render(
-        self,
-        name: Callable[[str], str] = str,
-        setting: Callable[[str, object], str | None] = python_setting,
+        self, name: Callable[[str], str] = str, setting: Callable[[str, object], str | None] = python_setting
     ) -> str:
         """Return the error as a sentence.
 
@@ -112,9 +113,10 @@ class ExplainedError(Exception):
         def filled(template: str) -> str:
             return _PLACEHOLDER.sub(lambda match: str(words.get(match[1], match[0])), template)
 
+        sentence = filled(self.message) if self.file is None else f"{self.file}: {filled(self.message)}"
         if self.remedy is None or (self.setting is not None and words["setting"] is None):
-            return filled(self.message)
-        return f"{filled(self.message)}; {filled(self.remedy)}"
+            return sentence
+        return f"{sentence}; {filled(self.remedy)}"
 
     def _words(self) -> dict[str, object]:
         """Return the parts that a message may refer to and that every front end writes alike."""
@@ -135,6 +137,15 @@ class PQPError(ExplainedError):
 
 class ProblemError(PQPError, ValueError):
     """An argument makes no sense: the message names it, what was found, and the remedy."""
+
+
+def must_be(argument: str, expected: str, found: object, remedy: str | None = None) -> ProblemError:
+    """Return the error of an argument with a wrong value, in the order of its sentence.
+
+    >>> print(must_be("c[1]", "finite", found="inf"))
+    c[1] must be finite, got inf
+    """
+    return ProblemError(argument=argument, expected=expected, found=found, remedy=remedy)
 
 
 class NotConvexError(ProblemError):
@@ -232,14 +243,3 @@ class FileFormatError(PQPError, ValueError):
 
     `file` is its name, `argument` the key at fault: "segments[1].x0".
     """
-
-    file: str | None = None
-
-    def render(
-        self,
-        name: Callable[[str], str] = str,
-        setting: Callable[[str, object], str | None] = python_setting,
-    ) -> str:
-        """Return the error as a sentence that begins with the name of the file."""
-        sentence = super().render(name, setting)
-        return sentence if self.file is None else f"{self.file}: {sentence}"

@@ -69,9 +69,8 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
     for name in ARRAYS:
         if len(blocks[name]) != len(dense):
             message = "the block {argument} has {found} rows for {expected} optimal segments"
-            found = len(blocks[name])
-            expected = str(len(dense))
-            raise FileFormatError(message, argument=name, found=found, expected=expected)
+            count = len(blocks[name])
+            raise FileFormatError(message, argument=name, found=count, expected=str(len(dense)))
         for segment, row in zip(dense, blocks[name], strict=True):
             segment[name] = row
     compact = [segment for segment in optimal if "changes" in segment]
@@ -190,10 +189,11 @@ def write_document(document: Document, file: str | os.PathLike[str]) -> None:
     """Write a document to a .json or .npz file; an existing file is replaced only by a complete one."""
     target, is_problem = FilePath(file), document["format"] == "pqp-problem"
     if target.suffix not in ((".json",) if is_problem else (".json", ".npz")):
-        message = "{argument} must end in {expected}, got {found}"
-        found = repr(target.name)
-        expected = ".json" if is_problem else ".json or .npz"
-        raise ProblemError(message, argument="file", expected=expected, found=found)
+        message, expected = (
+            "{argument} must end in {expected}, got {found}",
+            ".json" if is_problem else ".json or .npz",
+        )
+        raise ProblemError(message, argument="file", expected=expected, found=repr(target.name))
     if target.suffix == ".npz" and document.get("arithmetic") != "float":
         message = "{found}: npz holds float64 numbers and this path is exact"
         raise ProblemError(message, argument="file", found=target.name, remedy="use .json")

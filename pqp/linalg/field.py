@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, fmpq, fmpq_mat
 
-from pqp.errors import EXACT_REMEDY, ProblemError
+from pqp.errors import EXACT_REMEDY, ProblemError, must_be
 from pqp.linalg.tolerances import ZERO
 
 Number: TypeAlias = int | float | Fraction
@@ -197,15 +197,14 @@ def as_numbers(values: object, name: str) -> Array:
     """
     array = _kind_checked(_as_array(values, name), name)
     for index in np.argwhere(array != array)[:1]:  # only nan differs from itself
-        raise ProblemError(argument=entry_name(name, index), found=math.nan, expected="a number")
+        raise must_be(entry_name(name, index), "a number", math.nan)
     array.flags.writeable = False
     return array
 
 
 def _as_array(values: Any, name: str) -> Array:
     if isinstance(values, np.ma.MaskedArray):
-        remedy = "fill or drop the masked entries first"
-        raise ProblemError(argument=name, found="a masked array", expected="complete", remedy=remedy)
+        raise must_be(name, "complete", "a masked array", "fill or drop the masked entries first")
     if hasattr(values, "toarray"):
         values = values.toarray()
     try:
@@ -230,8 +229,7 @@ def _kind_checked(array: Array, name: str) -> Array:
     if kind in "iuO":
         return _fractions(array, name)
     words = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates"}
-    found = words.get(kind, str(array.dtype))
-    raise ProblemError(argument=name, found=found, expected="made of real numbers")
+    raise must_be(name, "made of real numbers", words.get(kind, str(array.dtype)))
 
 
 def _fractions(array: Array, name: str) -> Array:
@@ -240,9 +238,8 @@ def _fractions(array: Array, name: str) -> Array:
         try:
             result[index] = exact(entry)
         except TypeError as error:
-            raise ProblemError(
-                "{argument} is not a number: {found}", argument=entry_name(name, index), found=str(error)
-            ) from None
+            message, place = "{argument} is not a number: {found}", entry_name(name, index)
+            raise ProblemError(message, argument=place, found=str(error)) from None
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array, eye, issparse
 
-from pqp.errors import ProblemError
+from pqp.errors import must_be
 from pqp.linalg.field import (
     EXACT_INTEGERS,
     Array,
@@ -42,7 +42,7 @@ def as_matrix(values: MatrixLike, name: str) -> MatrixData:
     unbounded = infinite(matrix.data if is_sparse(matrix) else matrix)
     if unbounded.any():
         index = tuple(_positions(matrix, unbounded)[0])
-        raise ProblemError(argument=entry_name(name, index), found=str(matrix[index]), expected="finite")
+        raise must_be(entry_name(name, index), "finite", str(matrix[index]))
     return matrix
 
 
@@ -103,14 +103,13 @@ def _as_csr(values: Any, name: str) -> MatrixData:
     matrix = csr_array((entries, (given.row, given.col)), shape=given.shape)
     matrix.eliminate_zeros()
     if np.isnan(matrix.data).any():
-        index = _positions(matrix, np.isnan(matrix.data))[0]
-        raise ProblemError(argument=entry_name(name, index), found=np.nan, expected="a number")
+        raise must_be(entry_name(name, _positions(matrix, np.isnan(matrix.data))[0]), "a number", np.nan)
     return _frozen(matrix)
 
 
 def _require_matrix(values: MatrixData, name: str) -> None:
     if values.ndim != 2:
-        raise ProblemError(argument=name, found=f"shape {values.shape}", expected="a matrix")
+        raise must_be(name, "a matrix", f"shape {values.shape}")
 
 
 def _positions(matrix: MatrixData, chosen: Array) -> Array:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from flint import fmpq, fmpq_poly, fmpz
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, must_be
 from pqp.linalg.affine import AffineNumber
 from pqp.linalg.field import (
     EXACT_INTEGERS,
@@ -188,8 +188,7 @@ def affine_vector(value: AffineLike, length: int, name: str) -> Affine:
     """Return affine data as a vector of the given length; a single number stands for every entry."""
     data = as_affine(value, name)
     if data.shape not in ((), (length,)):
-        expected = f"of length {length} or a single number"
-        raise ProblemError(argument=name, found=f"shape {data.shape}", expected=expected)
+        raise must_be(name, f"of length {length} or a single number", f"shape {data.shape}")
     return Affine(*(np.broadcast_to(part, (length,)) for part in (data.constant, data.slope)))
 
 
@@ -205,8 +204,7 @@ def _from_entries(entries: Any, name: str) -> Affine:
     parts = [as_affine(entry, entry_name(name, (i,))) for i, entry in enumerate(entries)]
     for i, part in enumerate(parts):
         if part.shape:
-            found = f"shape {part.shape}"
-            raise ProblemError(argument=entry_name(name, (i,)), found=found, expected="a single number")
+            raise must_be(entry_name(name, (i,)), "a single number", f"shape {part.shape}")
     constants = as_numbers([part.constant[()] for part in parts], name)
     return Affine(constants, as_numbers([part.slope[()] for part in parts], name))
 
@@ -215,12 +213,9 @@ def _from_formula(formula: Any, name: str) -> Affine:
     if formula.is_infinite:
         return Affine(as_numbers(float(formula), name), np.array(0))
     if strangers := formula.free_symbols - {mu_symbol()}:
-        raise ProblemError(
-            "{argument} contains {found}",
-            argument=name,
-            found=", ".join(sorted(map(str, strangers))),
-            remedy="only pqp.mu may appear, not a symbol of your own",
-        )
+        found = ", ".join(sorted(map(str, strangers)))
+        remedy = "only pqp.mu may appear, not a symbol of your own"
+        raise ProblemError("{argument} contains {found}", argument=name, found=found, remedy=remedy)
     import sympy
 
     try:
@@ -228,7 +223,7 @@ def _from_formula(formula: Any, name: str) -> Affine:
     except sympy.PolynomialError:
         polynomial = None
     if polynomial is None or polynomial.degree() > 1:
-        raise ProblemError(argument=name, found=str(formula), expected="affine in mu")
+        raise must_be(name, "affine in mu", str(formula))
     constant = polynomial.coeff_monomial(1)
     slope = polynomial.coeff_monomial(mu_symbol())
     return Affine(as_numbers(constant, name), as_numbers(slope, name))
@@ -252,9 +247,8 @@ def _times(left: Array, right: Array) -> Array:
 
 def _require_same_shape(left: Affine, right: Affine) -> None:
     if left.shape and right.shape and left.shape != right.shape:
-        raise ProblemError(
-            "affine data of shapes {found} do not fit together", found=f"{left.shape} and {right.shape}"
-        )
+        found = f"{left.shape} and {right.shape}"
+        raise ProblemError("affine data of shapes {found} do not fit together", found=found)
 
 
 def _reciprocal(numbers: Array) -> Array:

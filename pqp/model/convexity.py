@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pqp.errors import NotConvexError, ProblemError
+from pqp.errors import NotConvexError, ProblemError, must_be
 from pqp.linalg.field import EXACT_INTEGERS, Array, float_array, shown
 from pqp.linalg.matrices import (
     MatrixData,
@@ -43,7 +43,7 @@ def as_convex(values: MatrixLike, name: str) -> tuple[MatrixData, tuple[str, ...
     """
     matrix = as_matrix(values, name)
     if matrix.shape[0] != matrix.shape[1]:
-        raise ProblemError(argument=name, found=f"shape {matrix.shape}", expected="square")
+        raise must_be(name, "square", f"shape {matrix.shape}")
     matrix, notes = _symmetric(matrix, name)
     require_convex(matrix, name, exactly=is_decided_exactly(matrix))
     return matrix, notes
@@ -136,13 +136,11 @@ def _symmetric(values: MatrixData, name: str) -> tuple[MatrixData, tuple[str, ..
     i, j = int(rows[worst]), int(columns[worst])
     found = f"{name}[{i}, {j}] = {values[i, j]} and {name}[{j}, {i}] = {values[j, i]}"
     if given_exactly(values) or not _is_rounding(values, rows, columns, gaps):
-        raise ProblemError(
+        message, remedy = (
             "{argument} must be {expected}, but {found}",
-            argument=name,
-            found=found,
-            expected="symmetric",
-            remedy=f"({name} + {name}.T) / 2 gives the same objective",
+            f"({name} + {name}.T) / 2 gives the same objective",
         )
+        raise ProblemError(message, argument=name, found=found, expected="symmetric", remedy=remedy)
     # Halves first: a sum might overflow.
     mirrored = values / 2 + values.T / 2
     note = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pqp.errors import ProblemError, counted
+from pqp.errors import ProblemError, counted, must_be
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, as_numbers, infinite, is_infinite
 from pqp.linalg.matrices import (
@@ -34,8 +34,7 @@ def as_rows(A: MatrixLike | None, n: int) -> MatrixData:
     """Return A as a matrix with n columns, without rows if there is none."""
     rows = as_matrix(np.zeros((0, n), dtype=np.int64) if A is None else A, "A")
     if rows.shape[1] != n:
-        expected = f"a matrix of {counted(n, 'column')} to match P"
-        raise ProblemError(argument="A", found=f"shape {rows.shape}", expected=expected)
+        raise must_be("A", f"a matrix of {counted(n, 'column')} to match P", f"shape {rows.shape}")
     return rows
 
 
@@ -107,8 +106,7 @@ def as_constant(value: AffineLike) -> tuple[Number, Number, Number]:
     elif data.shape == (3,) and not np.any(data.slope != 0):
         numbers = data.constant
     else:
-        expected = "one number, affine data or three numbers"
-        raise ProblemError(argument="constant", found=f"shape {data.shape}", expected=expected)
+        raise must_be("constant", "one number, affine data or three numbers", f"shape {data.shape}")
     _require_finite(numbers, "constant")
     k0, k1, k2 = (
         number if isinstance(number, float) else RATIONAL.number(number) for number in numbers.tolist()
@@ -122,11 +120,10 @@ def as_labels(names: Iterable[object] | None, length: int, argument: str, stem: 
         return tuple([f"{stem}{i}" for i in range(1, length + 1)])
     labels = tuple(str(name) for name in names)
     if isinstance(names, str) or len(labels) != length:
-        raise ProblemError(argument=argument, found=repr(names), expected=counted(length, "label"))
+        raise must_be(argument, counted(length, "label"), repr(names))
     if len(set(labels)) < length:
         twice = min(label for label, times in Counter(labels).items() if times > 1)
-        found = f"{twice!r} twice"
-        raise ProblemError(argument=argument, found=found, expected="different from one another")
+        raise must_be(argument, "different from one another", f"{twice!r} twice")
     return labels
 
 
@@ -134,7 +131,7 @@ def as_notes(notes: Iterable[str]) -> tuple[str, ...]:
     """Return notes as a tuple of sentences."""
     sentences = tuple(notes)
     if isinstance(notes, str) or not all(isinstance(note, str) for note in sentences):
-        raise ProblemError(argument="notes", found=repr(notes), expected="a list of sentences")
+        raise must_be("notes", "a list of sentences", repr(notes))
     return sentences
 
 
@@ -398,8 +395,7 @@ def paper_form(
     array([[2]])
     """
     if not isinstance(Q, np.ndarray | list | tuple) and not hasattr(Q, "shape"):
-        remedy = "double the factor of a Gram matrix yourself"
-        raise ProblemError(argument="Q", found=type(Q).__name__, expected="a matrix", remedy=remedy)
+        raise must_be("Q", "a matrix", type(Q).__name__, "double the factor of a Gram matrix yourself")
     return ParametricQP(P=2 * as_matrix(Q, "Q"), c=c, A=A, row_lower=b, lower=0, names=names)
 
 

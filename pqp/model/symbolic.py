@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy
 
-from pqp.errors import ProblemError
+from pqp.errors import ProblemError, must_be
 from pqp.linalg.field import Array, Number, exact, exact_array, fraction
 from pqp.model.affine import Affine, AffineLike, as_affine, mu_symbol
 from pqp.model.problem import ParametricQP
@@ -49,7 +49,7 @@ def read_formula(value: object, where: str) -> sympy.Expr:
     except sympy.SympifyError:
         formula = None
     if not isinstance(formula, sympy.Expr):
-        raise ProblemError(argument=where, found=repr(value), expected="a sympy expression")
+        raise must_be(where, "a sympy expression", repr(value))
     return formula
 
 
@@ -87,9 +87,7 @@ def _number(value: Any, where: str) -> Number:
     except TypeError as error:
         raise ProblemError("{argument} is not a number: {found}", argument=where, found=str(error)) from None
     if number in (_INFINITY, -_INFINITY):
-        raise ProblemError(
-            argument=where, found=number, expected="finite", remedy="leave out a limit that does not bind"
-        )
+        raise must_be(where, "finite", number, "leave out a limit that does not bind")
     return int(number) if number == int(number) else number
 
 
@@ -211,13 +209,11 @@ def soft(constraint: object, penalty: AffineLike) -> Soft:
     mu
     """
     if isinstance(constraint, Soft):
-        raise ProblemError(
-            "{found} is soft already", found=str(constraint.constraint), remedy="add the penalties up instead"
-        )
+        found, remedy = str(constraint.constraint), "add the penalties up instead"
+        raise ProblemError("{found} is soft already", found=found, remedy=remedy)
     price = as_affine(penalty, "penalty")
     if price.shape:
-        expected = "one number or affine in mu"
-        raise ProblemError(argument="penalty", found=f"shape {price.shape}", expected=expected)
+        raise must_be("penalty", "one number or affine in mu", f"shape {price.shape}")
     return Soft(constraint, price)
 
 
@@ -325,9 +321,7 @@ def _ordered(used: set[Any], given: tuple[Any, ...] | None) -> list[Any]:
     variables = list(given) if given is not None else sorted(used, key=lambda v: _natural(v.name))
     for variable in variables:
         if not isinstance(variable, sympy.Symbol) or variable == MU_SYMBOL:
-            raise ProblemError(
-                argument="variables", found=repr(variable), expected="sympy symbols other than mu"
-            )
+            raise must_be("variables", "sympy symbols other than mu", repr(variable))
         require_plain(variable)
     if missing := ", ".join(sorted(str(v) for v in used - set(variables))):
         message = "{argument} lacks {found}, which the formulas contain"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from pqp.errors import EXACT_SETTING, CertificateError, NoSolutionError, ProblemError, counted
+from pqp.errors import EXACT_SETTING, CertificateError, NoSolutionError, ProblemError, counted, must_be
 from pqp.io.writing import encode_segment, path_document, write_document
 from pqp.lcp.pivot_log import PivotLog
 from pqp.linalg.field import Array, Field, Number, as_numbers, infinite, is_infinite, shown
@@ -87,7 +87,7 @@ class Jump:
     def between(self, share: Number) -> Array:
         """Return the point of the connecting segment at a share from 0 (left) to 1 (right)."""
         if not 0 <= as_numbers(share, "share")[()] <= 1:
-            raise ProblemError(argument="share", expected="between 0 and 1", found=share)
+            raise must_be("share", "between 0 and 1", share)
         return self.left.x + share * (self.right.x - self.left.x)
 
 
@@ -384,9 +384,9 @@ class Path:
     def _number(self, mu: Number, name: str = "mu") -> Number:
         value = as_numbers(mu, name)
         if value.shape:
-            raise ProblemError(argument=name, expected="a single number here", found=f"shape {value.shape}")
+            raise must_be(name, "a single number here", f"shape {value.shape}")
         if infinite(value):
-            raise ProblemError(argument=name, expected="finite here", found=mu)
+            raise must_be(name, "finite here", mu)
         return self.arithmetic.number(value[()])
 
     def _many(self, mus: Number | Numbers, quantity: str) -> Any:
@@ -394,7 +394,7 @@ class Path:
         if not values.shape:
             return getattr(self(values.item()), quantity)
         if infinite(values).any():
-            raise ProblemError(argument="mu", expected="finite", found=mus)
+            raise must_be("mu", "finite", mus)
         numbers = self.arithmetic.array(values).ravel()
         owners = [self._segment_at(mu, "right") for mu in numbers]
         width = {"x": (self.problem.n,), "y": (self.problem.m,), "z": (self.problem.n,)}.get(quantity, ())
@@ -489,4 +489,4 @@ def _owns(segment: Segment, end: Number, neighbour: Sequence[Segment]) -> bool:
 
 def _require_side(side: Side) -> None:
     if side not in ("left", "right"):
-        raise ProblemError(argument="side", expected="'left' or 'right'", found=repr(side))
+        raise must_be("side", "'left' or 'right'", repr(side))

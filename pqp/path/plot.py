@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pqp.errors import ProblemError, counted
+from pqp.errors import counted, must_be
 from pqp.linalg.field import Array, is_infinite
 from pqp.path.queries import some_names
 from pqp.plotting import GREY, PALE, axes_for, moving_most, place_legend, plain
@@ -92,7 +92,7 @@ def _chosen(variables: Any, names: tuple[str, ...]) -> list[int]:
     for variable in asked:
         if not isinstance(variable, Hashable) or variable not in places:
             wanted = f"among {some_names(names, MOST_NAMED)} or indices below {len(names)}"
-            raise ProblemError(argument="variables", found=repr(variable), expected=wanted)
+            raise must_be("variables", wanted, repr(variable))
     return list(dict.fromkeys(places[variable] for variable in asked))
 
 

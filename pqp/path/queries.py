@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pqp.errors import NoSolutionError, ProblemError
+from pqp.errors import NoSolutionError, ProblemError, must_be
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import Array, Field, Number, as_numbers, float_number, infinite, is_infinite
 from pqp.linalg.matrices import dense_matrix
@@ -137,7 +137,7 @@ def _index(name: str | int | None, names: tuple[str, ...], kind: str) -> int:
     if isinstance(name, int | np.integer) and 0 <= name < len(names):
         return int(name)
     expected = f"one of {some_names(names, MOST_NAMED)} or an index below {len(names)}"
-    raise ProblemError(argument=kind, expected=expected, found=repr(name))
+    raise must_be(kind, expected, repr(name))
 
 
 def some_names(names: Sequence[str], most: int) -> str:
