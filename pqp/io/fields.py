@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pqp.errors import FileFormatError, ProblemError
-from pqp.linalg.field import EXACT_INTEGERS, Array, Field, Number, exact_array, to_flint
+from pqp.linalg.field import Array, Field, Number, as_numbers, exact_array, to_flint
 from pqp.model.affine import Affine, read_affine, read_number
 
 Reader = Callable[[Any, str], Any]
@@ -210,11 +210,10 @@ def read_affine_data(value: Any, place: str) -> Affine:
         parts = read_object(value, place, {"constant": read_vector, "slope": read_vector})
         require_length(parts["slope"], f"{place}.slope", len(parts["constant"]))
         return Affine(parts["constant"], parts["slope"])
-    if isinstance(value, list):
-        entries = list_of(_read_affine_entry)(value, place)
-        return Affine(packed([entry[0] for entry in entries]), packed([entry[1] for entry in entries]))
-    constant, slope = _read_affine_entry(value, place)
-    return Affine(packed([constant])[0], packed([slope])[0])
+    is_list = isinstance(value, list)
+    entries = list_of(_read_affine_entry)(value, place) if is_list else [_read_affine_entry(value, place)]
+    data = Affine(*(packed([entry[part] for entry in entries]) for part in (0, 1)))
+    return data if is_list else data[0]
 
 
 def _read_affine_entry(value: Any, place: str) -> tuple[Number, Number]:
@@ -234,12 +233,11 @@ def packed(numbers: Sequence[Number]) -> Array:
     ('i', 'f', 'O')
     """
     floats = [number for number in numbers if isinstance(number, float)]
-    integers = [number for number in numbers if isinstance(number, int) and abs(number) <= EXACT_INTEGERS]
-    if len(integers) == len(numbers):
-        return np.array(numbers, dtype=np.int64)
-    has_decimals = len(floats) == len(numbers) or any(map(math.isfinite, floats))
-    if len(integers) + len(floats) == len(numbers) and has_decimals:
-        return np.array(numbers, dtype=float)
+    if not numbers:
+        return np.zeros(0, dtype=np.int64)
+    if any(map(math.isfinite, floats)) or len(floats) in (0, len(numbers)):
+        return as_numbers(numbers, "the data")
+    # an infinity among integers must not round them
     return exact_array(np.array(numbers, dtype=object))
 
 

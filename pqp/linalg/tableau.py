@@ -11,11 +11,11 @@ from math import lcm
 from typing import Any, Protocol
 
 import numpy as np
-from flint import fmpz, fmpz_mat
+from flint import fmpz_mat
 
 from pqp.errors import InternalError
 from pqp.linalg.affine import AffineArray
-from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, fraction
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, to_flint_matrix
 
 # The sign of a value at a perturbed mu is that of the first nonzero a·constant + b·slope over pairs (a, b).
 Weights = Sequence[tuple[Number, Number]]
@@ -116,11 +116,10 @@ class ExactTableau:
     def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
         # sums of integers: a Fraction would look for a common divisor after every operation
         whole = [_integers(pair) for pair in weights]
-        rows, columns = self.shape
-        return [
-            _lex_sign(self.numerators[i, columns - 2], self.numerators[i, columns - 1], whole)
-            for i in range(rows)
-        ]
+        T, (rows, columns) = self.numerators, self.shape
+        values = ((a * T[i, columns - 2] + b * T[i, columns - 1] for a, b in whole) for i in range(rows))
+        first = (next(filter(None, candidates), 0) for candidates in values)
+        return [(value > 0) - (value < 0) for value in first]
 
     def pivot(self, row: int, column: int) -> "ExactTableau":
         """The tableau after one fraction-free pivot."""
@@ -154,9 +153,10 @@ def exact_tableau(values: Array) -> ExactTableau:
     >>> exact_tableau(np.array([[2, 3], [1, 4]])).pivot(0, 0).entry(0, 0)
     Fraction(1, 2)
     """
-    integers = [fmpz(_whole(number)) for number in np.asarray(values).flat]
-    rows, columns = np.shape(values)
-    return ExactTableau(fmpz_mat(rows, columns, integers), fmpz(1))
+    numerators, denominator = to_flint_matrix(np.asarray(values)).numer_denom()
+    if denominator != 1:
+        raise InternalError(f"an exact table needs whole numbers, got 1/{denominator}")
+    return ExactTableau(numerators, denominator)
 
 
 def build_tableau(values: Array, field: Field) -> Tableau:
@@ -166,20 +166,6 @@ def build_tableau(values: Array, field: Field) -> Tableau:
 
 def _signs(values: Array, noise: Array) -> list[int]:
     return [int(sign) for sign in np.where(np.abs(values) > noise, np.sign(values), 0)]
-
-
-def _lex_sign(constant: Any, slope: Any, weights: Sequence[tuple[int, int]]) -> int:
-    for a, b in weights:
-        if value := a * constant + b * slope:
-            return 1 if value > 0 else -1
-    return 0
-
-
-def _whole(number: Any) -> int:
-    value = fraction(number)
-    if value.denominator != 1:
-        raise InternalError(f"an exact table needs whole numbers, got {value}")
-    return value.numerator
 
 
 def _integers(pair: tuple[Number, Number]) -> tuple[int, int]:

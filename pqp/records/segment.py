@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Generic, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -35,17 +35,15 @@ class _Part(Generic[T]):
         if segment is None:
             return None  # the default of the field
         # Not kept here: all completed pieces of a long path would fill the memory (docs/method.md, Cost).
-        stored: T | None = segment.__dict__[self.name]
-        return stored if segment.trail is None else _read(segment.trail, segment.number, self.name)
+        trail, found = segment.trail, segment.__dict__[self.name]
+        if trail is not None and self.name == "basis":
+            found = Basis.from_codes(trail.states(segment.number), trail.problem.n)
+        elif trail is not None:
+            found = trail.solution(segment.number)["xyz".index(self.name)]
+        return found
 
     def __set__(self, segment: "Segment", value: T | None) -> None:
         segment.__dict__[self.name] = value
-
-
-def _read(trail: Trail, number: int, name: str) -> Any:
-    if name != "basis":
-        return trail.solution(number)["xyz".index(name)]
-    return Basis.from_codes(trail.states(number), trail.problem.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +98,9 @@ class Segment:
             known = self.__dict__
             known["basis"] = known["x"] = known["y"] = known["z"] = None
             return
-        _freeze(*(array for pair in (self.x, self.y, self.z) if pair is not None for array in pair))
-        _freeze(*(array for array in (self.ray, self.violation) if array is not None))
+        for array in (*(self.x or ()), *(self.y or ()), *(self.z or ()), self.ray, self.violation):
+            if array is not None:
+                array.flags.writeable = False
 
     def codes(self) -> States:
         """Return the codes of the states of all items of an optimal piece, variables first."""
@@ -123,32 +122,32 @@ class Segment:
     @property
     def x0(self) -> Array | None:
         """x(mu) = x0 + mu x1: the optimal point, or on unbounded pieces a feasible one."""
-        return _entry(self.x, 0)
+        return None if self.x is None else self.x[0]
 
     @property
     def x1(self) -> Array | None:
         """See `x0`."""
-        return _entry(self.x, 1)
+        return None if self.x is None else self.x[1]
 
     @property
     def y0(self) -> Array | None:
         """Row multipliers y0 + mu y1: positive at row_lower, negative at row_upper."""
-        return _entry(self.y, 0)
+        return None if self.y is None else self.y[0]
 
     @property
     def y1(self) -> Array | None:
         """See `y0`."""
-        return _entry(self.y, 1)
+        return None if self.y is None else self.y[1]
 
     @property
     def z0(self) -> Array | None:
         """Bound multipliers z0 + mu z1: positive at lower, negative at upper."""
-        return _entry(self.z, 0)
+        return None if self.z is None else self.z[0]
 
     @property
     def z1(self) -> Array | None:
         """See `z0`."""
-        return _entry(self.z, 1)
+        return None if self.z is None else self.z[1]
 
     @property
     def described(self) -> str:
@@ -296,15 +295,6 @@ def proof_strength(segment: Segment) -> AffineNumber | None:
     if segment.ray is None or segment.violation is None:
         return None
     return AffineNumber(*(-part for part in descent(data, segment.ray, segment.violation)))
-
-
-def _entry(pair: AffineArray | None, part: int) -> Array | None:
-    return None if pair is None else pair[part]
-
-
-def _freeze(*arrays: Array) -> None:
-    for array in arrays:
-        array.flags.writeable = False
 
 
 def product(left: AffineArray, right: AffineArray) -> Array:
