@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pqp.lcp.pivot_log import Entry
 from pqp.lcp.problem import PerturbedMu
@@ -22,7 +22,25 @@ class RungInterval(NamedTuple):
 
 
 @dataclass
-class TraceInfo:
+class TraceCounts:
+    """What one trace of the revised engine has done; see `TraceInfo`."""
+
+    events: int = 0
+    ties: int = 0
+    largest_tie: int = 0
+    rays: int = 0
+    refactorisations: int = 0
+    refinements: int = 0
+
+    def add(self, other: "TraceCounts") -> None:
+        """Add what another trace has done."""
+        for name in ("events", "ties", "rays", "refactorisations", "refinements"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest_tie = max(self.largest_tie, other.largest_tie)
+
+
+@dataclass
+class TraceInfo(TraceCounts):
     """What the revised engine did to find a path, over all its extensions and parallel parts.
 
     Parameters
@@ -43,12 +61,6 @@ class TraceInfo:
         Wall-clock seconds by phase.
     """
 
-    events: int = 0
-    ties: int = 0
-    largest_tie: int = 0
-    rays: int = 0
-    refactorisations: int = 0
-    refinements: int = 0
     rungs: dict[str, int] = field(default_factory=dict)
     worst_residual: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -74,24 +86,13 @@ class TraceInfo:
             return None
         return max(touching, key=lambda one: min(hi, one.hi) - max(lo, one.lo)).rung
 
-    def add(self, counts: Any) -> None:
-        """Add what one trace has done."""
-        self.events += counts.events
-        self.ties += counts.ties
-        self.largest_tie = max(self.largest_tie, counts.largest_tie)
-        self.rays += counts.rays
-        self.refactorisations += counts.rebuilds
-        self.refinements += counts.refinements
-
     def found(self, rung: str, lo: Number, hi: Number) -> None:
         """Note how an interval was found."""
         self._found.append(RungInterval(float(lo), float(hi), rung))
 
     def include(self, other: "TraceInfo", lo: Number = -math.inf, hi: Number = math.inf) -> None:
         """Add what another run has done for a path that both are part of; it found the part from lo to hi."""
-        for name in ("events", "ties", "rays", "refactorisations", "refinements"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.largest_tie = max(self.largest_tie, other.largest_tie)
+        self.add(other)
         self.worst_residual = max(self.worst_residual, other.worst_residual)
         for rung, pieces in other.rungs.items():
             self.count(rung, pieces)

@@ -41,6 +41,7 @@ from pqp.linalg.tolerances import (
     TINY,
     TRUSTED_PIVOT,
 )
+from pqp.records.result import TraceCounts
 from pqp.revised.basis import BasisFactor, Direction, SingularBasisError
 from pqp.revised.basis_choice import basis_of
 from pqp.revised.degeneracy import MOST_REFINEMENTS, Tie, solve_tie
@@ -103,18 +104,6 @@ class TooManyEventsError(Exception):
 
 class LargeTieError(Exception):
     """Too many items tie where a trace begins: it should begin elsewhere."""
-
-
-@dataclass
-class TraceCounts:
-    """What a trace has done."""
-
-    events: int = 0
-    ties: int = 0
-    largest_tie: int = 0
-    rays: int = 0
-    rebuilds: int = 0
-    refinements: int = 0
 
 
 class Tracer:
@@ -261,7 +250,7 @@ class Tracer:
 
     def rebuild(self) -> None:
         """Factorise the basis anew and recompute all lines."""
-        self.counts.rebuilds += 1
+        self.counts.refactorisations += 1
         self._inverse_loss = INVERSE_LOSS
         self.basis = basis_of(self.system, np.flatnonzero(self.flags[INSIDE]), self.basis)
         self.recompute()
