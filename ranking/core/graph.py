@@ -7,8 +7,6 @@ et al. (2009), Fig. 3. They are different soft-margin problems, not equivalent o
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import networkx as nx
@@ -98,12 +96,40 @@ def preference_pairs(
     query = query_codes(qid, len(labels))
     if not len(labels):
         return np.empty((0, 2), dtype=np.int64)
-    levels = _sort_into_levels(labels, query)
+    # by query, then from the highest label down, then by number; ranks can be negated whatever the type
+    rank = np.unique(labels, return_inverse=True)[1]
+    items = np.lexsort((-rank, query))
+    begins = np.append(True, (np.diff(rank[items]) != 0) | (np.diff(query[items]) != 0))
+    # level k of all levels holds items[start[k]:start[k + 1]], and items[p] is in level[p]
+    start, level = np.append(np.flatnonzero(begins), len(items)), np.cumsum(begins) - 1
+    owner = query[items[start[:-1]]]
+    has_lower = np.append(owner[1:] == owner[:-1], [False])
     if reduction == "tree":
-        upper, lower = _tree_edges(levels, _choose(levels, representative, random_state))
+        chosen = _choose(items, start, representative, random_state)
+        # nothing is below the last level: rolled round, this says that nothing is above the first
+        has_upper = np.roll(has_lower, 1)
+        down = has_lower[level]
+        # the pair of both representatives is among those that go down already
+        up = has_upper[level] & (items != chosen[level])
+        upper = np.append(items[down], chosen[level[up] - 1])
+        lower = np.append(chosen[level[down] + 1], items[up])
     else:
-        upper, lower = _product_edges(levels, consecutive_only=reduction != "full")
-    return _in_order(upper, lower, query)
+        # in the sorted order the partners of an item are neighbours: those from `first` to before `last`
+        first = start[1:]
+        if reduction == "full":
+            last = start[np.searchsorted(owner, owner, side="right")]
+        else:
+            last = np.where(has_lower, np.append(first[1:], first[-1]), first)
+        count = (last - first)[level]
+        before = np.cumsum(count) - count
+        partner = np.arange(count.sum()) + np.repeat(first[level] - before, count)
+        upper, lower = np.repeat(items, count), items[partner]
+    # stable, so that the items of a query stay in the order of their numbers
+    by_query = np.argsort(query, kind="stable")
+    place, n = np.argsort(by_query), len(query)
+    # one integer a pair, because these sort faster than rows
+    key = np.sort(place[upper] * n + place[lower])
+    return by_query[np.column_stack(np.divmod(key, n))]
 
 
 def read_graph(graph: Any, n: int) -> tuple[list[tuple[int, int]], dict[str, list[Any]]]:
@@ -183,88 +209,22 @@ def describe_cycle(cycle: Sequence[int]) -> str:
     return " > ".join(map(str, [*cycle, cycle[0]]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Levels:
-    """Items sorted by query, then from the highest label down, then by number.
-
-    Level k of all levels holds items[start[k]:start[k + 1]] and belongs to query[k]; items[p] is in level[p].
-    """
-
-    items: Integers
-    level: Integers
-    start: Integers
-    query: Integers
-
-    @property
-    def has_lower(self) -> NDArray[np.bool_]:
-        """Whether the next level belongs to the same query."""
-        return np.append(self.query[1:] == self.query[:-1], [False])
-
-
-def _sort_into_levels(labels: NDArray[Any], query: Integers) -> _Levels:
-    # ranks instead of labels: they can be negated whatever the type
-    rank = np.unique(labels, return_inverse=True)[1]
-    items = np.lexsort((-rank, query))
-    begins = np.ones(len(items), dtype=bool)
-    begins[1:] = (np.diff(rank[items]) != 0) | (np.diff(query[items]) != 0)
-    start = np.append(np.flatnonzero(begins), len(items))
-    return _Levels(items, np.cumsum(begins) - 1, start, query[items[start[:-1]]])
-
-
-def _product_edges(levels: _Levels, consecutive_only: bool) -> tuple[Integers, Integers]:
-    """Return every item with all items of lower levels, or with those of the next level only.
-
-    In the sorted order the partners of an item are neighbours: those from `first` to before `last`.
-    """
-    first = levels.start[1:]
-    if consecutive_only:
-        last = np.where(levels.has_lower, np.append(first[1:], first[-1]), first)
-    else:
-        last = levels.start[np.searchsorted(levels.query, levels.query, side="right")]
-    count = (last - first)[levels.level]
-    before = np.cumsum(count) - count
-    partner = np.arange(count.sum()) + np.repeat(first[levels.level] - before, count)
-    return np.repeat(levels.items, count), levels.items[partner]
-
-
-def _tree_edges(levels: _Levels, representative: Integers) -> tuple[Integers, Integers]:
-    """Return the upper level with the lower representative, and the upper one with the rest below."""
-    # nothing is below the last level: rolled round, this says that nothing is above the first
-    has_upper = np.roll(levels.has_lower, 1)
-    down = levels.has_lower[levels.level]
-    # the pair of both representatives is among those that go down already
-    up = has_upper[levels.level] & (levels.items != representative[levels.level])
-    upper = np.append(levels.items[down], representative[levels.level[up] - 1])
-    lower = np.append(representative[levels.level[down] + 1], levels.items[up])
-    return upper, lower
-
-
 def _choose(
-    levels: _Levels, representative: Representative, random_state: int | np.random.Generator | None
+    items: Integers,
+    start: Integers,
+    representative: Representative,
+    random_state: int | np.random.Generator | None,
 ) -> Integers:
-    """Return the representative of each level."""
+    """Return the representative of each level, which begins at `start`."""
     if callable(representative):
         chosen = []
-        for start, end in pairwise(levels.start):
-            level = levels.items[start:end]
+        for level in np.split(items, start[1:-1]):
             # a copy, because a user's function may change its argument
             answer = representative(level.copy())
             if answer not in level.tolist():
                 raise must_be("representative", f"one of the items {values_shown(level)}", found=repr(answer))
             chosen.append(answer)
         return np.array(chosen, dtype=np.int64)
-    size = np.diff(levels.start)
+    size = np.diff(start)
     place = np.random.default_rng(random_state).integers(size) if representative == "random" else 0
-    return levels.items[levels.start[:-1] + place]
-
-
-def _in_order(upper: Integers, lower: Integers, query: Integers) -> Integers:
-    """Return pairs query by query, then by item numbers."""
-    n = len(query)
-    # stable, so that the items of a query stay in the order of their numbers
-    by_query = np.argsort(query, kind="stable")
-    place = np.empty(n, dtype=np.int64)
-    place[by_query] = np.arange(n)
-    # one integer a pair, because these sort faster than rows
-    key = np.sort(place[upper] * n + place[lower])
-    return by_query[np.column_stack(np.divmod(key, n))]
+    return items[start[:-1] + place]

@@ -140,25 +140,19 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
             # the lower half is a copy, which saves half the work and makes K symmetric bit by bit
             if Y is X and columns.start < rows.start:
                 K[rows, columns] = K[columns, rows].T
+                continue
+            a, b = as_dense(X[rows]), as_dense(Y[columns])
+            if name == "minmax":
+                # twice the minimum is a + b − |a − b|, twice the maximum a + b + |a − b|; minima by
+                # broadcasting would need an array with one entry per row of X, row of Y and column
+                total, distance = a.sum(axis=1)[:, None] + b.sum(axis=1), cdist(a, b, "cityblock")
+                common, union = total - distance, total + distance
             else:
-                K[rows, columns] = _similarity(as_dense(X[rows]), as_dense(Y[columns]), name)
+                common = a @ b.T
+                union = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - common
+            # counts have a denominator of 0 only where both rows are 0, and then the numerator is 0 as well
+            K[rows, columns] = np.divide(common, union, out=np.ones_like(common), where=union > 0)
     return K
-
-
-def _similarity(X: Array, Y: Array, name: str) -> Array:
-    """Return the MinMax or the Tanimoto kernel of a block, 1 where both rows are 0."""
-    power = 1 if name == "minmax" else 2
-    total = (X**power).sum(axis=1)[:, None] + (Y**power).sum(axis=1)
-    if name == "minmax":
-        # twice the minimum is a + b − |a − b|, twice the maximum a + b + |a − b|; minima by broadcasting
-        # would need an array with one entry per row of X, row of Y and column
-        distance = cdist(X, Y, "cityblock")
-        common, union = total - distance, total + distance
-    else:
-        common = X @ Y.T
-        union = total - common
-    # counts have a denominator of 0 only where both rows are 0, and then the numerator is 0 as well
-    return np.divide(common, union, out=np.ones_like(common), where=union > 0)
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:

@@ -58,26 +58,22 @@ class Levels:
         """
         categories = _categories(y, name)
         if categories is not None:
-            return self._inside(categories, name)
+            places = pd.Index(categories).get_indexer(pd.Index(self.names))
+            if (places < 0).any() or (np.diff(places) < 0).any():
+                raise DataError(
+                    "{argument} has the categories {found}, but the levels are {expected}",
+                    argument=name,
+                    found=values_shown(categories, most=10),
+                    expected=self.shown,
+                    remedy="the categories must hold them in this order",
+                )
+            return Levels(categories)
         values = _column(y, name)
         is_number = self.names.dtype.kind in "biuf" and values.dtype.kind in "biuf"
         # where levels are not in the order of numbers, a new number has no place among them
         if not is_number or not np.array_equal(self.names, np.unique(self.names)):
             return self
         return Levels(np.union1d(self.names, values))
-
-    def _inside(self, categories: Array, name: str) -> "Levels":
-        """Return categories as levels, these being some of them."""
-        places = pd.Index(categories).get_indexer(pd.Index(self.names))
-        if (places < 0).any() or (np.diff(places) < 0).any():
-            raise DataError(
-                "{argument} has the categories {found}, but the levels are {expected}",
-                argument=name,
-                found=values_shown(categories, most=10),
-                expected=self.shown,
-                remedy="the categories must hold them in this order",
-            )
-        return Levels(categories)
 
     @property
     def shown(self) -> str:
@@ -97,7 +93,15 @@ def read_levels(y: Any, levels: Sequence[Any] | None = None, name: str = "y") ->
     ['b', 'a']
     """
     if levels is not None:
-        return Levels(_distinct(levels))
+        # by pandas: numpy alone would turn 1 and "1" into equal strings
+        names = np.asarray(pd.Series(list(levels)))
+        if len(names) == 0:
+            message = "{argument} is empty"
+            raise DataError(message, argument="levels", remedy="give the labels in order, lowest first")
+        for k in np.flatnonzero(pd.Index(names).duplicated())[:1]:
+            message = "{argument} occurs twice: {found}"
+            raise DataError(message, argument=f"levels[{k}]", found=values_shown(names[[k]]))
+        return Levels(names)
     categories = _categories(y, name)
     if categories is not None:
         return Levels(categories)
@@ -136,16 +140,3 @@ def _column(y: Any, name: str) -> Array:
     for row in np.flatnonzero(column.isna())[:1]:
         raise DataError("{argument} is missing (None or NaN)", argument=f"{name}[{row}]", row=int(row))
     return np.asarray(column)
-
-
-def _distinct(levels: Sequence[Any]) -> Array:
-    """Return given levels as a vector, each there once."""
-    # by pandas: numpy alone would turn 1 and "1" into equal strings
-    names = np.asarray(pd.Series(list(levels)))
-    if len(names) == 0:
-        message = "{argument} is empty"
-        raise DataError(message, argument="levels", remedy="give the labels in order, lowest first")
-    for k in np.flatnonzero(pd.Index(names).duplicated())[:1]:
-        message = "{argument} occurs twice: {found}"
-        raise DataError(message, argument=f"levels[{k}]", found=values_shown(names[[k]]))
-    return names

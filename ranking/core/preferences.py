@@ -133,7 +133,19 @@ def preferences_from_labels(
     pairs = preference_pairs(labels, qid, reduction, representative, random_state)
     query = query_codes(qid, len(labels))
     if not len(pairs):
-        raise _no_pair_error(query, qid)
+        if qid is None:
+            message = "{argument} gives no pair: all {found} labels are equal; {expected} must differ"
+            raise DataError(message, argument="y", found=len(query), expected="at least two")
+        names = listed(qid)
+        _, first, size = np.unique(query, return_index=True, return_counts=True)
+        single = [names[i] for i in first[size == 1]]
+        shown = f" ({values_shown(single)})" if single else ""
+        raise DataError(
+            "{argument} gives no pair: every query has a single item or equal labels; {found}",
+            argument="y",
+            found=f"{len(single)} of {len(size)} queries have a single item{shown}",
+            remedy="does qid name items instead of queries?" if single else None,
+        )
     return _complete(pairs, pair_weight, margin, query)
 
 
@@ -273,24 +285,3 @@ def _one_source(given: ArrayLike | None, carried: dict[str, list[Any]], name: st
         message = "edges carry {found} and {argument} is given too"
         raise DataError(message, argument=argument, found=repr(name), remedy="keep one")
     return carried.get(name, given)
-
-
-def _no_pair_error(query: Integers, qid: Queries | None) -> DataError:
-    """Return the error of labels that imply no pair, with the likely reason."""
-    if qid is None:
-        return DataError(
-            "{argument} gives no pair: all {found} labels are equal; {expected} must differ",
-            argument="y",
-            found=len(query),
-            expected="at least two",
-        )
-    names = listed(qid)
-    _, first, size = np.unique(query, return_index=True, return_counts=True)
-    single = [names[i] for i in first[size == 1]]
-    shown = f" ({values_shown(single)})" if single else ""
-    return DataError(
-        "{argument} gives no pair: every query has a single item or equal labels; {found}",
-        argument="y",
-        found=f"{len(single)} of {len(size)} queries have a single item{shown}",
-        remedy="does qid name items instead of queries?" if single else None,
-    )

@@ -7,7 +7,7 @@ b = β = Dᵀ α. Row p of D has +1 at the preferred item of pair p and -1 at th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -121,25 +121,19 @@ class Representation:
         return kernel_matrix(X, Y, self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
 
 
-class SolvedDual(NamedTuple):
-    """The dual variables at one C, and what found them: "point", `pqp.solve`, or "path", the path from 0."""
+def dual_solution(problem: pqp.ParametricQP, C: float, is_linear: bool) -> tuple[Array, str]:
+    """Return the solution of a dual at one C, and what found it: "point", `pqp.solve`, or "path".
 
-    alpha: Array
-    solved_by: Literal["point", "path"]
-
-
-def dual_solution(problem: pqp.ParametricQP, C: float, is_linear: bool) -> SolvedDual:
-    """Return the solution of a dual at one C.
-
-    The end of the path from C = 0, where every margin is violated. Where it has many pieces, with kernels of
-    high rank, `pqp.solve` is faster, but rounding errors may defeat it at the ties of a kernel of low rank.
+    The path from C = 0, where every margin is violated, ends at the solution. Where it has many pieces, with
+    kernels of high rank, `pqp.solve` is faster, but rounding errors may defeat it at the ties of a kernel of
+    low rank.
     """
     if not is_linear:
         try:
-            return SolvedDual(np.asarray(pqp.solve(problem, C).x), "point")
+            return np.asarray(pqp.solve(problem, C).x), "point"
         except pqp.NumericalTroubleError:
             pass  # the path settles ties one at a time; the answer says that it was taken
-    return SolvedDual(np.asarray(pqp.solve_path(problem, (0.0, C)).x(C)), "path")
+    return np.asarray(pqp.solve_path(problem, (0.0, C)).x(C)), "path"
 
 
 def hinge_value(

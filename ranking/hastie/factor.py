@@ -7,11 +7,13 @@ never formed: a product costs one with K, a block costs differences of rows of K
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, qr_delete, solve_triangular
 
 from ranking.errors import DataError, must_be
-from ranking.hastie.record import Floats, Ints
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 
 # What K may miss of symmetry, and, times n, its eigenvalues of zero, as part of its largest entry: a Gram
 # matrix with rounding errors stays well within.

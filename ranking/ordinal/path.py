@@ -1,13 +1,12 @@
 r"""Ordinal regression at every C: the exact path of scores and thresholds, and the choice of C.
 
 A path on all objects is one section. By row and column generation it consists of several, each with its own
-working set; `SectionedPath` reads them as one.
+working set.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -50,7 +49,6 @@ from ranking.selection.search import (
 class SectionedPath:
     """Sections in ascending order, without gaps; `stopped` says why there are no more, if so."""
 
-    training: Training
     sections: Sequence[PathSection]
     stopped: str | None = None
 
@@ -63,48 +61,6 @@ class SectionedPath:
     def hi(self) -> float:
         """Where it ends."""
         return self.sections[-1].hi
-
-    @cached_property
-    def breakpoints(self) -> Array:
-        """The values of C at which pieces end, ascending, without the ends of the path."""
-        # a section may have been traced beyond its end, where it is not optimal for the objects outside
-        inner = [float(C) for s in self.sections for C in s.path.breakpoints if s.lo < C < s.hi]
-        return np.unique([*inner, *(section.lo for section in self.sections[1:])])
-
-    @property
-    def last_bend(self) -> float:
-        """Where the path ends; of one without end its last bend, or 1 beyond its beginning."""
-        if np.isfinite(self.hi):
-            return self.hi
-        # on a piece without end scores stand still, so its beginning shows all of it
-        return float(self.breakpoints[-1]) if len(self.breakpoints) else self.lo + 1.0
-
-    @property
-    def is_separable(self) -> bool | None:
-        """Whether no hinge is violated on the last piece; None of a path that has an end."""
-        basis = self.sections[-1].path.segments[-1].basis
-        if np.isfinite(self.hi) or basis is None:
-            return None
-        # a hinge at its cap C ω for all larger C is never satisfied; without one the hard margin is reached
-        return "upper" not in basis.variables
-
-    @property
-    def basis(self) -> Any:
-        """What makes coefficients of all dual variables: weights of features, or one per item."""
-        return self.training.representation.basis(self.training.hinges.pairs)
-
-    def alpha(self, C: float) -> Array:
-        """Return the dual variables at one C; those outside the working set are 0."""
-        # where two sections meet the later one counts: beyond, the earlier one lacks objects
-        section = self.sections[max(bisect_right([s.lo for s in self.sections], C) - 1, 0)]
-        alpha = np.zeros(len(self.training.hinges))
-        alpha[section.hinges] = section.path.x(C)
-        return alpha
-
-    def lines(self, X: Any) -> Iterator[LevelLines]:
-        """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
-        for section in self.sections:
-            yield from section.lines(X)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -166,7 +122,7 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
         training = self._read(X, y, sample_weight)
         self.training_, self.representation_ = training, training.representation
         self.sectioned_path_ = self._trace(training, ends, progress)
-        self._basis = self.sectioned_path_.basis
+        self._basis = training.representation.basis(training.hinges.pairs)
         self.C_ = self._known(self.C_end_ if self.C is None else self.C)
         return self
 
@@ -178,7 +134,7 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
             everything = WorkingSet(training, np.arange(training.hinges.n_items), self.ordered)
             path = self._solve(everything.program(), ends, progress)
             section = PathSection(path, everything, float(path.lo), float(path.hi))
-            return SectionedPath(training, [section], path.stopped)
+            return SectionedPath([section], path.stopped)
         rounds: list[Round] = []
         X = training.representation.X[training.items]
         rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
@@ -189,7 +145,7 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
         if not traced:
             raise no_piece_error("a limit was reached first")
         self.rounds_ = pd.DataFrame(rounds)
-        return SectionedPath(training, traced, None if traced[-1].hi == ends[1] else "a limit was reached")
+        return SectionedPath(traced, None if traced[-1].hi == ends[1] else "a limit was reached")
 
     def _interval(self) -> tuple[float, float]:
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
@@ -211,22 +167,38 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
     @property
     def C_end_(self) -> float:
         """The largest C the path knows; of a path without end its last bend, or 1 beyond its beginning."""
-        return self.sectioned_path_.last_bend
+        traced, bends = self.sectioned_path_, self.breakpoints_
+        if np.isfinite(traced.hi):
+            return traced.hi
+        # on a piece without end scores stand still, so its beginning shows all of it
+        return float(bends[-1]) if len(bends) else traced.lo + 1.0
 
     @property
     def breakpoints_(self) -> Array:
-        """The values of C at which the path bends, ascending."""
-        return self.sectioned_path_.breakpoints
+        """The values of C at which the path bends, ascending, without its ends."""
+        sections = self.sectioned_path_.sections
+        # a section may have been traced beyond its end, where it is not optimal for the objects outside
+        inner = [float(C) for s in sections for C in s.path.breakpoints if s.lo < C < s.hi]
+        return np.unique([*inner, *(section.lo for section in sections[1:])])
 
     @property
     def is_separable_(self) -> bool | None:
         """Whether every object is at its margin or beyond on the last piece; None unless C_max is inf."""
         check_is_fitted(self)
-        return self.sectioned_path_.is_separable
+        basis = self.sectioned_path_.sections[-1].path.segments[-1].basis
+        if np.isfinite(self.sectioned_path_.hi) or basis is None:
+            return None
+        # a hinge at its cap C ω for all larger C is never satisfied; without one the hard margin is reached
+        return "upper" not in basis.variables
 
     def alpha_at(self, C: float) -> Array:
-        """Return the dual variables at one C, one per hinge."""
-        return self.sectioned_path_.alpha(self._known(C))
+        """Return the dual variables at one C, one per hinge; those outside the working set are 0."""
+        where, sections = self._known(C), self.sectioned_path_.sections
+        # where two sections meet the later one counts: beyond, the earlier one lacks objects
+        section = sections[max(bisect_right([s.lo for s in sections], where) - 1, 0)]
+        alpha = np.zeros(len(self.training_.hinges))
+        alpha[section.hinges] = section.path.x(where)
+        return alpha
 
     def thresholds_at(self, C: float) -> Array:
         """Return the thresholds at one C; of several optimal ones the middle."""
@@ -263,7 +235,8 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
 
     def level_lines(self, X: Rows) -> Iterator[LevelLines]:
         """Yield the scores of rows and the thresholds as lines in C, some pieces at a time."""
-        return self.sectioned_path_.lines(self._new_rows(X))
+        rows = self._new_rows(X)
+        return (lines for section in self.sectioned_path_.sections for lines in section.lines(rows))
 
     def select(self, X: Rows, y: Labels, metric: LevelMetricLike = "mean_absolute_error") -> SelectionCurve:
         """Choose C on validation data, by the metric at every C instead of a grid; `C_` becomes the best.

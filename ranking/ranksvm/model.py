@@ -164,28 +164,6 @@ class NewtonSolution:
     iterations: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The data: K = LLᵀ; row (i, j) of D has +1 at i and −1 at j; c_p = 2Cω_p is the curvature of a loss."""
-
-    L: Array
-    D: csr_array[Any]
-    curvature: Array
-    margins: Array
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """A point w = Lᵀβ, and the slack Δ − DLw of every pair, its loss being (c/2) max(0, slack)².
-
-    The slack is carried from step to step: at large C it is far smaller than the margin it is the rest of,
-    and computing it afresh would leave α = c·slack without correct digits.
-    """
-
-    w: Array
-    slack: Array
-
-
 def solve_squared_hinge(
     K: ArrayLike,
     pairs: ArrayLike,
@@ -229,24 +207,41 @@ def solve_squared_hinge(
     >>> solution.beta.round(12), round(solution.objective, 12)
     (array([-0.25,  0.25]), 0.125)
     """
-    problem = _problem(K, pairs, C, weights, margins)
+    gram = as_symmetric(K)
+    edges = item_pairs(pairs, len(gram))
+    positive_number(C, "C")
+    m = len(edges)
+    omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
+    for p in np.flatnonzero(omega < 0)[:1]:
+        raise must_be(f"weights[{p}]", "at least 0", found=str(omega[p]), remedy="swap i and j")
+    delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
     positive_number(tol, "tol")
-    state = _State(np.zeros(problem.L.shape[1]), problem.margins)
+    # the loss of a pair is (c/2) max(0, slack)²
+    L, D, c = _factor(gram), incidence(edges, len(gram)), 2 * C * omega
+    w, slack = np.zeros(L.shape[1]), delta
     for iteration in range(MAX_ITERATIONS):
-        alpha = problem.curvature * np.maximum(state.slack, 0)
-        objective, gap = _certificate(problem, state.w, alpha)
+        alpha = c * np.maximum(slack, 0)
+        image = L.T @ (D.T @ alpha)
+        # computed afresh: a certificate must not inherit the rounding error of the slack carried along
+        objective = float(w @ w + c @ np.maximum(delta - D @ (L @ w), 0) ** 2) / 2
+        # a pair of weight 0 has c = 0 and α = 0, and 0/0 is not a number
+        conjugate = np.divide(alpha**2, c, out=np.zeros_like(c), where=c > 0)
+        lower = float(delta @ alpha - image @ image / 2 - conjugate.sum() / 2)
+        gap = (objective - lower) / objective if objective != lower else 0.0
         # rounding can make a gap negative, and one far below 0 proves nothing either
         if abs(gap) <= tol:
             # where K is singular Lᵀβ = w has many solutions; QR gives the shortest one, without forming LᵀL
-            Q, R = qr(problem.L, mode="economic")
-            beta = np.asarray(Q @ solve_triangular(R, state.w, trans="T"))
+            Q, R = qr(L, mode="economic")
+            beta = np.asarray(Q @ solve_triangular(R, w, trans="T"))
             return NewtonSolution(read_only(beta), read_only(alpha), objective, gap, iteration)
-        step = _newton_step(problem, state, alpha)
+        active = slack > 0
+        step = _newton_step(L, D[active], c[active], image - w)
         # to the least point on the line w + t·step
-        change = problem.D @ (problem.L @ step)
-        line = float(state.w @ step), float(step @ step)
-        t = _line_minimum(problem.curvature, state.slack, change, line)
-        state = _State(state.w + t * step, state.slack - t * change)
+        change = D @ (L @ step)
+        t = _line_minimum(c, slack, change, (float(w @ step), float(step @ step)))
+        # the slack is carried from step to step: at large C it is far smaller than the margin it is the rest
+        # of, and computing it afresh would leave α = c·slack without correct digits
+        w, slack = w + t * step, slack - t * change
     raise ConvergenceError(
         "no convergence: the relative duality gap is {found}, more than {expected}",
         MAX_ITERATIONS,
@@ -256,19 +251,6 @@ def solve_squared_hinge(
         expected=f"tol = {tol:.1e}",
         remedy=f"the objective reached is {objective:.6g}; raise tol or lower C = {C:g}",
     )
-
-
-def _problem(K: Any, pairs: Any, C: float, weights: Any, margins: Any) -> _Problem:
-    """Return the checked data."""
-    gram = as_symmetric(K)
-    edges = item_pairs(pairs, len(gram))
-    positive_number(C, "C")
-    m = len(edges)
-    omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
-    for p in np.flatnonzero(omega < 0)[:1]:
-        raise must_be(f"weights[{p}]", "at least 0", found=str(omega[p]), remedy="swap i and j")
-    delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
-    return _Problem(_factor(gram), incidence(edges, len(gram)), 2 * C * omega, delta)
 
 
 def _factor(K: Array) -> Array:
@@ -291,33 +273,17 @@ def _factor(K: Array) -> Array:
     return L
 
 
-def _certificate(problem: _Problem, w: Array, alpha: Array) -> tuple[float, float]:
-    """Return the primal value at w and its gap to the dual value at α, relative to the primal value."""
-    # computed afresh: a certificate must not inherit the rounding error of the slack carried along
-    slack, c = problem.margins - problem.D @ (problem.L @ w), problem.curvature
-    primal = float(w @ w + c @ np.maximum(slack, 0) ** 2) / 2
-    image = problem.L.T @ (problem.D.T @ alpha)
-    # a pair of weight 0 has c = 0 and α = 0, and 0/0 is not a number
-    conjugate = np.divide(alpha**2, c, out=np.zeros_like(c), where=c > 0)
-    dual = float(problem.margins @ alpha - image @ image / 2 - conjugate.sum() / 2)
-    return primal, (primal - dual) / primal if primal != dual else 0.0
-
-
-def _newton_step(problem: _Problem, state: _State, alpha: Array) -> Array:
-    r"""Return d with (I + LᵀAL) d = LᵀDᵀα − w; only items in a pair of S have a row in A."""
-    active = state.slack > 0
-    D_S = problem.D[active]
+def _newton_step(L: Array, D_S: csr_array[Any], curvature: Array, descent: Array) -> Array:
+    r"""Return d with (I + LᵀAL) d = `descent`; only items in a pair of S have a row in A."""
     T = np.unique(D_S.indices)
-    D_ST = D_S[:, T]
-    A_TT = (D_ST.T @ (D_ST * problem.curvature[active][:, None])).toarray()
-    L_T = problem.L[T]
+    D_ST, L_T = D_S[:, T], L[T]
+    A_TT = (D_ST.T @ (D_ST * curvature[:, None])).toarray()
     # K + 2 C K AᵀA K of Kuo et al. (2014), appendix B, their A being D_S, written in w = Lᵀβ: so it has
     # an inverse although K need not have one
     hessian = np.eye(L_T.shape[1]) + L_T.T @ (A_TT @ L_T)
-    right = problem.L.T @ (problem.D.T @ alpha) - state.w
     try:
         # all eigenvalues are at least 1, so this fails only where C times K makes the identity vanish
-        return np.asarray(cho_solve(cho_factor(hessian), right))
+        return np.asarray(cho_solve(cho_factor(hessian), descent))
     except LinAlgError as error:
         message = "C times K is {found}: the regulariser is below rounding error"
         raise ConvergenceError(

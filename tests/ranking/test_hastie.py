@@ -24,7 +24,7 @@ from tests.refusals import refuses
 # What a margin or α may miss.
 MISS = 1e-9
 SEEDS = st.integers(0, 10**6)
-MODULES = ("hastie.path", "hastie.factor", "hastie.record")
+MODULES = ("hastie.path", "hastie.factor")
 FEATURES = {
     "auto_mpg": ["cylinders", "displacement", "horsepower", "weight", "acceleration", "model_year", "origin"],
     "pima": ["pregnant", "glucose", "pressure", "triceps", "insulin", "mass", "pedigree", "age"],
