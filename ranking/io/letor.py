@@ -35,11 +35,10 @@ class LetorData(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A line that holds an item: its number, what is before #, what is after."""
+    """A line that holds an item: its number, and what is before #."""
 
     line: int
     item: bytes
-    comment: bytes
 
 
 def read_letor(file: File, n_features: int | None = None) -> LetorData:
@@ -53,31 +52,44 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
     ([[0.5, 0.0, 1.0], [0.0, 0.25, 0.0]], [2.0, 0.0], [7, 7], ['doc A', ''])
     """
     name = str(file if isinstance(file, str | PathLike) else getattr(file, "name", "the file"))
-    rows = []
     content = Path(file).read_bytes() if isinstance(file, str | PathLike) else file.read()
     content = content.encode() if isinstance(content, str) else content
     try:
         content = gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (OSError, EOFError, zlib.error) as error:
         raise must_be(name, "a complete gzip file", found=str(error)) from None
+    rows, queries, comments = [], [], []
     for number, text in enumerate(content.split(b"\n"), start=1):
         item, _, comment = text.partition(b"#")
-        if item.strip():
-            rows.append(_Row(number, item, comment))
+        if not item.strip():
+            continue
+        place = {"argument": f"{name}, line {number}", "row": number}
+        words = item.split(maxsplit=2)
+        try:
+            if not words[1].startswith(b"qid:"):
+                raise ValueError
+            queries.append(int(words[1].removeprefix(b"qid:")))
+        except (IndexError, ValueError):
+            message, found = (
+                "{argument}: no {expected} in {found}",
+                item.strip()[:40].decode(errors="replace"),
+            )
+            wanted = "qid:number after the label"
+            raise DataError(message, found=repr(found), expected=wanted, **place) from None
+        try:
+            comments.append(comment.decode().removeprefix(" ").rstrip())
+        except UnicodeDecodeError as error:
+            message = "{argument}: the comment is not {expected}, {found}"
+            raise DataError(message, found=error.reason, expected="UTF-8", **place) from None
+        rows.append(_Row(number, item))
     if not rows:
         raise DataError("{argument} holds no item; expected lines {expected}", argument=name, expected=LINE)
-    qid = np.array([_query(row, name) for row in rows], dtype=np.int64)
     X, y = _parse(rows, n_features, name)
-    is_finite = np.isfinite(X).all(axis=1) & np.isfinite(y)
-    if not is_finite.all():
-        raise DataError(
-            "{argument}, line {found}: labels and features must be {expected}",
-            argument=name,
-            found=rows[is_finite.argmin()].line,
-            expected="finite",
-            row=rows[is_finite.argmin()].line,
-        )
-    return LetorData(X, y, qid, [_comment(row, name) for row in rows])
+    for k in np.flatnonzero(~(np.isfinite(X).all(axis=1) & np.isfinite(y)))[:1]:
+        message = "{argument}, line {found}: labels and features must be {expected}"
+        line = rows[k].line
+        raise DataError(message, argument=name, found=line, expected="finite", row=line)
+    return LetorData(X, y, np.array(queries, dtype=np.int64), comments)
 
 
 def write_letor(
@@ -114,33 +126,6 @@ def write_letor(
         line = " ".join([_shortest(labels[i].item()), f"qid:{query}", *shown])
         lines.append(f"{line} # {remark}\n" if remark else f"{line}\n")
     _write(file, "".join(lines))
-
-
-def _query(row: _Row, name: str) -> int:
-    words = row.item.split(maxsplit=2)
-    try:
-        if not words[1].startswith(b"qid:"):
-            raise ValueError
-        return int(words[1].removeprefix(b"qid:"))
-    except (IndexError, ValueError):
-        found = row.item.strip()[:40].decode(errors="replace")
-        raise DataError(
-            "{argument}: no {expected} in {found}",
-            argument=f"{name}, line {row.line}",
-            found=repr(found),
-            expected="qid:number after the label",
-            row=row.line,
-        ) from None
-
-
-def _comment(row: _Row, name: str) -> str:
-    try:
-        return row.comment.decode().removeprefix(" ").rstrip()
-    except UnicodeDecodeError as error:
-        message = "{argument}: the comment is not {expected}, {found}"
-        raise DataError(
-            message, argument=f"{name}, line {row.line}", found=error.reason, expected="UTF-8", row=row.line
-        ) from None
 
 
 def _parse(rows: Sequence[_Row], n_features: int | None, name: str) -> tuple[Any, Any]:

@@ -161,7 +161,21 @@ def separate(
     Traceback (most recent call last):
     ranking.errors.NotSeparableError: these objects conflict: rows 0 (level 0), 1 (level 1), 2 (level 0); ...
     """
-    task = _Task(_table(rows, form), checked_levels(codes), int(codes.max()) + 1, form, scope)
+    require_choice(form, ("primal", "kernel"), "form")
+    if form == "primal":
+        table = as_table(rows, "X")
+    else:
+        table = as_symmetric(as_dense(rows), "K")
+        least = float(eigvalsh(table, subset_by_index=[0, 0])[0])
+        if least < -INDEFINITE * float(np.abs(table).max()):
+            raise must_be("K", "a matrix of inner products", found=f"the eigenvalue {least:g} < 0")
+    counts = np.bincount(codes)
+    if len(counts) < 2:
+        raise must_have("codes", "at least two levels", found="one")
+    for level in np.flatnonzero(counts == 0)[:1]:
+        message = "level {found} has no object"
+        raise DataError(message, argument="codes", found=str(level), remedy="leave it out")
+    task = _Task(table, codes, len(counts), form, scope)
     # first, because equal objects need no program, and their multipliers are exact
     twins = task.twins()
     found: Separation | LevelConflict = task.solve(np.arange(len(codes))) if twins is None else twins
@@ -171,21 +185,6 @@ def separate(
     if not is_conflict(conflict, task.table, codes, scope):  # exact for a basis of K, but not for all of it
         conflict = replace(conflict, alpha=conflict.alpha.astype(float))
     raise not_separable(conflict, codes, form, levels)
-
-
-def checked_levels(codes: Integers) -> Integers:
-    """Return codes after checking that there are two levels and that each of them has an object.
-
-    >>> checked_levels(np.array([1, 0, 1])).tolist()
-    [1, 0, 1]
-    """
-    counts = np.bincount(codes)
-    if len(counts) < 2:
-        raise must_have("codes", "at least two levels", found="one")
-    for level in np.flatnonzero(counts == 0)[:1]:
-        message = "level {found} has no object"
-        raise DataError(message, argument="codes", found=str(level), remedy="leave it out")
-    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,14 +314,3 @@ def _conflict(multipliers: Array | None, hinges: Hinges) -> LevelConflict:
     owner = columns.indices[columns.indptr[:-1]].astype(np.int64)
     alpha = multipliers[used] / multipliers[used].sum()
     return LevelConflict(owner[used], hinges.threshold[used], hinges.sign[used], alpha)
-
-
-def _table(rows: Any, form: Given) -> Any:
-    require_choice(form, ("primal", "kernel"), "form")
-    if form == "primal":
-        return as_table(rows, "X")
-    K = as_symmetric(as_dense(rows), "K")
-    least = float(eigvalsh(K, subset_by_index=[0, 0])[0])
-    if least < -INDEFINITE * float(np.abs(K).max()):
-        raise must_be("K", "a matrix of inner products", found=f"the eigenvalue {least:g} < 0")
-    return K

@@ -116,7 +116,16 @@ class LevelValidation:
         size = max(1, ENTRIES // max(1, len(self.y) * (len(self.predicted) - 1)))
         for begin in range(0, len(lines.hi), size):
             for steps in measure(self._moves(lines.pieces(slice(begin, begin + size)))):
-                _require_finite(steps, self.metric)
+                for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
+                    found = f"{steps.values[step]} at C = {steps.starts[step]:g}"
+                    if callable(self.metric):
+                        raise must_be("values of metric", "finite", found=found)
+                    raise DataError(
+                        "{argument} is not defined, got {found}: "
+                        "all items to validate with have the same level",
+                        argument=self.metric,
+                        found=found,
+                    )
                 yield steps
 
     def _moves(self, lines: LevelLines) -> Moves:
@@ -137,15 +146,9 @@ class LevelValidation:
         return Moves(self.predicted[exceeded], piece, start, is_move, who, *levels)
 
     def _counted(self, moves: Moves) -> Iterator[Steps]:
-        """Yield the steps of a metric of confusion tables."""
+        """Yield the steps of a metric of confusion tables, some steps at a time."""
         assert not callable(self.metric)
-        of, done = LEVEL_METRICS[self.metric].of, 0
-        for tables in self._tables(moves):
-            yield Steps(moves.start[done : done + len(tables)], of(tables), table_errors(of, tables))
-            done += len(tables)
-
-    def _tables(self, moves: Moves) -> Iterator[Array]:
-        """Yield the confusion tables of all steps, some steps at a time."""
+        of = LEVEL_METRICS[self.metric].of
         cells, rows = self.n_levels**2, self.y[moves.item] * self.n_levels
         lost, won = rows + moves.before, rows + moves.after
         # tables are one running sum over all steps, so the beginning of a piece has to enter as a difference
@@ -164,9 +167,9 @@ class LevelValidation:
             added[step, lost[move]] -= 1
             added[step, won[move]] += 1
             added[~is_move] = jumps[moves.piece[part][~is_move]]
-            tables = table + np.cumsum(added, axis=0)
-            table = tables[-1]
-            yield tables.reshape(-1, self.n_levels, self.n_levels)
+            sums = table + np.cumsum(added, axis=0)
+            table, tables = sums[-1], sums.reshape(-1, self.n_levels, self.n_levels)
+            yield Steps(moves.start[part], of(tables), table_errors(of, tables))
 
     def _called(self, moves: Moves) -> Iterator[Steps]:
         """Yield the steps of any function, by calling it on each."""
@@ -197,12 +200,3 @@ def _by_piece(piece: Integers, cell: Integers, pieces: int, cells: int) -> Array
     """Return how often every cell was named on every piece."""
     counts = np.bincount((piece * cells + cell).ravel(), minlength=pieces * cells)
     return counts.reshape(pieces, cells).astype(float)
-
-
-def _require_finite(steps: Steps, metric: LevelMetricLike) -> None:
-    for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
-        found = f"{steps.values[step]} at C = {steps.starts[step]:g}"
-        if callable(metric):
-            raise must_be("values of metric", "finite", found=found)
-        message = "{argument} is not defined, got {found}: all items to validate with have the same level"
-        raise DataError(message, argument=metric, found=found)
