@@ -147,18 +147,23 @@ def hinges_of(
 class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
-    `declared` are all levels that labels could have; `first` are the row numbers of the distinct objects,
-    `items` says which of them every object is; `codes` and `weight` are those of all objects.
+    `declared` are all levels that labels could have. Every object has its row number, the distinct object it
+    is, in `items`, its level as a code, and its weight.
     """
 
     representation: Representation
     hinges: Hinges
     levels: Levels
     declared: Levels
-    first: Integers
+    rows: Integers
     items: Integers
     codes: Integers
     weight: Array
+
+    @property
+    def first(self) -> Integers:
+        """The row number of the first of every group of equal objects."""
+        return self.rows[np.unique(self.items, return_index=True)[1]]
 
     def part(self, items: Integers) -> "Training":
         """Return the training data of some ascending items alone."""
@@ -167,7 +172,7 @@ class Training:
             self,
             representation=self.representation.part(items),
             hinges=self.hinges.part(items),
-            first=self.first[items],
+            rows=self.rows[kept],
             items=np.searchsorted(items, self.items[kept]),
             codes=self.codes[kept],
             weight=self.weight[kept],
@@ -200,7 +205,8 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         representation = self._represent(rows)
         first, items = distinct_rows(rows)
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
-        return Training(representation.part(first), hinges, observed, levels, first, items, codes, weight)
+        objects = (self._counted, items, codes, weight)
+        return Training(representation.part(first), hinges, observed, levels, *objects)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""
@@ -230,7 +236,7 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         """Return new rows, checked against those of the fit; of a precomputed kernel the items' columns."""
         check_is_fitted(self)
         rows, _ = validated(self, X, reset=False)
-        return rows[:, self._counted][:, self.training_.first] if self.kernel == "precomputed" else rows
+        return rows[:, self.training_.first] if self.kernel == "precomputed" else rows
 
     def _margins_of(self, f: Array, thresholds: Array) -> Array:
         """Return how far scores are inside each level, or below 0; of two levels, above the threshold."""

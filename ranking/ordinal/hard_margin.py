@@ -23,22 +23,21 @@ above and below their score. Otherwise only objects of the levels between link t
 a level there is none. With hinges of scope "all" the two objects conflict by themselves.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.linalg.lapack import dpstrf
 
 import pqp
-from ranking.core.labels import Levels
-from ranking.core.validation import Array, Integers, as_dense, as_symmetric, as_table, require_choice
-from ranking.errors import DataError, NotSeparableError, must_be, must_have
-from ranking.ordinal.base import Hinges, Scope, distinct_rows, hinges_of
+from ranking.core.representation import Representation
+from ranking.core.validation import Array, Integers, as_dense, as_table
+from ranking.errors import NotSeparableError, must_be
+from ranking.ordinal.base import Hinges, Scope, Training, hinges_of
 from ranking.ordinal.programs import exact_entries, hard_margin
 
-Given = Literal["primal", "kernel"]
 # Sums of float multipliers may miss 0 by rounding, relative to the largest entry that is added.
 ROUNDING = 1e-8
 # How many objects a message names.
@@ -61,10 +60,6 @@ class LevelConflict:
     def rows(self) -> tuple[int, ...]:
         """The objects that conflict."""
         return tuple(np.unique(self.row).tolist())
-
-    def renumbered(self, rows: Integers) -> "LevelConflict":
-        """Return the conflict with the objects 0, 1, ... called by other numbers."""
-        return LevelConflict(rows[self.row], self.threshold, self.sign, self.alpha)
 
 
 def is_conflict(conflict: LevelConflict, rows: Any, codes: Integers, scope: Scope = "adjacent") -> bool:
@@ -95,162 +90,101 @@ def is_conflict(conflict: LevelConflict, rows: Any, codes: Integers, scope: Scop
     )
 
 
-def not_separable(
-    conflict: LevelConflict, codes: Integers, form: Given, levels: Levels | None = None
-) -> NotSeparableError:
-    """Return the error that names the objects in conflict and their levels."""
-    names = codes if levels is None else levels.labels(codes)
-    shown = [f"{row} (level {names[row]})" for row in conflict.rows[:MOST]]
-    more = f" and {len(conflict.rows) - MOST} more" if len(conflict.rows) > MOST else ""
-    remedy = "a kernel" if form == "primal" else "another kernel"
-    return NotSeparableError(
-        "these objects conflict: rows {found}; "
-        "no weights and thresholds put each of them between its thresholds",
-        conflict.rows,
-        conflict,
-        argument="X",
-        found=f"{', '.join(shown)}{more}",
-        remedy=f"use a finite C or {remedy}",
-    )
-
-
 # What rounding may leave of a pivot that is zero, relative to the largest one.
 SINGULAR = 1e-13
 # By how much a rounded Gram matrix may miss being positive semidefinite, relative to its largest entry.
 INDEFINITE = 1e-8
 
 
-@dataclass(frozen=True, eq=False)
-class Separation:
-    """A hard margin: f and λ (`dual_coef`) of every object, thresholds, margin 2/‖w‖; w if X was given.
+def separate(training: Training, scope: Scope = "adjacent") -> Array:
+    """Return the multipliers of the hinges at the hard margin, or raise `NotSeparableError`.
 
-    `alpha` are the multipliers of `hinges`, those of distinct items; the objective is ½‖w‖².
-    """
-
-    w: Array | None
-    dual_coef: Array
-    thresholds: Array
-    f: Array
-    margin: float
-    objective: float
-    alpha: Array = field(repr=False)
-    hinges: Hinges = field(repr=False)
-
-
-def separate(
-    rows: Any,
-    codes: Integers,
-    form: Given = "primal",
-    scope: Scope = "adjacent",
-    levels: Levels | None = None,
-) -> Separation:
-    """Return the hard margin of objects with labels 0, 1, ..., or raise `NotSeparableError`.
-
-    Parameters
-    ----------
-    rows
-        X, or for the form "kernel" the matrix K of inner products.
-    codes
-        Labels as numbers; every level up to the largest must occur.
-    levels
-        What messages call the levels.
-
-    >>> separate([[0.0], [1.0], [3.0]], np.array([0, 1, 2])).margin
+    >>> import ranking
+    >>> ranking.OrdinalSVM(C=np.inf).fit([[0.0], [1.0], [3.0]], [0, 1, 2]).margin_
     1.0
-    >>> separate([[0.0], [1.0], [3.0]], np.array([0, 1, 0]))
+    >>> ranking.OrdinalSVM(C=np.inf).fit([[0.0], [1.0], [3.0]], [0, 1, 0])
     Traceback (most recent call last):
     ranking.errors.NotSeparableError: these objects conflict: rows 0 (level 0), 1 (level 1), 2 (level 0); ...
     """
-    require_choice(form, ("primal", "kernel"), "form")
-    if form == "primal":
-        table = as_table(rows, "X")
-    else:
-        table = as_symmetric(as_dense(rows), "K")
-        least = float(eigvalsh(table, subset_by_index=[0, 0])[0])
-        if least < -INDEFINITE * float(np.abs(table).max()):
+    representation = training.representation
+    if not representation.is_linear:
+        K = representation.gram
+        least = float(eigvalsh(K, subset_by_index=[0, 0])[0])
+        if least < -INDEFINITE * float(np.abs(K).max()):
             raise must_be("K", "a matrix of inner products", found=f"the eigenvalue {least:g} < 0")
-    counts = np.bincount(codes)
-    if len(counts) < 2:
-        raise must_have("codes", "at least two levels", found="one")
-    for level in np.flatnonzero(counts == 0)[:1]:
-        message = "level {found} has no object"
-        raise DataError(message, argument="codes", found=str(level), remedy="leave it out")
-    task = _Task(table, codes, len(counts), form, scope)
     # first, because equal objects need no program, and their multipliers are exact
-    twins = task.twins()
-    found: Separation | LevelConflict = task.solve(np.arange(len(codes))) if twins is None else twins
-    if isinstance(found, Separation):
-        return found
-    conflict = task.reduced(found)
-    if not is_conflict(conflict, task.table, codes, scope):  # exact for a basis of K, but not for all of it
+    conflict = _twins(training, scope)
+    if conflict is None:
+        found = _solve(representation, training.hinges)
+        if not isinstance(found, LevelConflict):
+            return found
+        conflict = found
+    conflict = _reduced(conflict, training, scope)
+    table = (representation.X if representation.is_linear else representation.gram)[training.items]
+    # exact for a basis of K, but perhaps not for all of it
+    if not is_conflict(conflict, table, training.codes, scope):
         conflict = replace(conflict, alpha=conflict.alpha.astype(float))
-    raise not_separable(conflict, codes, form, levels)
+    names = training.levels.labels(training.codes)
+    shown = [f"{training.rows[k]} (level {names[k]})" for k in conflict.rows[:MOST]]
+    more = f" and {len(conflict.rows) - MOST} more" if len(conflict.rows) > MOST else ""
+    remedy = "a kernel" if representation.is_linear else "another kernel"
+    renumbered = replace(conflict, row=training.rows[conflict.row])
+    raise NotSeparableError(
+        "these objects conflict: rows {found}; "
+        "no weights and thresholds put each of them between its thresholds",
+        renumbered.rows,
+        renumbered,
+        argument="X",
+        found=f"{', '.join(shown)}{more}",
+        remedy=f"use a finite C or {remedy}",
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """Objects, of which any part can be separated."""
+def _twins(training: Training, scope: Scope) -> LevelConflict | None:
+    """Return a conflict of two equal objects, with labels as near as possible, if there are such.
 
-    table: Any
-    codes: Integers
-    n_levels: int
-    form: Given
-    scope: Scope
+    An object z of a level between holds its two thresholds apart: its hinges cancel in the sum over x.
+    """
+    codes, items = training.codes, training.items
+    order = np.lexsort((codes, items))
+    step = np.diff(codes[order])
+    differ = np.flatnonzero((np.diff(items[order]) == 0) & (step > 0))
+    if not len(differ):
+        return None
+    low, high = (order[differ[step[differ].argmin()] + side] for side in (0, 1))
+    begin, end = int(codes[low]), int(codes[high])
+    between = range(begin + 1, end) if scope == "adjacent" else range(0)
+    links = [int(np.flatnonzero(codes == level)[0]) for level in between]
+    row = np.array([low, *np.repeat(links, 2), high], dtype=np.int64)
+    threshold = begin + np.repeat(np.arange(len(links) + 1), 2)
+    sign = np.tile([-1.0, 1.0], len(links) + 1)
+    return LevelConflict(row, threshold, sign, np.array([Fraction(1, len(row))] * len(row), dtype=object))
 
-    def solve(self, part: Integers) -> Separation | LevelConflict:
-        """Return the hard margin of some objects, or hinges of theirs that conflict."""
-        table = self.table[part] if self.form == "primal" else self.table[np.ix_(part, part)]
-        first, group = distinct_rows(table)
-        hinges = hinges_of(self.codes[part], self.n_levels, group, scope=self.scope)
-        if self.form == "kernel":
-            found = _from_kernel(table[np.ix_(first, first)], hinges)
-        else:
-            program = hard_margin(table[first], hinges)
-            point = pqp.solve(program.problem, 0)
-            if point.status == "infeasible":
-                found = _conflict(point.segment.farkas, hinges)
-            else:
-                read = program.read(point.x)
-                norm = 2 * point.objective
-                found = _separation(read.w, point.y, read.thresholds, read.f, norm, hinges)
+
+def _reduced(conflict: LevelConflict, training: Training, scope: Scope) -> LevelConflict:
+    """Return a conflict none of whose objects can be left out, by trying each of them."""
+    # one pass is enough: if the rest without a row is separable, so is every part of that rest
+    for row in conflict.rows:
+        rest = np.array([other for other in conflict.rows if other != row])
+        if len(rest) == len(conflict.rows):
+            continue
+        items, group = np.unique(training.items[rest], return_inverse=True)
+        hinges = hinges_of(training.codes[rest], len(training.levels), group, scope=scope)
+        found = _solve(training.representation.part(items), hinges)
         if isinstance(found, LevelConflict):
-            return found.renumbered(part)
-        return replace(found, f=found.f[group])
-
-    def reduced(self, conflict: LevelConflict) -> LevelConflict:
-        """Return a conflict none of whose objects can be left out, by trying each of them."""
-        # one pass is enough: if the rest without a row is separable, so is every part of that rest
-        for row in conflict.rows:
-            rest = np.array([other for other in conflict.rows if other != row])
-            if len(rest) == len(conflict.rows):
-                continue
-            found = self.solve(rest)
-            if isinstance(found, LevelConflict):
-                conflict = found
-        return conflict
-
-    def twins(self) -> LevelConflict | None:
-        """Return a conflict of two equal objects, with labels as near as possible, if there are such.
-
-        An object z of a level between holds its two thresholds apart: its hinges cancel in the sum over x.
-        """
-        _, group = distinct_rows(self.table)
-        order = np.lexsort((self.codes, group))
-        step = np.diff(self.codes[order])
-        differ = np.flatnonzero((np.diff(group[order]) == 0) & (step > 0))
-        if not len(differ):
-            return None
-        low, high = (order[differ[step[differ].argmin()] + side] for side in (0, 1))
-        begin, end = int(self.codes[low]), int(self.codes[high])
-        between = range(begin + 1, end) if self.scope == "adjacent" else range(0)
-        links = [int(np.flatnonzero(self.codes == level)[0]) for level in between]
-        row = np.array([low, *np.repeat(links, 2), high], dtype=np.int64)
-        threshold = begin + np.repeat(np.arange(len(links) + 1), 2)
-        sign = np.tile([-1.0, 1.0], len(links) + 1)
-        return LevelConflict(row, threshold, sign, np.array([Fraction(1, len(row))] * len(row), dtype=object))
+            conflict = replace(found, row=rest[found.row])
+    return conflict
 
 
-def _from_kernel(K: Array, hinges: Hinges) -> Separation | LevelConflict:
+def _solve(representation: Representation, hinges: Hinges) -> Array | LevelConflict:
+    """Return the multipliers of the hinges of some items, or hinges that conflict, by numbers of objects."""
+    if not representation.is_linear:
+        return _from_kernel(representation.gram, hinges)
+    point = pqp.solve(hard_margin(representation.X, hinges).problem, 0)
+    return _conflict(point.segment.farkas, hinges) if point.status == "infeasible" else point.y
+
+
+def _from_kernel(K: Array, hinges: Hinges) -> Array | LevelConflict:
     """Return the solution of the dual, or a ray of it; that of (H̃) over a basis where K is singular."""
     # signed α of a threshold add up to 0, so only differences φ(x_i) - φ(x_0) count; a K that is singular
     # because of its origin alone needs no basis
@@ -263,17 +197,17 @@ def _from_kernel(K: Array, hinges: Hinges) -> Separation | LevelConflict:
         basis = np.sort(order[:rank] - 1).astype(np.int64)
     # the difference of item 0 is 0, so the rank is at most n - 1
     if len(basis) < len(K) - 1:
-        return _over_basis(K, differences, basis, hinges)
+        return _over_basis(differences, basis, hinges)
     # the row added is the item of score 0 that `pairs` puts opposite every item
     P = pqp.PairGram(np.pad(K, (0, 1)), hinges.pairs)
     A = hinges.incidence
     point = pqp.solve(pqp.ParametricQP(P, -np.ones(len(hinges)), A, row_lower=0, row_upper=0, lower=0), 0)
     if point.status == "unbounded":
         return _conflict(point.segment.ray, hinges)
-    return _of_items(K, point.x, point.y, hinges)
+    return point.x
 
 
-def _over_basis(K: Array, differences: Array, basis: Integers, hinges: Hinges) -> Separation | LevelConflict:
+def _over_basis(differences: Array, basis: Integers, hinges: Hinges) -> Array | LevelConflict:
     r"""Return the solution of (H̃), or its Farkas vector, with w in the span of a basis of differences.
 
     Signed multipliers of a threshold add up to 0, so w is a sum of differences :math:`\phi(x_i) - \phi(x_0)`.
@@ -283,27 +217,7 @@ def _over_basis(K: Array, differences: Array, basis: Integers, hinges: Hinges) -
     P = np.pad(metric, (0, hinges.n_thresholds))
     A = np.hstack([hinges.sign[:, None] * scores[hinges.item], -hinges.incidence.T.toarray()])
     point = pqp.solve(pqp.ParametricQP(P, np.zeros(len(P)), A, row_lower=1), 0)
-    if point.status == "infeasible":
-        return _conflict(point.segment.farkas, hinges)
-    found = _of_items(K, point.y, point.x[len(basis) :], hinges)
-    # both scores differ by one constant up to rounding, which the mean evens out
-    shift = np.mean(found.f - scores @ point.x[: len(basis)])
-    return replace(found, thresholds=found.thresholds + shift)
-
-
-def _of_items(K: Array, alpha: Array, thresholds: Array, hinges: Hinges) -> Separation:
-    coefficients = np.bincount(hinges.item, hinges.sign * alpha, hinges.n_items)
-    f = K @ coefficients
-    return _separation(None, alpha, thresholds, f, float(coefficients @ f), hinges)
-
-
-def _separation(
-    w: Array | None, alpha: Array, thresholds: Array, f: Array, squared_norm: float, hinges: Hinges
-) -> Separation:
-    # hinges at distance 1 on both sides of a threshold keep two levels 2/‖w‖ apart (section 2 of the paper)
-    margin = float(2 / np.sqrt(squared_norm)) if squared_norm else np.inf
-    dual_coef = np.asarray(hinges.shares @ alpha).ravel()
-    return Separation(w, dual_coef, thresholds, f, margin, squared_norm / 2, alpha, hinges)
+    return _conflict(point.segment.farkas, hinges) if point.status == "infeasible" else point.y
 
 
 def _conflict(multipliers: Array | None, hinges: Hinges) -> LevelConflict:

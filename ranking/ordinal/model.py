@@ -8,7 +8,7 @@ over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, s
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,10 +26,9 @@ from ranking.core.validation import (
     require_choice,
     whole_number,
 )
-from ranking.errors import NotSeparableError
-from ranking.ordinal.base import Hinges, OrdinalModel, Scope, Training, distinct_rows
+from ranking.ordinal.base import OrdinalModel, Scope, Training
 from ranking.ordinal.generation import InitialSet, Round, initial_working_set, trace_sections
-from ranking.ordinal.hard_margin import Given, LevelConflict, not_separable, separate
+from ranking.ordinal.hard_margin import separate
 from ranking.ordinal.programs import (
     dual_program,
     dual_value,
@@ -67,9 +66,9 @@ class DualSolution:
 
 
 def solve_margin(training: Training, task: MarginTask) -> DualSolution:
-    """Return the solution for all objects at once."""
+    """Return the solution for all objects at once; a hard margin that does not exist names the conflict."""
     if np.isinf(task.C):
-        return DualSolution(_hard(training, task))
+        return DualSolution(separate(training, task.scope))
     representation, hinges = training.representation, training.hinges
     if task.norm == 1:
         program = dual_program(representation, hinges, task.ordered)
@@ -104,19 +103,12 @@ def generate_solution(
 
 def _by_rounds(training: Training, task: MarginTask, start: Integers, add: int | None) -> DualSolution:
     """Return the margin of all objects, solved on growing sets of items in the same way as at once."""
-    representation, hinges = training.representation, training.hinges
-    most = hinges.n_items if add is None else whole_number(add, "add", "a positive integer, or 'all'")
+    hinges = training.hinges
+    most = hinges.n_items if add is None else whole_number(add, "add", "a positive integer, or None")
     working, rounds = start, []
     while True:
         begin, part = time.perf_counter(), training.part(working)
-        try:
-            answer = solve_margin(part, task)
-        except NotSeparableError as error:
-            # a conflict of some objects is one of all: no further round could resolve it
-            rows = np.flatnonzero(np.isin(training.items, working))
-            conflict = cast(LevelConflict, error.certificate).renumbered(rows)
-            form: Given = "primal" if representation.is_linear else "kernel"
-            raise not_separable(conflict, training.codes, form, training.levels) from None
+        answer = solve_margin(part, task)
         b, thresholds = _read_dual(part, answer, task.ordered)
         value = primal_value(part.representation, part.hinges, b, thresholds, task.C, task.norm)
         rest = np.setdiff1d(np.arange(hinges.n_items), working)
@@ -155,30 +147,6 @@ def _read_dual(training: Training, answer: DualSolution, ordered: bool) -> tuple
     if answer.thresholds is not None:
         return b, answer.thresholds
     return b, middle_thresholds(hinges, representation.scores(b), ordered)
-
-
-def _hard(training: Training, task: MarginTask) -> Array:
-    """Return the dual variables of the hard margin, or raise `NotSeparableError` with row numbers."""
-    representation, hinges, items = training.representation, training.hinges, training.items
-    if representation.is_linear:
-        found = separate(representation.X[items], training.codes, "primal", task.scope, training.levels)
-        return found.alpha
-    K = representation.gram[np.ix_(items, items)]
-    found = separate(K, training.codes, "kernel", task.scope, training.levels)
-    # different objects may have equal rows of K, which `separate` takes as one item
-    _, group = distinct_rows(K)
-    of_item = np.empty(hinges.n_items, dtype=np.int64)
-    of_item[items] = group
-
-    def keys(items: Integers, other: Hinges) -> Integers:
-        return (items * hinges.n_thresholds + other.threshold) * 2 + (other.sign > 0)
-
-    # hinges that items with equal rows of K share divide their multiplier by weight
-    theirs = keys(found.hinges.item, found.hinges)
-    order = np.argsort(theirs)
-    place = order[np.searchsorted(theirs[order], keys(of_item[hinges.item], hinges))]
-    total = np.bincount(place, hinges.weight, len(theirs))
-    return np.asarray(found.alpha[place] * hinges.weight / total[place])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -226,7 +226,7 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
         """Return the estimator at one C, fitted."""
         where = self._known(C)
         model = OrdinalSVM(where, **{name: getattr(self, name) for name in OrdinalModel().get_params()})
-        self._share(model, ("classes_", "n_features_in_", "feature_names_in_", "_counted"))
+        self._share(model, ("classes_", "n_features_in_", "feature_names_in_"))
         return model._keep(self.training_, DualSolution(self.alpha_at(where)), where)
 
     def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import pqp
+from ranking import OrdinalSVM
 from ranking.core.kernels import kernel_matrix
-from ranking.core.labels import Levels
 from ranking.errors import DataError, NotSeparableError, RankingError
 from ranking.ordinal.base import hinges_of
-from ranking.ordinal.hard_margin import LevelConflict, is_conflict, separate
+from ranking.ordinal.hard_margin import LevelConflict, is_conflict
 from ranking.ordinal.programs import hard_margin
 from tests.ranking.ordinal_data import asked, labelled, mixture, separable, violations
 from tests.refusals import refuses
@@ -40,10 +40,16 @@ def is_separable(X, codes, part, scope="adjacent"):
 def conflict_of(X, codes, form="primal", scope="adjacent"):
     """The error, None if the objects are separable."""
     try:
-        separate(X, codes, form, scope)
+        margin_of(X, codes, form, scope)
     except NotSeparableError as error:
         return error
     return None
+
+
+def margin_of(X, codes, form="primal", scope="adjacent", levels=None):
+    """The hard margin of rows, or of a kernel matrix."""
+    kernel = "precomputed" if form == "kernel" else "linear"
+    return OrdinalSVM(np.inf, kernel=kernel, scope=scope, levels=levels).fit(X, codes)
 
 
 def assert_minimal(error, X, codes, scope="adjacent"):
@@ -102,9 +108,15 @@ class TestConflicts:
         assert error.rows == tuple(sorted((one, other)))
 
     def test_the_message_names_rows_levels_and_the_remedy(self):
-        levels = Levels(np.array(["D", "C", "B"]))
+        levels = ["D", "C", "B"]
         with refuses(NotSeparableError, "X", found="1 (level C), 2 (level B)"):
-            separate([[0.0], [1.0], [1.0]], np.array([0, 1, 2]), levels=levels)
+            margin_of([[0.0], [1.0], [1.0]], levels, levels=levels)
+
+    def test_objects_of_weight_0_are_not_counted_in_the_row_numbers(self):
+        X, codes = np.array([[9.0], [0.0], [1.0], [1.0]]), np.array([1, 0, 1, 2])
+        with refuses(NotSeparableError, "X", found="2 (level 1), 3 (level 2)") as caught:
+            OrdinalSVM(np.inf).fit(X, codes, [0, 1, 1, 1])
+        assert is_conflict(caught.value.certificate, X, codes)
 
     def test_the_error_is_ours_and_survives_pickling(self):
         error = conflict_of(np.zeros((2, 1)), np.array([0, 1]))
@@ -180,37 +192,28 @@ class TestMargin:
         program = hard_margin(X, hinges_of(codes, codes.max() + 1))
         point = pqp.solve(program.problem, 0, arithmetic="exact")
         for table, form in ((X, "primal"), (X @ X.T, "kernel")):
-            found = separate(table, codes, form)
-            assert found.objective == pytest.approx(float(point.objective), rel=1e-9)
-            assert found.margin == pytest.approx(2 / np.sqrt(2 * float(point.objective)), rel=1e-9)
-            np.testing.assert_allclose(found.f, program.read(point.x).f.astype(float), atol=1e-8)
-            np.testing.assert_allclose(X @ X.T @ found.dual_coef, found.f, atol=1e-8)
-            assert max(violations(found.f, found.thresholds, codes)) <= 1e-8
-        np.testing.assert_allclose(X @ separate(X, codes).w, found.f, atol=1e-8)
+            found = margin_of(table, codes, form)
+            f = found.predict_projection(table)
+            assert found.objective_ == pytest.approx(float(point.objective), rel=1e-9)
+            assert found.margin_ == pytest.approx(2 / np.sqrt(2 * float(point.objective)), rel=1e-9)
+            np.testing.assert_allclose(f, program.read(point.x).f.astype(float), atol=1e-8)
+            np.testing.assert_allclose(X @ X.T @ found.dual_coef_, f, atol=1e-8)
+            assert max(violations(f, found.thresholds_, codes)) <= 1e-8
+        np.testing.assert_allclose(X @ margin_of(X, codes).coef_, f, atol=1e-8)
 
     def test_a_gaussian_kernel_has_the_margin_of_its_features(self):
         X, codes = mixture(2, n=40)
         K = kernel_matrix(X, kernel="rbf", gamma=1.0)
-        by_kernel, by_features = separate(K, codes, "kernel"), separate(np.linalg.cholesky(K), codes)
-        assert by_kernel.margin == pytest.approx(by_features.margin, rel=1e-9)
-        assert by_kernel.w is None
-        np.testing.assert_allclose(by_kernel.f, by_features.f, atol=1e-7)
-        assert max(violations(by_kernel.f, by_kernel.thresholds, codes)) <= 1e-8
+        features = np.linalg.cholesky(K)
+        by_kernel, by_features = margin_of(K, codes, "kernel"), margin_of(features, codes)
+        f = by_kernel.predict_projection(K)
+        assert by_kernel.margin_ == pytest.approx(by_features.margin_, rel=1e-9)
+        assert not hasattr(by_kernel, "coef_")
+        np.testing.assert_allclose(f, by_features.predict_projection(features), atol=1e-7)
+        assert max(violations(f, by_kernel.thresholds_, codes)) <= 1e-8
 
 
 class TestArguments:
-    def test_a_level_without_objects_is_named(self):
-        with refuses(DataError, "codes", found="1"):
-            separate([[0.0], [1.0]], np.array([0, 2]))
-
-    def test_one_level_is_not_enough(self):
-        with refuses(DataError, "codes", found="one"):
-            separate([[0.0], [1.0]], np.array([0, 0]))
-
     def test_a_matrix_that_is_no_kernel_is_named(self):
         with refuses(DataError, "K", found="the eigenvalue -1 < 0"):
-            separate([[0.0, 1.0], [1.0, 0.0]], np.array([0, 1]), "kernel")
-
-    def test_a_form_that_does_not_exist_is_named(self):
-        with refuses(DataError, "form", found="'dual'"):
-            separate([[0.0], [1.0]], np.array([0, 1]), "dual")
+            margin_of([[0.0, 1.0], [1.0, 0.0]], np.array([0, 1]), "kernel")
