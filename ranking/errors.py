@@ -4,7 +4,8 @@ Contradictory preferences are data, not errors: models answer them. As in `pqp.e
 which each front end renders in its own words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import pqp
@@ -67,6 +68,16 @@ def must_have(argument: str, expected: str, found: object) -> DataError:
     """
     message = "{argument} must have {expected}, got {found}"
     return DataError(message, argument=argument, expected=expected, found=found)
+
+
+@contextmanager
+def rounding_remedy(remedy: str) -> Iterator[None]:
+    """Advise something else against rounding errors than `pqp` does: estimators have no exact arithmetic."""
+    try:
+        yield
+    except pqp.NumericalTroubleError as error:
+        error.remedy, error.setting = remedy, None
+        raise
 
 
 # How many findings the message of a `StudyError` shows; the error carries all of them.

@@ -167,11 +167,11 @@ class Training:
 
     def part(self, items: Integers) -> "Training":
         """Return the training data of some ascending items alone."""
-        kept = np.isin(self.items, items)
+        kept, hinges = np.isin(self.items, items), self.hinges.part(items)
         return replace(
             self,
             representation=self.representation.part(items),
-            hinges=self.hinges.part(items),
+            hinges=replace(hinges, shares=hinges.shares[kept]),
             rows=self.rows[kept],
             items=np.searchsorted(items, self.items[kept]),
             codes=self.codes[kept],

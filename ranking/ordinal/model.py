@@ -26,6 +26,7 @@ from ranking.core.validation import (
     require_choice,
     whole_number,
 )
+from ranking.errors import rounding_remedy
 from ranking.ordinal.base import OrdinalModel, Scope, Training
 from ranking.ordinal.generation import InitialSet, Round, initial_working_set, trace_sections
 from ranking.ordinal.hard_margin import separate
@@ -201,6 +202,7 @@ class OrdinalSVM(ModelAtC, OrdinalModel):
     add: int | None = None
     random_state: int | None = None
 
+    @rounding_remedy("lower C")
     def fit(self, X: Rows, y: Labels, sample_weight: ArrayLike | None = None) -> "OrdinalSVM":
         """Fit to ordered labels; an object with weight 2 counts like two equal ones."""
         C = positive_number(self.C, "C", can_be_infinite=True)

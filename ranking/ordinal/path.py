@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.validation import Array, Integers, Labels, Rows, positive_number
-from ranking.errors import DataError, must_be
+from ranking.errors import DataError, must_be, rounding_remedy
 from ranking.ordinal.base import OrdinalModel, Training, require_two
 from ranking.ordinal.generation import (
     InitialSet,
@@ -110,6 +110,7 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
     max_pieces: int | None = None
     time_limit: float | None = None
 
+    @rounding_remedy("lower C_max")
     def fit(
         self,
         X: Rows,

@@ -44,7 +44,7 @@ from ranking.core.validation import (
     read_only,
     require_choice,
 )
-from ranking.errors import ConvergenceError, DataError, must_be
+from ranking.errors import ConvergenceError, DataError, must_be, rounding_remedy
 from ranking.metrics.rankings import pairwise_accuracy
 
 
@@ -351,6 +351,7 @@ class RankSVM(ModelAtC, Ranker):
     C: float = field(default=1.0, kw_only=False)
     loss: Loss = "hinge"
 
+    @rounding_remedy("lower C")
     def fit(
         self,
         X: Rows,

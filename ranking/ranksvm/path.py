@@ -17,7 +17,7 @@ import pqp
 from ranking.core.preferences import Pairs, take_qid
 from ranking.core.representation import hinge_value, validated
 from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
-from ranking.errors import must_be
+from ranking.errors import must_be, rounding_remedy
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
 from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
 from ranking.selection.path_model import ScorePath, end_of_path, on_path
@@ -81,6 +81,7 @@ class RankSVMPath(ScorePath, Ranker):
     max_pieces: int | None = None
     time_limit: float | None = None
 
+    @rounding_remedy("lower C_max")
     def fit(
         self,
         X: Rows,

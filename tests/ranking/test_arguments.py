@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from ranking import preference_pairs
+import pqp
+from ranking import (
+    ConjointPath,
+    ConjointSVM,
+    OrdinalSVM,
+    OrdinalSVMPath,
+    RankSVM,
+    RankSVMPath,
+    preference_pairs,
+)
+from ranking.conjoint.data.example import example_study
 from ranking.errors import DataError
 from tests.refusals import refuses
 
@@ -41,3 +51,20 @@ class TestBadInput:
     def test_bad_data_are_value_errors(self):
         with refuses(ValueError, "y[0]", match="missing"):
             preference_pairs([np.nan])
+
+
+@pytest.mark.parametrize(
+    "model", [RankSVM(), RankSVMPath(), OrdinalSVM(), OrdinalSVMPath(), ConjointSVM(), ConjointPath()]
+)
+def test_rounding_errors_are_met_by_a_parameter_that_the_model_has(model, monkeypatch):
+    def fails(*_, **__):
+        raise pqp.NumericalTroubleError("too large", **pqp.errors.EXACT_REMEDY)
+
+    for name in ("solve", "solve_path"):
+        monkeypatch.setattr(pqp, name, fails)
+    is_conjoint = isinstance(model, ConjointSVM | ConjointPath)
+    data = (example_study(),) if is_conjoint else ([[0.0], [1.0], [3.0]], [1, 2, 3])
+    with pytest.raises(pqp.NumericalTroubleError) as caught:
+        model.fit(*data)
+    assert "arithmetic" not in str(caught.value)
+    assert caught.value.remedy.removeprefix("lower ") in model.get_params()

@@ -25,7 +25,7 @@ from ranking.conjoint.results.orders import Orders, order_rows
 from ranking.conjoint.results.part_worths import space_of
 from ranking.conjoint.results.predictions import hit_rate, hits, task_utilities, utilities
 from ranking.core.validation import Array, Integers, positive_number, require_choice
-from ranking.errors import ContradictionError, DataError, must_be
+from ranking.errors import ContradictionError, DataError, must_be, rounding_remedy
 
 Pooling = Literal["aggregate", "individual", "shrinkage"]
 POOLINGS = get_args(Pooling)
@@ -178,6 +178,7 @@ class ConjointSVM(ConjointModel):
 
     C: float = field(default=1.0, kw_only=False)
 
+    @rounding_remedy("lower C")
     def fit(self, study: ConjointStudy, y: None = None) -> "ConjointSVM":
         """Fit to the tasks of a study that are not held out."""
         C = positive_number(self.C, "C", can_be_infinite=True)

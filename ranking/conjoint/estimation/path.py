@@ -17,7 +17,7 @@ from ranking.conjoint.estimation.programs import Program, readout, trace, worth_
 from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers
-from ranking.errors import DataError, must_be
+from ranking.errors import DataError, must_be, rounding_remedy
 from ranking.selection.choice_along_path import ENTRIES, SelectionCurve
 from ranking.selection.path_model import end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, earlier_changes, steps_of
@@ -171,6 +171,7 @@ class ConjointPath(ConjointModel):
     C: float | None = None
     time_limit: float | None = None
 
+    @rounding_remedy("lower C_max")
     def fit(self, study: ConjointStudy, y: None = None) -> "ConjointPath":
         """Trace the path for the tasks of a study that are not held out."""
         C_max = end_of_path(self.C_max, self.C)
