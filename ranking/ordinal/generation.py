@@ -16,7 +16,7 @@ a piece only, so that some pieces come in parts.
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -270,55 +270,52 @@ class PathSection:
 
     def lines(self, X: Any) -> Iterator[LevelLines]:
         """Yield scores of rows and thresholds on all pieces of the section, some pieces at a time."""
-        training, basis = self.working.training, self.working.basis
+        # a copy, so that the section does not keep what is computed for its lines
+        working, training = replace(self.working), self.working.training
         rows = training.representation.evaluate(X, self.items)
-        rises = threshold_matrix(training.hinges.n_thresholds, self.working.ordered)
+        rises = threshold_matrix(training.hinges.n_thresholds, working.ordered)
         for begin in range(0, self.pieces, BLOCK):
             pieces = slice(begin, min(begin + BLOCK, self.pieces))
-            images = self.path.images(basis, pieces)
+            images = self.path.images(working.basis, pieces)
             lo, hi = images.lo, np.minimum(images.hi, self.hi)
-            coefficients = _settled(images)
+            coefficients, at = _settled(images), inside(lo, hi)
             scores = [np.asarray((rows @ part.T).T) for part in coefficients]
             cuts = PiecewiseLinear(lo, hi, *_settled(self.path.multiplier_images(rises, pieces)))
-            loose = self._loose(pieces)
             # a threshold that no hinge holds has a middle for lines, in parts if it bends
-            parts = [
-                self._middles((lo[k], hi[k]), *(part[k] for part in coefficients))
-                if k in loose
-                else cuts.pieces(slice(k, k + 1))
-                for k in range(len(lo))
-            ]
-            owner = np.repeat(np.arange(len(lo)), [len(part.lo) for part in parts])
-            cuts = PiecewiseLinear(
-                *(
-                    np.concatenate([getattr(part, n) for part in parts])
-                    for n in ("lo", "hi", "constant", "slope")
-                )
+            parts, loose = (
+                [cuts.pieces(slice(k, k + 1)) for k in range(len(lo))],
+                self._loose(working, pieces),
             )
+            for k in loose:
+                parts[k] = self._middles((lo[k], hi[k]), at[k], *(part[k] for part in coefficients))
+            names = ("lo", "hi", "constant", "slope")
+            cuts = PiecewiseLinear(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
+            owner = np.repeat(np.arange(len(lo)), [len(part.lo) for part in parts])
             yield LevelLines(PiecewiseLinear(cuts.lo, cuts.hi, *(part[owner] for part in scores)), cuts)
 
-    def _loose(self, pieces: slice) -> list[int]:
+    def _loose(self, working: WorkingSet, pieces: slice) -> list[int]:
         """Return the pieces on which some threshold has no hinge strictly inside its limits, to hold it.
 
         A hinge also holds the neighbours its threshold is pressed against, where thresholds must ascend: the
         sum of signed α up to a threshold is less than 0 where the next one presses.
         """
-        hinges = self.working.part.hinges
+        hinges = working.part.hinges
         alpha = self.path.images(eye_array(len(hinges), format="csr"), pieces)
         C = inside(alpha.lo, alpha.hi)[:, None]
         value, cap = alpha.constant + C * alpha.slope, C * hinges.weight
         is_free = (value > AT_LIMIT * cap) & (value < (1 - AT_LIMIT) * cap)
         held = is_free.astype(float) @ abs(hinges.incidence).T > 0
-        if self.working.ordered:
+        if working.ordered:
             sums = np.cumsum(value @ hinges.incidence.T, axis=1)
             held = _spread(held, sums < -AT_LIMIT * cap.sum(axis=1, keepdims=True))
         return np.flatnonzero(~held.all(axis=1)).tolist()
 
-    def _middles(self, ends: tuple[float, float], constant: Array, slope: Array) -> PiecewiseLinear:
-        """Return the middles of the thresholds of a piece, from the coefficients of scores on it."""
+    def _middles(
+        self, ends: tuple[float, float], at: float, constant: Array, slope: Array
+    ) -> PiecewiseLinear:
+        """Return the middles of the thresholds of a piece, which holds `at`, for coefficients of scores."""
         training = self.working.training
         f0, f1 = (training.representation.scores(training.spread(self.items, b)) for b in (constant, slope))
-        at = float(inside(*(np.array([end]) for end in ends))[0])
         return middle_lines(training.hinges, (f0, f1), ends, at, self.working.ordered)
 
 
@@ -372,7 +369,8 @@ def trace_sections(
             sizes = (len(items), len(joining), len(path.segments))
             report(Round(C, -float(path.objective(C)), *sizes, time.perf_counter() - begin, how))
         if end > C or first is None:
-            section = PathSection(path, working, C, end)
+            # a copy, so that the section does not keep the kernel matrix of its working set
+            section = PathSection(path, replace(working), C, end)
             pieces += section.pieces
             yield section
         if first is None and path.stopped is None:

@@ -10,12 +10,20 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ranking.core.validation import Array, Integers, numbers, require_choice
 from ranking.errors import DataError, must_be
 from ranking.metrics.levels import LEVEL_METRICS, table_errors
-from ranking.selection.choice_along_path import ENTRIES, SelectionCurve, Steps, step_curve
-from ranking.selection.piecewise import PiecewiseLinear, crossings, earlier_changes, steps_of
+from ranking.selection.choice_along_path import SelectionCurve, Steps, step_curve
+from ranking.selection.piecewise import (
+    ENTRIES,
+    PiecewiseLinear,
+    crossings,
+    earlier_changes,
+    running_sums,
+    steps_of,
+)
 
 # The name of a level metric, or a function of the numbers of true and of predicted levels that is maximised.
 LevelMetricLike: TypeAlias = str | Callable[[Integers, Integers], float]
@@ -149,27 +157,18 @@ class LevelValidation:
         """Yield the steps of a metric of confusion tables, some steps at a time."""
         assert not callable(self.metric)
         of = LEVEL_METRICS[self.metric].of
-        cells, rows = self.n_levels**2, self.y[moves.item] * self.n_levels
-        lost, won = rows + moves.before, rows + moves.after
-        # tables are one running sum over all steps, so the beginning of a piece has to enter as a difference
-        # to where the one before ends
-        pieces = np.arange(len(moves.begin))
-        jumps = _by_piece(pieces[:, None], self.y * self.n_levels + moves.begin, len(pieces), cells)
-        where = moves.piece[moves.is_move]
-        ends = jumps + _by_piece(where, won, len(pieces), cells) - _by_piece(where, lost, len(pieces), cells)
-        jumps[1:] -= ends[:-1]
-        number, size, table = np.cumsum(moves.is_move) - 1, max(1, ENTRIES // cells), np.zeros(cells)
-        for begin in range(0, len(moves.start), size):
-            part = slice(begin, begin + size)
-            is_move = moves.is_move[part]
-            step, move = np.flatnonzero(is_move), number[part][is_move]
-            added = np.zeros((len(is_move), cells))
-            added[step, lost[move]] -= 1
-            added[step, won[move]] += 1
-            added[~is_move] = jumps[moves.piece[part][~is_move]]
-            sums = table + np.cumsum(added, axis=0)
-            table, tables = sums[-1], sums.reshape(-1, self.n_levels, self.n_levels)
-            yield Steps(moves.start[part], of(tables), table_errors(of, tables))
+        K, cells = self.n_levels, self.n_levels**2
+        n_pieces, n_moves = len(moves.begin), len(moves.item)
+        keys = np.arange(n_pieces)[:, None] * cells + self.y * K + moves.begin
+        first = np.bincount(keys.ravel(), minlength=n_pieces * cells).reshape(n_pieces, cells).astype(float)
+        row, move = self.y[moves.item] * K, np.arange(n_moves)
+        where = (np.append(move, move), np.append(row + moves.before, row + moves.after))
+        added = csr_array((np.repeat([-1.0, 1.0], n_moves), where), shape=(n_moves, cells))
+        begin = 0
+        for sums in running_sums(first, added, moves.piece, moves.is_move):
+            tables, start = sums.reshape(-1, K, K), moves.start[begin : begin + len(sums)]
+            begin += len(sums)
+            yield Steps(start, of(tables), table_errors(of, tables))
 
     def _called(self, moves: Moves) -> Iterator[Steps]:
         """Yield the steps of any function, by calling it on each."""
@@ -194,9 +193,3 @@ def _codes(values: Any, n_levels: int, name: str) -> Integers:
     for row in np.flatnonzero((codes < 0) | (codes >= n_levels))[:1]:
         raise must_be(f"{name}[{row}]", f"a level from 0 to {n_levels - 1}", found=str(codes[row]))
     return codes.astype(np.int64)
-
-
-def _by_piece(piece: Integers, cell: Integers, pieces: int, cells: int) -> Array:
-    """Return how often every cell was named on every piece."""
-    counts = np.bincount((piece * cells + cell).ravel(), minlength=pieces * cells)
-    return counts.reshape(pieces, cells).astype(float)

@@ -38,7 +38,7 @@ must ascend have the sums of rows 1, ..., k instead, which may then be negative:
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import block_diag, csr_array, diags_array, eye_array, hstack, issparse, vstack
@@ -111,7 +111,7 @@ def hard_margin(rows: Any, hinges: Hinges, form: Form = "primal", ordered: bool 
     >>> pqp.solve(program.problem, 0, arithmetic="exact").named
     {'w1': Fraction(2, 1), 'p1': Fraction(1, 1), 'p2': Fraction(3, 1)}
     """
-    return _formulate(rows, hinges, form, ordered, _Loss())
+    return _formulate(rows, hinges, form, ordered, _Loss(0.0, np.zeros(0), np.zeros(0), rows=None))
 
 
 def soft_margin(
@@ -152,41 +152,29 @@ def soft_margin(
             argument="C",
             expected="a number with norm=2",
         )
-    price = None if C is None else positive_number(C, "C")
-    # the penalty of a row is linear in its violation, so squared slacks have to be variables
-    return _formulate(rows, hinges, form, ordered, _Loss(norm, price, slacks or norm == 2))
+    price: Any = pqp.mu if C is None else positive_number(C, "C")
+    weight, zero, no_slack = hinges.weight, np.zeros(len(hinges)), np.zeros(0)
+    if norm == 2:
+        # the penalty of a row is linear in its violation, so squared slacks have to be variables; C ω ξ² is
+        # ½ (2 C ω) ξ²
+        loss = _Loss(price, curvature=2 * price * weight, slacks=zero, rows=None)
+    elif slacks:
+        loss = _Loss(price, curvature=zero, slacks=weight, rows=None)
+    else:
+        loss = _Loss(price, curvature=no_slack, slacks=no_slack, rows=weight)
+    return _formulate(rows, hinges, form, ordered, loss)
 
 
-@dataclass(frozen=True)
-class _Loss:
-    """How violations are priced: norm 0 forbids them, C = None is μ."""
+class _Loss(NamedTuple):
+    """How violations are priced: `price` times the costs of slacks, or times the penalties of rows.
 
-    norm: int = 0
-    C: float | None = None
-    slacks: bool = False
+    `curvature` is what slacks add to the diagonal of P. Without either violations are forbidden.
+    """
 
-    def price(self, weight: Array) -> Any:
-        """Return C · weight."""
-        return (pqp.mu if self.C is None else self.C) * weight
-
-    def curvature(self, hinges: Hinges) -> Array:
-        """Return what slacks add to the diagonal of P: C ω ξ² is ½ (2 C ω) ξ²."""
-        n_slacks = len(hinges) if self.slacks else 0
-        return np.asarray(2 * self.price(hinges.weight)) if self.norm == 2 else np.zeros(n_slacks)
-
-    def cost(self, n_free: int, hinges: Hinges) -> Any:
-        """Return the linear cost of coefficients and thresholds, none, and of slacks."""
-        if self.slacks and self.norm == 1:
-            return self.price(np.concatenate([np.zeros(n_free), hinges.weight]))
-        return np.zeros(n_free + len(hinges) * self.slacks)
-
-    def penalty(self, hinges: Hinges, n_hard: int) -> Any:
-        """Return the penalties of the rows of hinges, and none of the hard ones after them."""
-        if self.slacks or not self.norm:
-            return None
-        # infinite as a constant: as a weight it would be an infinite slope of the penalty in μ
-        hard = np.concatenate([np.zeros(len(hinges)), np.full(n_hard, np.inf)])
-        return self.price(np.concatenate([hinges.weight, np.zeros(n_hard)])) + hard
+    price: Any
+    curvature: Array
+    slacks: Array
+    rows: Array | None
 
 
 def _formulate(rows: Any, hinges: Hinges, form: Form, ordered: bool, loss: _Loss) -> Formulation:
@@ -200,21 +188,26 @@ def _formulate(rows: Any, hinges: Hinges, form: Form, ordered: bool, loss: _Loss
         raise must_have("hinges", "at least two levels", found=1)
     # an optimal w lies in the span of the objects (Lemma 1 of the paper), so f = K λ loses nothing
     scores = as_dense(items @ items.T) if form == "dual" else items
-    size, n_thresholds, curvature = scores.shape[1], hinges.n_thresholds, loss.curvature(hinges)
+    size, n_thresholds, n_slacks = scores.shape[1], hinges.n_thresholds, len(loss.slacks)
     n_steps = n_thresholds - 1 if ordered else 0
+    penalty = None
+    if loss.rows is not None:
+        # infinite as a constant: as a weight it would be an infinite slope of the penalty in μ
+        hard = np.concatenate([np.zeros(len(hinges)), np.full(n_steps, np.inf)])
+        penalty = loss.price * np.concatenate([loss.rows, np.zeros(n_steps)]) + hard
     letter, first = ("w", 1) if form == "primal" else ("l", 0)
     names = [f"{letter}{j}" for j in range(first, first + size)]
     names += [f"p{k}" for k in range(1, n_thresholds + 1)]
     triples = zip(hinges.item, hinges.threshold, hinges.sign, strict=True)
     row_names = [f"x{item}{'>' if sign > 0 else '<'}p{k + 1}" for item, k, sign in triples]
     problem = pqp.ParametricQP(
-        _hessian(items, form, n_thresholds, curvature),
-        loss.cost(size + n_thresholds, hinges),
-        _constraints(scores, hinges, len(curvature), n_steps),
+        _hessian(items, form, n_thresholds, loss.curvature),
+        loss.price * np.concatenate([np.zeros(size + n_thresholds), loss.slacks]),
+        _constraints(scores, hinges, n_slacks, n_steps),
         row_lower=np.concatenate([np.ones(len(hinges)), np.zeros(n_steps)]),
-        lower=np.concatenate([np.full(size + n_thresholds, -np.inf), np.zeros(len(curvature))]),
-        penalty=loss.penalty(hinges, n_steps),
-        names=names + [f"xi({name})" for name in row_names[: len(curvature)]],
+        lower=np.concatenate([np.full(size + n_thresholds, -np.inf), np.zeros(n_slacks)]),
+        penalty=penalty,
+        names=names + [f"xi({name})" for name in row_names[:n_slacks]],
         row_names=row_names + [f"p{k}<=p{k + 1}" for k in range(1, n_steps + 1)],
     )
     return Formulation(problem, hinges, form, scores, items)

@@ -7,7 +7,7 @@ separates is kept: the grade is that of a total in which quizzes count too, and 
 import numpy as np
 import pandas as pd
 
-from ranking.core.validation import Array, whole_number
+from ranking.core.validation import whole_number
 
 # Scores are percent. Abilities spread around a middle, and each score around the ability.
 MIDDLE, SPREAD = 66.0, 13.0
@@ -33,14 +33,10 @@ def students(n: int = 44, random_state: int = 0) -> pd.DataFrame:
     1       62     69     B
     2       47     52     D
     """
-    scores = _scores(whole_number(n, "n"), np.random.default_rng(random_state))
+    # mid-term, end-of-term and quiz scores, one row per student, around their ability
+    normal = np.random.default_rng(random_state).normal(size=(whole_number(n, "n"), 4))
+    ability = MIDDLE + SPREAD * normal[:, :1]
+    scores = np.clip(np.round(ability + NOISE * normal[:, 1:]), 0, 100).astype(np.int64)
     places = np.searchsorted(CUTS, scores @ SHARES, side="right")
     grade = pd.Categorical.from_codes(places, categories=pd.Index(GRADES), ordered=True)
     return pd.DataFrame({"midterm": scores[:, 0], "final": scores[:, 1], "grade": grade})
-
-
-def _scores(n: int, chance: np.random.Generator) -> Array:
-    """Return mid-term, end-of-term and quiz scores, one row per student."""
-    normal = chance.normal(size=(n, 4))
-    ability = MIDDLE + SPREAD * normal[:, :1]
-    return np.clip(np.round(ability + NOISE * normal[:, 1:]), 0, 100).astype(np.int64)

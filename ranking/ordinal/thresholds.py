@@ -57,8 +57,9 @@ def optimal_intervals(hinges: Hinges, f: Array, ordered: bool) -> Array:
     array([[-2.,  4.]])
     """
     least, largest = optimal_blocks(hinges, f, ordered)
-    every = range(hinges.n_thresholds)
-    return np.array([(_owner(least, k).lo, _owner(largest, k).hi) for k in every])
+    lo = [block.lo for block in least for _ in range(block.first, block.last + 1)]
+    hi = [block.hi for block in largest for _ in range(block.first, block.last + 1)]
+    return np.column_stack([lo, hi])
 
 
 def optimal_blocks(hinges: Hinges, f: Array, ordered: bool) -> tuple[list[Block], list[Block]]:
@@ -95,13 +96,20 @@ def middle_lines(
     constant, slope = lines
     least, largest = optimal_blocks(hinges, constant + inside * slope, ordered)
     b = (constant[hinges.item] - hinges.sign, slope[hinges.item])
-    sides = []
+    envelopes = []
     for k in range(hinges.n_thresholds):
         below = [block.below for block in least if block.first <= k and (ordered or k <= block.last)]
         above = [block.above for block in largest if k <= block.last and (ordered or block.first <= k)]
-        tops = upper_envelope(b[0], b[1], np.concatenate(below), ends)
-        sides.append((tops, upper_envelope(-b[0], -b[1], np.concatenate(above), ends)))
-    return _halves(b, sides, ends[1])
+        envelopes.append((k, upper_envelope(b[0], b[1], np.concatenate(below), ends)))
+        envelopes.append((k, upper_envelope(-b[0], -b[1], np.concatenate(above), ends)))
+    # a part begins wherever one of the envelopes bends, and the middle is half the sum of both
+    starts = np.unique([start for _, envelope in envelopes for start, _ in envelope])
+    middles = np.zeros((2, len(starts), hinges.n_thresholds))
+    for k, envelope in envelopes:
+        bends, owners = np.array(envelope).T
+        owner = owners[np.searchsorted(bends, starts, side="right") - 1].astype(int)
+        middles[:, :, k] += np.array([part[owner] for part in b]) / 2
+    return PiecewiseLinear(starts, np.append(starts[1:], ends[1]), *middles)
 
 
 def upper_envelope(constant: Array, slope: Array, chosen: Array, ends: tuple[float, float]) -> Envelope:
@@ -138,20 +146,3 @@ def _block(hinges: Hinges, b: Array, first: int, last: int) -> Block:
     is_flat = abs(reached[low] - target) <= near and low + 1 < len(order)
     high = low + 1 if is_flat else low
     return Block(first, last, order[: low + 1], order[high:], float(b[order[low]]), float(b[order[high]]))
-
-
-def _owner(blocks: list[Block], k: int) -> Block:
-    """Return the block a threshold is in."""
-    return next(block for block in blocks if block.first <= k <= block.last)
-
-
-def _halves(b: tuple[Array, Array], sides: list[tuple[Envelope, Envelope]], stop: float) -> PiecewiseLinear:
-    """Return the middles between envelopes, on parts that begin wherever one of them bends."""
-    starts = np.unique([start for pair in sides for side in pair for start, _ in side])
-    lines = np.zeros((2, len(starts), len(sides)))
-    for k, pair in enumerate(sides):
-        for side in pair:
-            where = np.searchsorted([start for start, _ in side], starts, side="right") - 1
-            owners = np.array([owner for _, owner in side])[where]
-            lines[:, :, k] += np.array([part[owners] for part in b]) / 2
-    return PiecewiseLinear(starts, np.append(starts[1:], stop), *lines)

@@ -12,32 +12,24 @@ accuracy without item i,
 .. math:: \sqrt{\tfrac{n-1}{n} \sum_i (\theta_i - \bar\theta)^2}, \qquad
           \theta_i = 1 - (W - W_i)/(m - m_i),
 
-m pairs, W of them wrong, m_i and W_i of these with item i. Both need only sums of first and second powers of
-how many pairs are wrong in a group (a query, an item), and a flip changes these by a few numbers.
+m pairs, W of them wrong, m_i and W_i of these with item i. Both follow from how many pairs are wrong in every
+group (a query, an item), which a flip changes by one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from ranking.core.graph import preference_pairs
 from ranking.core.validation import Array, Queries, numbers, query_codes, require_choice
 from ranking.errors import DataError, must_be, must_have
 from ranking.metrics.rankings import per_query
-from ranking.selection.piecewise import (
-    Flips,
-    PiecewiseLinear,
-    crossings,
-    cumulated,
-    earlier_changes,
-    inside,
-    steps_of,
-)
+from ranking.selection.piecewise import ENTRIES, PiecewiseLinear, crossings, inside, running_sums, steps_of
 
 # The name of a metric of `ranking.metrics.rankings`, or a function of labels, scores and queries.
 Metric: TypeAlias = str | Callable[[Array, Array, Queries | None], float]
@@ -50,8 +42,6 @@ NAMES = {
     "spearman": "spearman",
     "mean_average_precision": "average_precision",
 }
-# Pieces times pairs evaluated together: 8 MB per array.
-ENTRIES = 2**20
 
 
 class Steps(NamedTuple):
@@ -60,67 +50,6 @@ class Steps(NamedTuple):
     starts: Array
     values: Array
     errors: Array
-
-
-class Sums(NamedTuple):
-    """Sums over groups g of u v, u² v and u² v², where v pairs of g are wrong, and all wrong pairs."""
-
-    first: Array
-    weighted: Array
-    second: Array
-    wrong: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The groups of m pairs, `of` one row per pair, and the u of each group."""
-
-    of: Array
-    u: Array
-    is_query: bool
-
-    def start(self, wrong: Array) -> tuple[Array, Sums]:
-        """Return how many pairs of each group are wrong, one row per piece, and the sums of that."""
-        m, width = self.of.shape
-        where = (np.repeat(np.arange(m), width), self.of.ravel())
-        member = csr_array((np.ones(m * width), where), shape=(m, len(self.u)))
-        v = np.asarray(wrong @ member)
-        return v, Sums(v @ self.u, v @ self.u**2, v**2 @ self.u**2, wrong.sum(axis=1))
-
-    def changes(self, v: Array, flips: Flips) -> Sums:
-        """Return what every flip adds to the sums."""
-        groups, change = self.of[flips.pair], flips.change[:, None]
-        piece, u = flips.piece[:, None], self.u[groups]
-        before = v[piece, groups] + earlier_changes(piece * len(self.u) + groups, change)
-        first, weighted = ((power * change).sum(axis=1) for power in (u, u**2))
-        # (v + δ)² - v² = 2 v δ + δ²
-        second = (u**2 * (2 * before * change + change**2)).sum(axis=1)
-        return Sums(first, weighted, second, flips.change)
-
-    def errors(self, sums: Sums) -> Array:
-        """Return the standard errors that belong to sums; NaN where there is nothing to compare."""
-        size = int((self.u > 0).sum())
-        if size < 2:
-            return np.full(len(sums.first), np.nan)
-        first, second, factor = sums.first, sums.second, 1 / (size * (size - 1))
-        # θ_i = 1 - (W - W_i)/(m - m_i): sums over u (W - W_i) follow from those over u W_i
-        if not self.is_query:
-            first = sums.wrong * self.u.sum() - first
-            second = sums.wrong**2 * (self.u**2).sum() - 2 * sums.wrong * sums.weighted + second
-            factor = (size - 1) / size
-        # a variance of 0 may come out below 0 by rounding
-        return np.asarray(np.sqrt(factor * np.maximum(second - first**2 / size, 0.0)))
-
-
-def groups_of(pairs: Array, query: Array, n: int) -> Groups:
-    """Return the queries of pairs if there are several, numbered 0, 1, ..., else their items among n."""
-    sizes = np.bincount(query)
-    if len(sizes) > 1:
-        return Groups(query[:, None], 1 / sizes, is_query=True)
-    rest = len(pairs) - np.bincount(pairs.ravel(), minlength=n)
-    # without an item that is in every pair no pair is left to measure
-    u = np.divide(1.0, rest, out=np.zeros(n), where=rest > 0)
-    return Groups(pairs, u, is_query=False)
 
 
 class Validation:
@@ -138,10 +67,15 @@ class Validation:
         is_known = not callable(metric) and metric != "mean_average_precision"
         self.crossing = self.pairs if is_known else preference_pairs(np.arange(len(self.y)), qid)
         query = query_codes(qid, len(self.y))[self.pairs[:, 0]]
-        found, self.query, counts = np.unique(query, return_inverse=True, return_counts=True)
-        # the accuracy is a mean over queries: each counts the same, however many pairs it has
-        self.weight = 1 / (counts[self.query] * len(found))
-        self.groups = groups_of(self.pairs, self.query, len(self.y))
+        _, query, counts = np.unique(query, return_inverse=True, return_counts=True)
+        self.is_single = len(counts) == 1
+        # the groups in which wrong pairs are counted: both items of a pair, or its query if there are several
+        groups = self.pairs if self.is_single else query[:, None]
+        m, width = groups.shape
+        where = (np.repeat(np.arange(m), width), groups.ravel())
+        shape = (m, len(self.y) if self.is_single else len(counts))
+        self.member = csr_array((np.ones(m * width), where), shape=shape)
+        self.sizes = np.asarray(self.member.sum(axis=0))
 
     def steps(self, lines: PiecewiseLinear) -> Iterator[Steps]:
         """Yield the steps on all pieces, some pieces at a time."""
@@ -151,22 +85,32 @@ class Validation:
         size = max(1, ENTRIES // len(self.crossing))
         for begin in range(0, len(lines.lo), size):
             part = lines.pieces(slice(begin, begin + size))
-            yield self._accuracies(part) if self.metric == "pairwise_accuracy" else self._evaluated(part)
+            yield from self._accuracies(part) if self.metric == "pairwise_accuracy" else self._evaluated(part)
 
-    def _accuracies(self, lines: PiecewiseLinear) -> Steps:
-        """Return the steps of the pairwise accuracy: at a crossing one pair flips."""
+    def _accuracies(self, lines: PiecewiseLinear) -> Iterator[Steps]:
+        """Yield the steps of the pairwise accuracy: at a crossing one pair flips."""
         left, flips, at = crossings(lines, self.crossing)
         pieces, starts, is_flip = steps_of(lines, flips.piece, at)
         # a pair tied on a whole piece counts as half wrong
-        v, first = self.groups.start((1 - left) / 2)
-        added = self.groups.changes(v, flips)
-        sums = Sums(*(cumulated(*column, pieces, is_flip) for column in zip(first, added, strict=True)))
-        gained = -self.weight[flips.pair] * flips.change
-        values = cumulated((1 + left) / 2 @ self.weight, gained, pieces, is_flip)
-        return Steps(starts, values, self.groups.errors(sums))
+        first = np.asarray((1 - left) / 2 @ self.member)
+        added = diags_array(flips.change) @ self.member[flips.pair]
+        begin, m = 0, len(self.pairs)
+        for wrong in running_sums(first, added, pieces, is_flip):
+            here, begin = starts[begin : begin + len(wrong)], begin + len(wrong)
+            if not self.is_single:
+                accuracies = 1 - wrong / self.sizes
+                errors = accuracies.std(axis=1, ddof=1) / np.sqrt(len(self.sizes))
+                yield Steps(here, accuracies.mean(axis=1), errors)
+                continue
+            # both items of a pair count it; without an item that is in every pair no pair is left to measure
+            W, rest = wrong.sum(axis=1) / 2, m - self.sizes
+            without = 1 - (W[:, None] - wrong[:, rest > 0]) / rest[rest > 0]
+            n = without.shape[1]
+            errors = np.sqrt(n - 1) * without.std(axis=1) if n > 1 else np.full(len(W), np.nan)
+            yield Steps(here, 1 - W / m, errors)
 
-    def _evaluated(self, lines: PiecewiseLinear) -> Steps:
-        """Return the steps of any metric, by its value at some C inside each."""
+    def _evaluated(self, lines: PiecewiseLinear) -> Iterator[Steps]:
+        """Yield the steps of any metric, by its value at some C inside each."""
         _, flips, at = crossings(lines, self.crossing)
         pieces, starts, _ = steps_of(lines, flips.piece, at)
         ends = np.where(np.diff(pieces, append=-1) == 0, np.roll(starts, -1), lines.hi[pieces])
@@ -174,7 +118,7 @@ class Validation:
         # items with equal labels that are tied at a crossing only would spoil rank correlations
         places = zip(pieces, inside(starts, ends), strict=True)
         values, errors = np.array([self._value(tied.constant[p] + C * tied.slope[p], C) for p, C in places]).T
-        return Steps(starts, values, errors)
+        yield Steps(starts, values, errors)
 
     def _value(self, scores: Array, C: float) -> tuple[float, float]:
         """Return the metric, and its standard error over queries if its name says how to get one."""
@@ -194,16 +138,6 @@ EQUAL = 1e-12
 EQUAL_ERRORS = 1e-6
 # Steps shorter than this part of their C are round-off: what happens at both of their ends happens at once.
 SHORTEST = 1e-12
-
-
-class HasPieces(Protocol):
-    """Functions of C on some pieces, the last of which ends at `hi[-1]`."""
-
-    @property
-    def hi(self) -> Array: ...
-
-
-AnyLines = TypeVar("AnyLines", bound=HasPieces)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,9 +272,9 @@ def validation_curve(
 
 
 def step_curve(
-    steps: Callable[[AnyLines], Iterable[Steps]], lines: Iterable[AnyLines], greater_is_better: bool = True
+    steps: Callable[[Any], Iterable[Steps]], lines: Iterable[Any], greater_is_better: bool = True
 ) -> SelectionCurve:
-    """Return the curve of the steps on all blocks of lines."""
+    """Return the curve of the steps on all blocks of lines, the last of which ends at its `hi[-1]`."""
     parts, end = [], 0.0
     for block in lines:
         parts += list(steps(block))

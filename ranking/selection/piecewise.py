@@ -5,12 +5,13 @@ On every piece of a solution path the scores of a model, its thresholds and its 
 depends on nothing but the order of such functions changes at crossings only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ranking.core.validation import Array, numbers
 from ranking.errors import DataError, must_be, must_have
@@ -22,6 +23,8 @@ TIED = 1e-12
 INSIDE = (3 - 5**0.5) / 2
 # How far three values may be from one line, relative to the largest of them.
 STRAIGHT = 1e-6
+# Sums evaluated together: 8 MB.
+ENTRIES = 2**20
 # Edges closer together than this, relative to their size, are one breakpoint or crossing with round-off.
 CLOSE = 1e-9
 
@@ -170,6 +173,27 @@ def cumulated(first: Array, added: Array, pieces: Array, is_flip: Array) -> Arra
     increments[is_flip] = added
     total = np.cumsum(increments, axis=0)
     return np.asarray(first[pieces] + total - total[~is_flip][pieces])
+
+
+def running_sums(first: Array, added: Any, pieces: Array, is_flip: Array) -> Iterator[Array]:
+    """Yield the same for rows of many sums, some steps at a time; `added` is sparse, one row per flip."""
+    # one running sum over all steps, so the beginning of a piece enters as a difference to the end before
+    flips = np.flatnonzero(is_flip)
+    of_piece = csr_array(
+        (np.ones(len(flips)), (pieces[flips], np.arange(len(flips)))), (len(first), len(flips))
+    )
+    jumps = first.copy()
+    jumps[1:] -= (first + of_piece @ added)[:-1]
+    total, size = np.zeros(first.shape[1]), max(1, ENTRIES // first.shape[1])
+    for begin in range(0, len(pieces), size):
+        here = is_flip[begin : begin + size]
+        increments = np.empty((len(here), first.shape[1]))
+        low, high = np.searchsorted(flips, (begin, begin + size))
+        increments[here] = added[low:high].toarray()
+        increments[~here] = jumps[pieces[begin : begin + size][~here]]
+        sums = total + np.cumsum(increments, axis=0)
+        total = sums[-1]
+        yield sums
 
 
 def earlier_changes(keys: Array, change: Array) -> Array:

@@ -18,9 +18,16 @@ from ranking.conjoint.results.bootstrap import weighted_mean
 from ranking.conjoint.results.stability import PartWorthLines
 from ranking.core.validation import Array, Integers
 from ranking.errors import DataError, must_be, rounding_remedy
-from ranking.selection.choice_along_path import ENTRIES, SelectionCurve
+from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import end_of_path, on_path
-from ranking.selection.piecewise import PiecewiseLinear, crossings, cumulated, earlier_changes, steps_of
+from ranking.selection.piecewise import (
+    ENTRIES,
+    PiecewiseLinear,
+    crossings,
+    cumulated,
+    earlier_changes,
+    steps_of,
+)
 
 # Crossings closer together than this part of C are one: with whole-number data many of them coincide.
 ONE_POINT = 1e-12

@@ -116,7 +116,8 @@ class TestCurve:
         slope = np.diff(knots, axis=0)
         lines = PiecewiseLinear(edges[:-1], edges[1:], knots[:-1] - edges[:-1, None] * slope, slope)
         at_once = validation_curve([lines], np.arange(n))
-        monkeypatch.setattr("ranking.selection.choice_along_path.ENTRIES", 3 * n * (n - 1) // 2)
+        for module in ("choice_along_path", "piecewise"):
+            monkeypatch.setattr(f"ranking.selection.{module}.ENTRIES", 3 * n * (n - 1) // 2)
         in_parts = validation_curve([lines], np.arange(n))
         assert_allclose(in_parts.edges, at_once.edges)
         assert_allclose(in_parts.values, at_once.values)

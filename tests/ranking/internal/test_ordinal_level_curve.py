@@ -167,7 +167,8 @@ class TestPieces:
         lines = from_knots(np.arange(21.0), random.normal(size=(21, 15)), thresholds)
         y = random.integers(0, 4, 15)
         at_once = level_curve([lines], y, 4, metric)
-        monkeypatch.setattr("ranking.ordinal.level_curve.ENTRIES", entries)
+        for module in ("ordinal.level_curve", "selection.piecewise"):
+            monkeypatch.setattr(f"ranking.{module}.ENTRIES", entries)
         in_parts = level_curve([lines], y, 4, metric)
         assert_array_equal(in_parts.edges, at_once.edges)
         assert_array_equal(in_parts.values, at_once.values)
