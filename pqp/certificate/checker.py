@@ -9,7 +9,7 @@ pieces that are not exactly optimal or too large to be solved exactly: these are
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
+from pqp.certificate.bounds import RoughError
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
     EXACT,
     TOLERANCE,
     MisfitError,
-    ProvedPiece,
     displacement,
     exact_ends,
     read_interval,
@@ -37,14 +37,14 @@ from pqp.certificate.cover import (
 )
 from pqp.certificate.document import End, entry, items, one_of, shown
 from pqp.certificate.problem import read_problem
-from pqp.certificate.proving import Prover, Work
+from pqp.certificate.proving import Plan, Prover, Work
 from pqp.certificate.rationals import Span
 from pqp.certificate.stated import Accuracy
 from pqp.errors import CertificateError
 
 # Proofs that take less than this many seconds do not mention it: their text is then the same every time.
 REPORTED_SECONDS = 1.0
-# Sets of neighbours that do not meet are bounded instead; each round finds at least one more such place.
+# Each round finds at least one more piece that has to be proved in another way.
 MOST_ROUNDS = 20
 
 
@@ -214,27 +214,25 @@ def check(
     deadline = math.inf if time_limit is None else began + time_limit
     problem = read_problem(entry(document, "problem", "document"), is_rounded=bool(tolerance))
     count = len(items(entry(document, "segments", "document"), None, "segments"))
-    forced: dict[int, CertificateError] = {}
+    plan = Plan()
     for round_number in range(1, MOST_ROUNDS + 1):
         accuracy = Accuracy(tolerance)
-        work = Work(problem, count, thorough, deadline)
-        prover = Prover(document, problem, accuracy, work, forced)
+        prover = Prover(document, problem, accuracy, Work(problem, count, thorough, deadline), plan)
         # float64 only decides comparisons that are clear; a result that is not a number decides none
         with np.errstate(invalid="ignore", over="ignore"):
             pieces = list(prover.pieces())
-            prover.ledger.require()
         require_chain(pieces, interval)
         stated = [interval[0], *(piece.hi for piece in pieces[:-1]), interval[1]]
         try:
+            prover.ledger.require()
             # float ends are rounded, so the exact ones next to them are found; exact paths must state them
             ends = exact_ends(pieces, stated) if tolerance else stated
             break
-        except MisfitError as misfit:
-            near = range(misfit.number - 1, misfit.number + 1)
-            new = {k: misfit for k in near if _may_be_bounded(pieces, k) and k not in forced}
-            if not new or round_number == MOST_ROUNDS:
+        except (MisfitError, RoughError) as error:
+            if round_number == MOST_ROUNDS or not plan.revise(error, pieces):
+                if error.reason is not None:
+                    raise error.reason from error
                 raise
-            forced |= new
     require_cover(pieces, ends, cut)
     moves = [displacement(exact, mu) for exact, mu in zip(ends, stated, strict=True)]
     known = [-math.inf if ends[0] is None else _fraction(ends[0])]
@@ -255,11 +253,6 @@ def check(
         largest_gap=prover.ledger.largest_gap,
         objective_scale=prover.ledger.objective_scale,
     )
-
-
-def _may_be_bounded(pieces: Sequence[ProvedPiece], k: int) -> bool:
-    """Return whether there is such a piece, and it is optimal and proved exactly."""
-    return 0 <= k < len(pieces) and pieces[k].status == "optimal" and pieces[k].proof != BOUNDED
 
 
 def _read_frame(document: Mapping[str, Any]) -> tuple[tuple[End, End], tuple[bool, bool]]:

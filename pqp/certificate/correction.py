@@ -163,7 +163,9 @@ class Corrector:
         is_low = pair.lower is not None and value < pair.lower.constant
         is_high = pair.upper is not None and value > pair.upper.constant
         inactive, equal = ("between", "fixed") if kind == "variables" else ("off", "equal")
-        is_fixed = pair.lower is not None and pair.lower == pair.upper
+        # limits that only meet at this mu do not make it fixed
+        problem = self._active.problem
+        is_fixed = (problem.is_fixed if kind == "variables" else problem.is_equation)[place[1]]
         if state == inactive and (is_low or is_high):
             return equal if is_fixed else "lower" if is_low else "upper"
         if pair.cap is not None and kind == "rows":

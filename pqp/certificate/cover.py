@@ -239,6 +239,8 @@ def _range(lo: End, hi: End) -> str:
 class MisfitError(CertificateError):
     """Two pieces next to end number k hold on sets that do not meet near it."""
 
+    reason: CertificateError | None = None
+
     def __init__(self, pieces: Sequence[ProvedPiece], mu: End, k: int) -> None:
         message = "{argument}: no mu near {found} is an end of both"
         super().__init__(message, argument=_proved_sets(pieces), found=shown(mu))

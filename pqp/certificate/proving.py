@@ -6,16 +6,17 @@ it states is bounded (`bounds`). Exact documents have to be right as they are.
 """
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
-from pqp.certificate.bounds import BOUND_TOLERANCE, Ledger
+from pqp.certificate.bounds import BOUND_TOLERANCE, Ledger, RoughError
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
+    EXACT,
     MisfitError,
     ProvedPiece,
     displacement,
@@ -57,6 +58,8 @@ class Work:
     # For short paths: a second, and less with the square of their length once there are more than 50 pieces;
     # and a little at the beginning of every path.
     SPARE, SHORT, BEGIN = 1e6, 50, 5e3
+    # Pieces whose bound is too large may take some seconds more.
+    EXTRA = 1e7
     # One piece may take this many times its own share of what is left.
     LARGEST_SHARE = 8.0
 
@@ -67,7 +70,7 @@ class Work:
         self._pieces = max(pieces, 1)
         self._is_unlimited, self._deadline = is_unlimited, deadline
         self._has_begun = False
-        self._share = 0.0
+        self._share, self._extra = 0.0, self.EXTRA
 
     def cost(self, active: ActiveSet, unknowns: int) -> float:
         """Return about how long the exact solution of a piece takes that states so many unknowns."""
@@ -81,10 +84,13 @@ class Work:
         cost += max(free + held - unknowns, 0) * (3.0 + problem.P.entries / problem.n)
         return cost + (held * free * (1.0 + 0.04 * held) if problem.P.is_diagonal else 0.0)
 
-    def allows(self, cost: float) -> bool:
+    def allows(self, cost: float, is_needed: bool = False) -> bool:
         """Return whether this much work is left for a piece, and count it if so."""
         if perf_counter() > self._deadline:
             return False
+        if is_needed and cost <= self._extra:
+            self._extra -= cost
+            return True
         largest = max(self._share, self.LARGEST_SHARE * self._left / self._pieces)
         if not self._is_unlimited and cost > min(self._left, largest):
             return False
@@ -120,8 +126,38 @@ class Draft:
         self.piece = self.piece._replace(span=span, x=None, proof=BOUNDED)
 
 
+@dataclass
+class Plan:
+    """What earlier rounds of the proof found: each round proves all pieces, and may ask for another one.
+
+    `bounded` are pieces that are bounded in any case: their exact sets do not meet those of their neighbours.
+    `solved` are solved exactly, whatever that costs: their bounds are too large. With `takes_all_scales`, the
+    numbers of all optimal pieces count for the scales of bounds, and not only those of bounded ones.
+    """
+
+    bounded: dict[int, CertificateError] = field(default_factory=dict)
+    solved: set[int] = field(default_factory=set)
+    takes_all_scales: bool = False
+
+    def revise(self, error: MisfitError | RoughError, pieces: Sequence[ProvedPiece]) -> bool:
+        """Return whether another round may prove what this one could not."""
+        if isinstance(error, RoughError):
+            if not self.takes_all_scales and any(piece.proof == EXACT for piece in pieces):
+                self.takes_all_scales = True
+                return True
+            # those that have a reason were solved, and are not exactly optimal
+            new = error.unsolved - self.solved
+            self.solved |= new
+            return bool(new)
+        near = range(max(error.number - 1, 0), min(error.number + 1, len(pieces)))
+        found = {k: error for k in near if pieces[k].status == "optimal" and pieces[k].proof != BOUNDED}
+        is_new = bool(found.keys() - self.bounded.keys())
+        self.bounded |= found
+        return is_new
+
+
 class Prover:
-    """Proves the segments of a document; pieces whose numbers are in `forced` are bounded in any case."""
+    """Proves the segments of a document."""
 
     def __init__(
         self,
@@ -129,9 +165,9 @@ class Prover:
         problem: Problem,
         accuracy: Accuracy,
         work: Work,
-        forced: Mapping[int, CertificateError],
+        plan: Plan,
     ) -> None:
-        self.problem, self.accuracy, self.work, self.forced = problem, accuracy, work, forced
+        self.problem, self.accuracy, self.work, self.plan = problem, accuracy, work, plan
         self.is_float = bool(accuracy.tolerance)
         self.ledger = Ledger(problem)
         self._document = document
@@ -182,8 +218,8 @@ class Prover:
         segment, piece = draft.segment, draft.piece
         unknowns = self._unknowns(segment)
         self.work.begin(unknowns)
-        flaw = self.forced.get(draft.number) or self.problem.P.flaw
-        if self.is_float and (flaw or not self.work.allows(self.work.cost(self._active, unknowns))):
+        flaw = self.plan.bounded.get(draft.number) or self.problem.P.flaw
+        if self.is_float and (flaw or not self._may_solve(draft.number, self._active, unknowns)):
             draft.states, draft.reason = self._active.snapshot(), flaw
             return
         # states that give no basis are not a rounding error: no piece of any path has them
@@ -204,18 +240,21 @@ class Prover:
 
     def _unknowns(self, segment: Any) -> int:
         """Return how many unknowns an exact solve has, more or less: those stated of a compact segment."""
-        free, held = len(self._active.free), len(self._active.targets)
         moving = segment.get("moving")
         if isinstance(moving, Mapping):
             stated = [moving.get(key) for key in ("variables", "rows")]
             return sum(len(part) for part in stated if isinstance(part, Sized))
-        # rows that hold a variable are read off; the others and what P couples to them remain
-        return held if self.problem.P.is_diagonal else max(held, free)
+        return self._largest_system(self._active)
 
     def _correct(self, draft: Draft) -> None:
         """Look for the exactly optimal bases around a piece."""
         assert draft.states is not None
-        found = corrected(draft.states, draft.piece, self.accuracy.tolerance, self._may_pivot)
+        found = corrected(
+            draft.states,
+            draft.piece,
+            self.accuracy.tolerance,
+            lambda active: self._may_solve(draft.number, active, self._largest_system(active)),
+        )
         if found is None:
             return
         with located(draft.piece):
@@ -225,12 +264,14 @@ class Prover:
             draft.correction = found
             draft.is_confirmed = found.confirms(stated, ends, BOUND_TOLERANCE)
 
-    def _may_pivot(self, active: ActiveSet) -> bool:
-        """Return whether another exact solve is cheap enough."""
+    def _largest_system(self, active: ActiveSet) -> int:
+        """Return how many unknowns an exact solve has at most: rows that hold a variable are read off."""
         held, free = len(active.targets), len(active.free)
-        return self.work.allows(
-            self.work.cost(active, held if self.problem.P.is_diagonal else max(held, free))
-        )
+        return held if self.problem.P.is_diagonal else max(held, free)
+
+    def _may_solve(self, number: int, active: ActiveSet, unknowns: int) -> bool:
+        """Return whether an exact solve is cheap enough, or asked for."""
+        return self.work.allows(self.work.cost(active, unknowns), number in self.plan.solved)
 
     def _prove_exactly(self, drafts: Sequence[Draft]) -> None:
         """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
@@ -318,25 +359,32 @@ class Prover:
 
     def _measure(self, drafts: Sequence[Draft]) -> None:
         """Bound what is stated of those drafts that are not exactly as stated."""
-        waiting = []
+        waiting, exact = [], []
         for draft in drafts:
             piece = draft.piece
+            if piece.status != "optimal":
+                continue
             # a correction finds the solution wherever it starts: unless the stated one is the same, a bound
             # has to show that it is off by no more than a rounding error
-            is_bounded = piece.proof == BOUNDED and piece.status == "optimal"
-            if not (is_bounded or (piece.proof == CORRECTED and not draft.is_confirmed)):
+            if piece.proof == EXACT or draft.is_confirmed:
+                exact += [self._stated(draft)] if self.plan.takes_all_scales else []
                 continue
-            assert draft.states is not None
             if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
                 found = str(self.problem.consistent_span)
                 message = "{argument} has consistent limits only for {found}"
                 raise draft.reason or CertificateError(message, argument=piece.title, found=found)
-            with located(piece):
-                stated = StatedPiece.read(draft.states, draft.segment, piece.place)
-            ends = (piece.lo, piece.hi) if piece.proof == CORRECTED else (piece.span.lo, piece.span.hi)
-            window = MuWindow(*ends)
-            waiting.append(BoundedPiece(draft.number, piece.title, window, stated, draft.reason))
+            waiting.append(self._stated(draft))
+        self.ledger.add_sizes(exact)
         self.ledger.add(waiting)
+
+    def _stated(self, draft: Draft) -> BoundedPiece:
+        """Return what a piece states, and where: a bounded piece reaches to its exact neighbours."""
+        assert draft.states is not None
+        piece = draft.piece
+        with located(piece):
+            stated = StatedPiece.read(draft.states, draft.segment, piece.place)
+        ends = (piece.span.lo, piece.span.hi) if piece.proof == BOUNDED else (piece.lo, piece.hi)
+        return BoundedPiece(draft.number, piece.title, MuWindow(*ends), stated, draft.reason)
 
 
 def _are_apart(left: Draft, right: Draft) -> bool:

@@ -290,6 +290,12 @@ class TestHalfExact:
         assert proof.breakpoints == (1,)
 
 
+# features and answers of a support vector regression whose residuals tie, but for rounding to float64
+FEATURES = np.array([[-1.1, 0.4, -0.8, 1.7], [1.6, 0.4, -0.4, 0.9], [0.7, 0.3, -0.9, 0.5]])
+ANSWERS = FEATURES + np.array([[2, -3, -1, 3], [3, 2, -1, 2], [-25, 11, -3, 10]]) / 10
+TIES = list(zip(FEATURES, ANSWERS, strict=True))
+
+
 class TestOrdinaryModels:
     """Sound paths that were refused once."""
 
@@ -307,6 +313,35 @@ class TestOrdinaryModels:
         piece["moving"]["y0"] = [0.2 - 1e-6, 0.2 - 1e-6]
         with pytest.raises(CertificateError):
             check(document | {"segments": [piece]})
+
+    def test_piece_shorter_than_a_rounding_error_is_bounded_in_the_scales_of_the_path(self):
+        """At C = 0 all multipliers are 0: on a first piece of length 3e-18 they have no size of their own."""
+        document = plain(pqp.solve_path(*FAMILIES["svr_primal_in_c"](7)))
+        first = document["segments"][0]
+        proof = check(document)
+        assert proof.exact + proof.corrected + proof.bounded == proof.pieces
+        numbers = first["moving"]
+        numbers["x0"] = [v + 1e-5 for v in numbers["x0"]]
+        with pytest.raises(CertificateError):
+            check(document)
+
+    @pytest.mark.parametrize("method", ["revised", "tableau"])
+    @pytest.mark.parametrize(("X", "y"), TIES)
+    def test_decimals_that_tie_but_not_in_float64_are_certified(self, X, y, method):
+        A, P = np.c_[X, np.ones(4)], np.diag([1.0, 0.0])
+        problem = pqp.ParametricQP(P, 0, A=A, row_lower=y - pqp.mu, row_upper=y + pqp.mu, penalty=0.5)
+        path = pqp.solve_path(problem, (0, 6), method=method)
+        assert path.certify().pieces == len(path.segments)
+
+    def test_limits_that_meet_at_one_mu_are_not_one(self):
+        """At C = 0 both limits of every dual variable are 0: a correction there may not fix it."""
+        X = np.array([1.6, 0.4, -0.4, 0.9])
+        y = X + np.array([-1, -3, 3, 1]) / 10
+        factor, cost = pqp.Gram(np.r_[X, -X][:, None]), np.r_[0.1 - y, 0.1 + y]
+        sums = np.r_[np.ones(4), -np.ones(4)][None]
+        problem = pqp.ParametricQP(factor, cost, A=sums, row_lower=0, row_upper=0, lower=0, upper=pqp.mu)
+        path = pqp.solve_path(problem, (0, 5))
+        assert path.certify().pieces == len(path.segments)
 
     @pytest.mark.usefixtures("only_bounds")
     def test_rows_with_high_prices_are_summed_exactly(self):
