@@ -4,8 +4,6 @@ No compiled function calls another: compilation takes time in proportion to the 
 them compute the same bits as those of numpy: no `fastmath`, the same operations in the same order.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 from numba import njit
 
@@ -350,16 +348,3 @@ def find_misses(
                     worst[k] = np.inf
                 worst[k] = max(worst[k], max(miss, over))
     last[0], last[1] = v, own_g
-
-
-COMPILED = SimpleNamespace(
-    ratio_test=ratio_test,
-    move=move,
-    apply=apply,
-    cross=cross,
-    rank_one=rank_one,
-    largest=largest,
-    record=record,
-    fill_points=fill_points,
-    find_misses=find_misses,
-)

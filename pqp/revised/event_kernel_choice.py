@@ -4,7 +4,6 @@ The state of a trace is plain arrays, so kernels are exchanged in mid-path.
 """
 
 import time
-from types import SimpleNamespace
 from typing import Any
 
 from pqp.revised import event_kernels
@@ -13,24 +12,11 @@ from pqp.revised import event_kernels
 WORTH_COMPILING = 1.5
 
 
-NAMES = (
-    "ratio_test",
-    "move",
-    "apply",
-    "cross",
-    "rank_one",
-    "largest",
-    "record",
-    "fill_points",
-    "find_misses",
-)
-
-
 class KernelChoice:
     """The kernels of this process, and the seconds that its traces took so far with those of numpy."""
 
     def __init__(self) -> None:
-        self.current: Any = SimpleNamespace(**{name: getattr(event_kernels, name) for name in NAMES})
+        self.current: Any = event_kernels
         self._spent = 0.0
         self._is_decided = False
 
@@ -44,7 +30,7 @@ class KernelChoice:
             from pqp.revised import compiled_event_kernels
         except ImportError:  # the engine is complete without a compiler
             return
-        self.current = compiled_event_kernels.COMPILED
+        self.current = compiled_event_kernels
 
 
 KERNELS = KernelChoice()

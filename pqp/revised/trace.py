@@ -192,7 +192,8 @@ class Tracer:
             else:
                 ray = self._settle(tied, blocking, watch)
             self.counts.events += 1
-            if self.basis.changes >= max(self.settings.rebuild_every, len(self.basis.items)):
+            changes = self.basis.changes
+            if changes >= self.settings.rebuild_every and changes >= len(self.basis.items):
                 self.rebuild()
             if self.counts.events % LOOK_AT_CLOCK_EVERY == 0:
                 clock.tick()
@@ -357,13 +358,19 @@ class Tracer:
         slopes, dual = np.abs(self.lines[SLOPE, R]), is_row[R]
         self._set_flat(float(slopes[~dual].max(initial=0.0)), float(slopes[dual].max(initial=0.0)))
 
-    def _set_flat(self, primal_top: float, dual_top: float) -> None:
-        """Set which slopes are rounding error: of values and of multipliers, which have different units."""
+    def _set_flat(self, primal_top: float, dual_top: float) -> float:
+        """Set which slopes are rounding error: of values and of multipliers, which have different units.
+
+        Return the largest slope of either kind.
+        """
         primal, dual = self._data_tops
         self._steepest = max(self._steepest, primal_top, dual_top)
+        primal, dual = max(primal_top, primal), max(dual_top, dual)
         # Slopes of either kind are sums in which those of the other may cancel.
-        noise = NOISE * max(primal_top, dual_top, primal, dual)
-        self._flat = (max(FLAT * max(primal_top, primal), noise), max(FLAT * max(dual_top, dual), noise))
+        largest = max(primal, dual)
+        noise = NOISE * largest
+        self._flat = max(FLAT * primal, noise), max(FLAT * dual, noise)
+        return largest
 
     def gaps(self) -> Array:
         """Return how far all dependent quantities are from `lo` and from `hi` at the present mu."""
@@ -459,7 +466,7 @@ class Tracer:
             change = basis.product(steps, i)
         begins = LO if table.following.item(LO, new, i) == old else HI
         is_dual, pushed = bool(VALUE_FIXED[new]), sign * t
-        rest, *tops = KERNELS.current.cross(
+        rest, primal_top, dual_top = KERNELS.current.cross(
             lines, self.flags, table.lines, items, steps, change,
             i, (old, new), is_dual, begins, self.mu, pushed,
         )  # fmt: skip
@@ -467,11 +474,11 @@ class Tracer:
         self._changed.setdefault(i, old)
         self.pivots += 1
         self.states[i] = new
-        self._set_flat(*tops)
-        if max(tops) * STEEP_FALL < self._steepest and not self._values_fit():
+        largest = self._set_flat(primal_top, dual_top)
+        if max(primal_top, dual_top) * STEEP_FALL < self._steepest and not self._values_fit():
             # On a very steep piece a rounding error of mu itself has moved all values.
             self.recompute()
-        elif rest > ROUNDING * max(*tops, *self._data_tops):
+        elif rest > ROUNDING * largest:
             if basis.changes and rest > self._inverse_loss * KERNELS.current.largest(steps):
                 # Small pivots have spoilt the inverse: the next pivots read off it would be wrong.
                 self.rebuild()
