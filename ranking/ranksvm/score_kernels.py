@@ -17,6 +17,8 @@ VIOLATED, MARGIN, SATISFIED = 1, 0, -1
 DEMAND, SUPPLY, SUPPLY_RATE = 0, 1, 2
 # By how much a cut may lack capacity, relative to the flow through its block: rounding errors of the sums.
 FLOW_NOISE = 1e-10
+# What is not worth sending along a path, relative to that.
+ROUTE_NOISE = 1e-3
 
 _compiled = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -72,103 +74,238 @@ def worst_gap(first: Array, lower: Array, status: Array, score: Array) -> float:
 
 
 @_compiled
+def route(
+    tail: Array,
+    head: Array,
+    capacity: Array,
+    flow: Array,
+    excess: Array,
+    begin: Array,
+    arcs: Array,
+    noise: float,
+    reached: Array,
+) -> None:
+    """Send the excess of nodes along edges to nodes that lack some, as much of it as possible (Dinic).
+
+    `flow` and `excess` are changed. Arcs of node i are `arcs[begin[i]:begin[i + 1]]`: 2 e for edge e where
+    it leaves, 2 e + 1 where it enters. If some excess stays, `reached` is the cut that keeps it: all edges
+    out of it are full, those into it empty.
+    """
+    n = len(excess)
+    depth, at, queue, path = (
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
+    while True:
+        depth[:] = -1
+        count, done, is_open = 0, 0, False
+        for i in range(n):
+            if excess[i] > noise:
+                depth[i] = 0
+                queue[count] = i
+                count += 1
+        while done < count:
+            i = queue[done]
+            done += 1
+            is_open |= excess[i] < -noise
+            for k in range(begin[i], begin[i + 1]):
+                e = arcs[k] // 2
+                j, room = (head[e], capacity[e] - flow[e]) if arcs[k] % 2 == 0 else (tail[e], flow[e])
+                if room > noise and depth[j] < 0:
+                    depth[j] = depth[i] + 1
+                    queue[count] = j
+                    count += 1
+        if not is_open:
+            for i in range(n):
+                reached[i] = depth[i] >= 0
+            return
+        at[:] = begin[:n]
+        for root in range(n):
+            length = 0
+            i = root
+            while excess[root] > noise and depth[root] == 0:
+                if excess[i] < -noise:
+                    # a path is complete: send along it what all of its arcs can take
+                    sent = min(excess[root], -excess[i])
+                    for k in range(length):
+                        e = path[k] // 2
+                        sent = min(sent, capacity[e] - flow[e] if path[k] % 2 == 0 else flow[e])
+                    for k in range(length):
+                        flow[path[k] // 2] += sent if path[k] % 2 == 0 else -sent
+                    excess[root] -= sent
+                    excess[i] += sent
+                    i, length = root, 0
+                    continue
+                if at[i] < begin[i + 1]:
+                    arc = arcs[at[i]]
+                    e = arc // 2
+                    j, room = (head[e], capacity[e] - flow[e]) if arc % 2 == 0 else (tail[e], flow[e])
+                    if room > noise and depth[j] == depth[i] + 1:
+                        path[length] = arc
+                        length += 1
+                        i = j
+                    else:
+                        at[i] += 1
+                elif length == 0:
+                    break
+                else:
+                    length -= 1
+                    e = path[length] // 2
+                    i = tail[e] if path[length] % 2 == 0 else head[e]
+                    at[i] += 1
+
+
+@_compiled
+def worst_sorted_cut(
+    supply: Array, upper: Array, below: Array, capacity: float, is_in: Array
+) -> tuple[float, float]:
+    r"""Return by how much the worst cut of a block of two levels lacks capacity, and the edges out of it.
+
+    The block is a complete bipartite graph of upper and lower objects, edges of capacity C. With r the supply
+    of the upper objects, ρ what the lower ones take, and R = Σ r, a flow exists if (Gale and Ryser) for all
+    sets A of upper and B of lower objects
+
+    .. math:: r(A) + \rho(B) \le C |A| |B| + R.
+
+    The worst A and B of every size come first when r and ρ are sorted. The cut has A and all but B.
+    """
+    r, rho = supply[upper], -supply[below]
+    order, order_below = np.argsort(-r), np.argsort(-rho)
+    total, above, kept, taken = r.sum(), r.sum(), len(r), 0.0
+    worst, worst_q, worst_a = 0.0, 0, 0
+    for q in range(len(rho) + 1):
+        if q > 0:
+            taken += rho[order_below[q - 1]]
+        while kept > 0 and r[order[kept - 1]] <= capacity * q:
+            kept -= 1
+            above -= r[order[kept]]
+        lack = above + taken - total - capacity * kept * q
+        if lack > worst:
+            worst, worst_q, worst_a = lack, q, kept
+    is_in[:] = False
+    for k in range(worst_a):
+        is_in[upper[order[k]]] = True
+    for k in range(worst_q, len(rho)):
+        is_in[below[order_below[k]]] = True
+    return worst, float(worst_a * worst_q)
+
+
+@_compiled
 def next_split(
     cost: float,
     step: float,
-    supply: Array,
-    supply_rate: Array,
-    successor: Array,
+    flows: Array,
+    share: Array,
+    first: Array,
+    lower: Array,
+    weight: Array,
+    status: Array,
+    block: Array,
     offset: Array,
+    successor: Array,
     objects: Array,
+    is_complete: bool,
     cut: Array,
 ) -> tuple[float, int]:
-    r"""Return the first step at which a block of two levels splits, and the size of the set that moves down.
+    r"""Return the first step at which a block splits, and the size of the set that moves down.
 
-    The set is written to `cut`; where no block splits before `step`, that is returned. The block is a
-    complete bipartite graph of upper and lower objects, and C is the capacity of its edges. With r the supply
-    β − C d of the upper objects, ρ = −(β − C d) what the lower ones take, and R = Σ r, a flow exists if (Gale
-    and Ryser) for all sets A of upper and B of lower objects
+    The set is written to `cut`; where no block splits before `step`, that is returned. The supply b = β − C d
+    of a block is carried by a flow within C ω if no set X of its objects lacks capacity,
 
-    .. math:: h(C) = C |A| |B| + R - r(A) - \rho(B) \ge 0.
+    .. math:: h(C) = C \, \mathrm{out}(X) - b(X) \ge 0.
 
-    The worst A and B of every size come first when r and ρ are sorted. Each h is affine in C, so their
-    minimum is concave, and Newton's method from the right end finds the first root in finitely many steps.
+    Each h is affine in C, so their minimum is concave, and Newton's method from the right end finds the first
+    root in finitely many steps: find the worst X there, go to the root of its h, and repeat.
+
+    `is_complete` says that all blocks are complete bipartite graphs with weights 1. Otherwise `share` has the
+    part of its capacity that flows on every pair, where a search for a flow begins; it is brought up to date.
     """
-    n, size = len(supply), 0
-    seen = np.zeros(n, np.bool_)
-    members, members_below = np.empty(n, np.int64), np.empty(n, np.int64)
+    n, size = block.size, 0
+    is_seen, local = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    ring, is_in = np.empty(n, np.int64), np.empty(n, np.bool_)
+    edges, tail, head = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    begin, arcs, width = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    upper, below = np.empty(0, np.int64), np.empty(0, np.int64)
     for start in objects:
-        if seen[start]:
+        if is_seen[start]:
             continue
-        top, m, k = offset[start], 0, 0
-        obj = start
-        while not seen[obj]:
-            seen[obj] = True
+        m, top, obj = 0, offset[start], start
+        while not is_seen[obj]:
+            is_seen[obj] = True
             top = max(top, offset[obj])
+            local[obj] = m
+            ring[m] = obj
+            m += 1
             obj = successor[obj]
-        while m + k == 0 or obj != start:
-            if offset[obj] == top:
-                members[m] = obj
-                m += 1
-            else:
-                members_below[k] = obj
-                k += 1
-            obj = successor[obj]
-        upper, below = members[:m], members_below[:k]
-        give, give_rate, take, take_rate = (
-            supply[upper],
-            supply_rate[upper],
-            -supply[below],
-            -supply_rate[below],
-        )
+        members = ring[:m]
+        supply, rate = flows[SUPPLY][members], flows[SUPPLY_RATE][members]
         # what flows out flows in; the difference is rounding, and would count as a cut
-        shift, shift_rate = give.sum() - take.sum(), give_rate.sum() - take_rate.sum()
-        give -= shift / (m + k)
-        give_rate -= shift_rate / (m + k)
-        take += shift / (m + k)
-        take_rate += shift_rate / (m + k)
+        supply -= supply.mean()
+        rate -= rate.mean()
+        if is_complete:
+            is_top = offset[members] == top
+            upper, below = np.flatnonzero(is_top), np.flatnonzero(~is_top)
+        else:
+            count, degree = 0, np.zeros(m + 1, np.int64)
+            for k in range(m):
+                for p in range(first[members[k]], first[members[k] + 1]):
+                    if status[p] == MARGIN and block[lower[p]] == block[start]:
+                        count += 1
+            edges, tail, head = (
+                np.empty(count, np.int64),
+                np.empty(count, np.int64),
+                np.empty(count, np.int64),
+            )
+            count = 0
+            for k in range(m):
+                for p in range(first[members[k]], first[members[k] + 1]):
+                    if status[p] == MARGIN and block[lower[p]] == block[start]:
+                        edges[count], tail[count], head[count] = p, k, local[lower[p]]
+                        degree[k + 1] += 1
+                        degree[local[lower[p]] + 1] += 1
+                        count += 1
+            begin = np.cumsum(degree)
+            arcs, place, width = np.empty(2 * count, np.int64), begin[:-1].copy(), weight[edges]
+            for e in range(count):
+                arcs[place[tail[e]]] = 2 * e
+                place[tail[e]] += 1
+                arcs[place[head[e]]] = 2 * e + 1
+                place[head[e]] += 1
         while True:
             is_endless = step == np.inf
             capacity = 1.0 if is_endless else cost + step
-            r = give_rate if is_endless else give + step * give_rate
-            rho = take_rate if is_endless else take + step * take_rate
-            order, order_below = np.argsort(-r), np.argsort(-rho)
-            total, room = r.sum(), 0.0
-            for i in range(m):
-                room += abs(r[i])
-            above, kept = 0.0, m
-            for i in range(m):
-                above += r[i]
-            best, best_q, best_a, taken = 0.0, -1, 0, 0.0
-            for q in range(k + 1):
-                if q > 0:
-                    taken += rho[order_below[q - 1]]
-                while kept > 0 and r[order[kept - 1]] <= capacity * q:
-                    kept -= 1
-                    above -= r[order[kept]]
-                excess = above + taken - total - capacity * kept * q
-                if excess > best:
-                    best, best_q, best_a = excess, q, kept
-            if best <= FLOW_NOISE * (capacity + room):
+            now = rate if is_endless else supply + step * rate
+            room = FLOW_NOISE * (capacity + np.abs(now).sum())
+            if is_complete:
+                lack, out = worst_sorted_cut(now, upper, below, capacity, is_in[:m])
+            else:
+                excess, flow = now.copy(), capacity * width * share[edges]
+                for e in range(len(edges)):
+                    excess[tail[e]] -= flow[e]
+                    excess[head[e]] += flow[e]
+                route(tail, head, capacity * width, flow, excess, begin, arcs, ROUTE_NOISE * room, is_in[:m])
+                lack, out = 0.0, 0.0
+                for k in range(m):
+                    lack += excess[k] if is_in[k] else 0.0
+                for e in range(len(edges)):
+                    out += width[e] if is_in[tail[e]] and not is_in[head[e]] else 0.0
+                    share[edges[e]] = flow[e] / (capacity * width[e])
+            if lack <= room:
                 break
-            value, rate = cost * best_a * best_q, float(best_a * best_q)
-            for i in range(m):
-                if i >= best_a:
-                    value += give[order[i]]
-                    rate += give_rate[order[i]]
-            for i in range(best_q):
-                value -= take[order_below[i]]
-                rate -= take_rate[order_below[i]]
-            if rate >= 0.0 or max(0.0, -value / rate) >= step:
+            height, slope = cost * out, out
+            for k in range(m):
+                if is_in[k]:
+                    height -= supply[k]
+                    slope -= rate[k]
+            if slope >= 0.0 or max(0.0, -height / slope) >= step:
                 break
-            step = max(0.0, -value / rate)
-            size = 0
-            for i in range(best_a):
-                cut[size] = upper[order[i]]
-                size += 1
-            for i in range(best_q, k):
-                cut[size] = below[order_below[i]]
-                size += 1
+            step, size = max(0.0, -height / slope), 0
+            for k in range(m):
+                if is_in[k]:
+                    cut[size] = members[k]
+                    size += 1
             if step == 0.0:
                 return step, size
     return step, size
@@ -196,6 +333,7 @@ def join(
     entering: Array,
     weight: Array,
     status: Array,
+    share: Array,
     cost: float,
     flows: Array,
     block: Array,
@@ -220,12 +358,14 @@ def join(
         for p in range(first[obj], first[obj + 1]):
             partner = lower[p]
             if block[partner] == other and offset[obj] == offset[partner] + 1:
+                share[p] = 1.0 if status[p] == VIOLATED else 0.0
                 if status[p] == VIOLATED:
                     shift(flows, obj, partner, cost, weight[p])
                 status[p] = MARGIN
         for k in range(into[obj], into[obj + 1]):
             partner, p = upper[k], entering[k]
             if block[partner] == other and offset[partner] == offset[obj] + 1:
+                share[p] = 1.0 if status[p] == VIOLATED else 0.0
                 if status[p] == VIOLATED:
                     shift(flows, partner, obj, cost, weight[p])
                 status[p] = MARGIN
@@ -353,87 +493,3 @@ def level(velocity: Array, successor: Array, start: int) -> None:
         velocity[obj] = mean
         size = 1
         obj = successor[obj]
-
-
-@_compiled
-def route(
-    tail: Array,
-    head: Array,
-    capacity: Array,
-    flow: Array,
-    excess: Array,
-    begin: Array,
-    arcs: Array,
-    noise: float,
-    reached: Array,
-) -> None:
-    """Send the excess of nodes along edges to nodes that lack some, as much of it as possible (Dinic).
-
-    `flow` and `excess` are changed. Arcs of node i are `arcs[begin[i]:begin[i + 1]]`: 2 e for edge e where
-    it leaves, 2 e + 1 where it enters. If some excess stays, `reached` is the cut that keeps it: all edges
-    out of it are full, those into it empty.
-    """
-    n = len(excess)
-    depth, at, queue, path = (
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-    )
-    while True:
-        depth[:] = -1
-        count, done, is_open = 0, 0, False
-        for i in range(n):
-            if excess[i] > noise:
-                depth[i] = 0
-                queue[count] = i
-                count += 1
-        while done < count:
-            i = queue[done]
-            done += 1
-            is_open |= excess[i] < -noise
-            for k in range(begin[i], begin[i + 1]):
-                e = arcs[k] // 2
-                j, room = (head[e], capacity[e] - flow[e]) if arcs[k] % 2 == 0 else (tail[e], flow[e])
-                if room > noise and depth[j] < 0:
-                    depth[j] = depth[i] + 1
-                    queue[count] = j
-                    count += 1
-        if not is_open:
-            for i in range(n):
-                reached[i] = depth[i] >= 0
-            return
-        at[:] = begin[:n]
-        for root in range(n):
-            length = 0
-            i = root
-            while excess[root] > noise and depth[root] == 0:
-                if excess[i] < -noise:
-                    # a path is complete: send along it what all of its arcs can take
-                    sent = min(excess[root], -excess[i])
-                    for k in range(length):
-                        e = path[k] // 2
-                        sent = min(sent, capacity[e] - flow[e] if path[k] % 2 == 0 else flow[e])
-                    for k in range(length):
-                        flow[path[k] // 2] += sent if path[k] % 2 == 0 else -sent
-                    excess[root] -= sent
-                    excess[i] += sent
-                    i, length = root, 0
-                    continue
-                if at[i] < begin[i + 1]:
-                    arc = arcs[at[i]]
-                    e = arc // 2
-                    j, room = (head[e], capacity[e] - flow[e]) if arc % 2 == 0 else (tail[e], flow[e])
-                    if room > noise and depth[j] == depth[i] + 1:
-                        path[length] = arc
-                        length += 1
-                        i = j
-                    else:
-                        at[i] += 1
-                elif length == 0:
-                    break
-                else:
-                    length -= 1
-                    e = path[length] // 2
-                    i = tail[e] if path[length] % 2 == 0 else head[e]
-                    at[i] += 1

@@ -47,7 +47,8 @@ def follow_scores(
     number[order] = np.arange(n)
     table = PairTable.of(number[preferences.pairs], preferences.weight, n)
     rows = np.ascontiguousarray(F[order])
-    return ScorePath(rows, table, order, trace(rows, table, C_max, should_stop))
+    found = trace(rows, table, C_max, should_stop)
+    return ScorePath(rows, table, order, preferences.weight, found)
 
 
 class ScorePath:
@@ -57,8 +58,8 @@ class ScorePath:
     object of the trace. `stopped` says why the path ends early, where it does.
     """
 
-    def __init__(self, F: Array, table: PairTable, order: Array, found: Trace) -> None:
-        self.F, self.table, self.order, self.stopped = F, table, order, found.stopped
+    def __init__(self, F: Array, table: PairTable, order: Array, weight: Array, found: Trace) -> None:
+        self.F, self.table, self.order, self.weight, self.stopped = F, table, order, weight, found.stopped
         self.lo, self.hi = 0.0, found.end
         self._trace = found
         C = found.events.C
@@ -120,15 +121,14 @@ class ScorePath:
 
     def statuses(self, C: float) -> Array:
         """Return for every pair whether it is `VIOLATED`, on the `MARGIN` or `SATISFIED`."""
-        result = np.empty(len(self.table.order), np.int8)
-        result[self.table.order] = self.state(self.piece_of(C)).status
-        return result
+        return np.asarray(self.state(self.piece_of(C)).status[self.table.row])
 
     def counts(self) -> Array:
         """Return the numbers of satisfied, margin and violated pairs, one row per piece."""
+        multiplicity = np.bincount(self.table.row)
         return np.array(
             [
-                [np.count_nonzero(self.state(k).status == kind) for kind in (SATISFIED, MARGIN, VIOLATED)]
+                [multiplicity[self.state(k).status == kind].sum() for kind in (SATISFIED, MARGIN, VIOLATED)]
                 for k in range(len(self))
             ]
         )
@@ -145,9 +145,7 @@ class ScorePath:
         if len(edges):
             excess = state.flows[SUPPLY] + (C - state.C) * state.flows[SUPPLY_RATE]
             alpha[edges] = flow_of(t.better[edges], t.lower[edges], C * t.weight[edges], excess)
-        result = np.empty_like(alpha)
-        result[t.order] = alpha
-        return result
+        return np.asarray(alpha[t.row] * (self.weight / t.weight[t.row]))
 
 
 def flow_of(tail: Array, head: Array, capacity: Array, supply: Array) -> Array:

@@ -26,6 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 import pqp
 from ranking.core.validation import Array
@@ -59,7 +61,10 @@ def gram_factor(K: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """Pairs (i, j), i preferred, by both of their objects; `order` has the number of each row."""
+    """Pairs (i, j), i preferred, by both of their objects, with the arrays that `score_kernels` describes.
+
+    A pair that is there several times is one row with the sum of its weights; `row` has the row of each pair.
+    """
 
     better: Array
     first: Array
@@ -68,16 +73,29 @@ class PairTable:
     upper: Array
     entering: Array
     weight: Array
-    order: Array
+    row: Array
+    is_complete: bool
 
     @classmethod
     def of(cls, pairs: Array, weight: Array, n: int) -> "PairTable":
         """Return the table of pairs among n objects."""
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        better, worse = (column[order].astype(np.int64) for column in pairs.T)
+        keys, row = np.unique(pairs[:, 0] * n + pairs[:, 1], return_inverse=True)
+        better, worse = keys // n, keys % n
+        weights = np.bincount(row, weight)
         entering = np.argsort(worse, kind="stable")
         first, into = (np.searchsorted(column, np.arange(n + 1)) for column in (better, worse[entering]))
-        return cls(better, first, worse, into, better[entering], entering, weight[order].astype(float), order)
+        is_complete = bool((weights == 1).all()) and _is_complete(better, worse, n)
+        return cls(better, first, worse, into, better[entering], entering, weights, row, is_complete)
+
+
+def _is_complete(better: Array, worse: Array, n: int) -> bool:
+    """Return whether pairs are those of two levels, all of them, in every query."""
+    graph = coo_array((np.ones(len(better)), (better, worse)), shape=(n, n))
+    _, query = connected_components(graph, directed=False)
+    above, below = (np.bincount(objects, minlength=n) > 0 for objects in (better, worse))
+    pairs = np.bincount(query[better], minlength=n)
+    sides = (np.bincount(query[side], minlength=n) for side in (above, below))
+    return not (above & below).any() and bool((np.multiply(*sides) == pairs).all())
 
 
 def is_long(step: float, C: float) -> bool:
@@ -102,6 +120,8 @@ class Blocks:
         self.F, self.table, self.C = F, table, 0.0
         self.diagonal = np.einsum("ij,ij->i", F, F)
         self.status = np.full(len(table.lower), VIOLATED, np.int8)
+        # the part of its capacity that flows on every pair on the margin, where a search for a flow begins
+        self.share = np.zeros(len(table.lower))
         self.flows = np.zeros((3, n))
         for objects, sign in ((table.better, 1), (table.lower, -1)):
             self.flows[DEMAND] += sign * np.bincount(objects, table.weight, n)
@@ -130,14 +150,21 @@ class Blocks:
     def next_split(self, step: float) -> tuple[float, Array]:
         """Return the step to the first cut that is used up, at most the one given, and the set it lowers."""
         cut = np.empty(len(self.score), np.int64)
+        t = self.table
         first, size = kernels.next_split(
             self.C,
             step,
-            self.flows[SUPPLY],
-            self.flows[SUPPLY_RATE],
-            self.successor,
+            self.flows,
+            self.share,
+            t.first,
+            t.lower,
+            t.weight,
+            self.status,
+            self.block,
             self.offset,
+            self.successor,
             self.objects[: self.count],
+            t.is_complete,
             cut,
         )
         return first, cut[:size]
@@ -183,6 +210,7 @@ class Blocks:
             t.entering,
             t.weight,
             self.status,
+            self.share,
             self.C,
             self.flows,
             self.block,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from ranking import RankSVMPath, hastie_path, kernel_matrix
-from ranking.core.preferences import preferences_from_labels
+from ranking.core.preferences import Preferences, preferences_from_labels, preferences_from_pairs
 from ranking.ranksvm.score_kernels import MARGIN, SATISFIED, VIOLATED
 from ranking.ranksvm.score_path import follow_scores
 from ranking.ranksvm.score_trace import gram_factor
@@ -21,14 +21,53 @@ KERNELS = ["linear", "rbf"]
 SEEDS = st.integers(0, 10**6)
 
 
-def two_levels(seed, kernel):
-    """Return a Gram matrix and preferences: whole features with ties and duplicates, or points at random."""
-    random = np.random.default_rng(seed)
+def gram(random, kernel, whole):
+    """Return the Gram matrix of whole features with ties and duplicates, or of points at random."""
     n, features = int(random.integers(4, 24)), int(random.integers(1, 4))
-    X = random.integers(-2, 3, (n, features)).astype(float) if seed % 2 else random.normal(size=(n, features))
-    y, qid = random.integers(0, 2, n), random.integers(0, random.integers(1, 4), n)
+    X = random.integers(-2, 3, (n, features)).astype(float) if whole else random.normal(size=(n, features))
+    return kernel_matrix(X, kernel=kernel, gamma=GAMMA)
+
+
+def two_levels(seed, kernel):
+    """Return a Gram matrix, and all pairs of two levels in some queries."""
+    return labelled(seed, kernel, 2)
+
+
+def labelled(seed, kernel, levels):
+    random = np.random.default_rng(seed)
+    K = gram(random, kernel, seed % 2)
+    y, qid = random.integers(0, levels, len(K)), random.integers(0, random.integers(1, 4), len(K))
     y[:2], qid[:2] = (0, 1), 0
-    return kernel_matrix(X, kernel=kernel, gamma=GAMMA), preferences_from_labels(y, qid)
+    return K, preferences_from_labels(y, qid)
+
+
+def several_levels(seed, kernel):
+    """Return a Gram matrix, and all pairs of up to five levels in some queries."""
+    return labelled(seed, kernel, 3 + seed % 3)
+
+
+def weighted(seed, kernel):
+    """Return a Gram matrix, and some of the pairs of several levels with weights."""
+    K, pairs = several_levels(seed, kernel)
+    random = np.random.default_rng(seed)
+    chosen = random.permutation(len(pairs))[: max(1, len(pairs) // 2)]
+    weight = random.choice([0.5, 1, 2], len(chosen))
+    return K, Preferences(
+        pairs.pairs[chosen], weight, pairs.margin[chosen], pairs.group[chosen], pairs.n_items
+    )
+
+
+def contradictory(seed, kernel):
+    """Return a Gram matrix, and pairs at random: contradictions, cycles, pairs that are there twice."""
+    random = np.random.default_rng(seed)
+    K = gram(random, kernel, seed % 2)
+    n, m = len(K), int(random.integers(2, 60))
+    better = random.integers(0, n, m)
+    pairs = np.stack([better, (better + random.integers(1, n, m)) % n], axis=1)
+    return K, preferences_from_pairs(pairs, n, pair_weight=random.uniform(0.5, 2, m))
+
+
+PROBLEMS = [two_levels, several_levels, weighted, contradictory]
 
 
 def some_C(path, count, seed=0, most=1e3):
@@ -75,29 +114,30 @@ def assert_optimal(path, preferences, K, C):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-class TestTwoLevels:
+@pytest.mark.parametrize("problem", PROBLEMS)
+class TestEveryPoint:
     @given(seed=SEEDS)
-    @settings(max_examples=40, deadline=None)
-    def test_every_point_is_optimal(self, kernel, seed):
-        K, preferences = two_levels(seed, kernel)
+    @settings(max_examples=25, deadline=None)
+    def test_it_is_optimal(self, problem, kernel, seed):
+        K, preferences = problem(seed, kernel)
         path = follow_scores(gram_factor(K), preferences)
         for C in some_C(path, 8, seed):
             assert_optimal(path, preferences, K, C)
 
     @given(seed=SEEDS)
-    @settings(max_examples=20, deadline=None)
-    def test_it_is_the_path_of_the_pairs(self, kernel, seed):
-        K, preferences = two_levels(seed, kernel)
+    @settings(max_examples=10, deadline=None)
+    def test_it_is_that_of_the_path_in_pairs(self, problem, kernel, seed):
+        K, preferences = problem(seed, kernel)
         path = follow_scores(gram_factor(K), preferences)
-        pairs = RankSVMPath(kernel="precomputed", C_max=1e3).fit(K, pairs=preferences.pairs)
+        pairs = RankSVMPath(kernel="precomputed", C_max=1e3).fit(K, pairs=preferences)
         for C in some_C(path, 6, seed):
             line = path.beta(path.piece_of(C))
             assert_allclose(K @ (line.constant + C * line.slope), pairs.decision_function(K, C=C), atol=1e-7)
 
     @given(seed=SEEDS)
-    @settings(max_examples=10, deadline=None)
-    def test_scores_do_not_jump(self, kernel, seed):
-        K, preferences = two_levels(seed, kernel)
+    @settings(max_examples=5, deadline=None)
+    def test_scores_do_not_jump(self, problem, kernel, seed):
+        K, preferences = problem(seed, kernel)
         path = follow_scores(gram_factor(K), preferences)
         for k in range(1, len(path)):
             C = path.breakpoints[k]
@@ -162,3 +202,18 @@ class TestLongPaths:
         assert_allclose(1 / path.breakpoints[1:-1], other.lambdas[:-1], rtol=1e-8)
         for lambda_ in other.lambdas[:-1]:
             assert_allclose(lambda_ * path.alpha(1 / lambda_), other.alpha_at(lambda_), atol=MISS)
+
+
+class TestFlows:
+    @given(seed=SEEDS)
+    @settings(max_examples=20, deadline=None)
+    def test_general_flows_find_the_splits_that_sorting_finds(self, seed):
+        K, preferences = two_levels(seed, "rbf")
+        heavy = preferences_from_pairs(preferences.pairs, len(K), pair_weight=2)
+        once, twice = (follow_scores(gram_factor(K), each) for each in (preferences, heavy))
+        assert (once.table.is_complete, twice.table.is_complete) == (True, False)
+        for C in some_C(twice, 6, seed):
+            slow, fast = twice.beta(twice.piece_of(C)), once.beta(once.piece_of(2 * C))
+            assert_allclose(
+                K @ (slow.constant + C * slow.slope), K @ (fast.constant + 2 * C * fast.slope), atol=1e-7
+            )
