@@ -21,14 +21,18 @@ Violations are affine on a piece, so their maxima are at its ends. Towards an in
 place of values: both a violation and its scale grow with mu.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
+from types import MappingProxyType
 
 import numpy as np
+from flint import fmpq
 
-from pqp.certificate.optimality import AT_LOWER, AT_UPPER, LARGEST_FACTOR, Enclosure
+from pqp.certificate.document import approximate
+from pqp.certificate.optimality import AT_LOWER, AT_UPPER, LARGEST_FACTOR, Enclosure, MuWindow
 from pqp.certificate.points import BoundedPiece, Candidates, Completion
 from pqp.certificate.problem import Mask, Problem
 from pqp.certificate.rationals import Floats, Indices
@@ -53,7 +57,9 @@ KINDS = ("x", "row", "multiplier of x", "multiplier of row")
 class Measure:
     """Upper bounds on all that the points of a batch miss, and the sizes these are relative to.
 
-    Tables have one row per piece and end. `gaps`, one per piece, is what missed limits of rows cost.
+    Tables have one row per piece and end. `margins` has one table per condition: how far exact values may be
+    on the wrong side, negative where they are on the right one. `costs`, one row per piece, is what missed
+    limits of rows cost.
     """
 
     def __init__(self, batch: Candidates, sharp: Iterable[int] = ()) -> None:
@@ -66,11 +72,19 @@ class Measure:
         x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, products.activity
         low, high = self._distances(activity, sharp)
         outside = self._outside(low, high)
-        wrong_rows = self._wrong_rows(low, high, outside)
         tables = np.abs(x.value), activity.size, z.size, np.abs(y.value)
         self.sizes = dict(zip(KINDS, tables, strict=True))
-        wrong = self._wrong_x(x), wrong_rows, self._wrong_bound_multipliers(z), self._wrong_multipliers(y)
-        self.violations = dict(zip(KINDS, wrong, strict=True))
+        margins = (
+            self._margins_of_x(x),
+            self._margins_of_rows(low, high, outside),
+            self._margins_of_bound_multipliers(z),
+            self._margins_of_multipliers(y),
+        )
+        self.margins = dict(zip(KINDS, margins, strict=True))
+        self.violations = {
+            kind: reduce(np.maximum, tables, np.zeros_like(self.sizes[kind]))
+            for kind, tables in self.margins.items()
+        }
         gradient = np.abs(products.curvature.value / 2 + batch.windows.limits(problem.c).value)
         self.objective: Floats = (self.sizes["x"] * gradient).sum(axis=-1)
         # what a missed limit costs: its multiplier, and in soft rows the penalty as well. Both factors are
@@ -79,13 +93,19 @@ class Measure:
         price = self.sizes["multiplier of row"].max(axis=1)
         if problem.penalty.has_any:
             is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
-            self.objective += (np.where(is_soft, penalty, 0.0) * outside).sum(axis=-1)
+            excess = reduce(np.maximum, outside, np.zeros_like(y.value))
+            self.objective += (np.where(is_soft, penalty, 0.0) * excess).sum(axis=-1)
             price = np.where(is_soft, 2 * np.maximum(penalty.max(axis=1), price), price)
-        self.gaps: Floats = (price * wrong_rows.max(axis=1)).sum(axis=-1) * (1 + self._bound)
+        self.costs: Floats = price * self.violations["row"].max(axis=1) * (1 + self._bound)
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """What missed limits of all rows cost, one per piece."""
+        return np.asarray(self.costs.sum(axis=-1))
 
     def _excess(self, part: Enclosure) -> Floats:
-        """Return how far the exact values may be above 0."""
-        return np.maximum(0.0, part.value + self._bound * part.size)
+        """Return how far the exact values may be above 0, negative below it."""
+        return part.value + self._bound * part.size
 
     def _distance(self, part: Enclosure) -> Floats:
         """Return how far the exact values may be from 0."""
@@ -110,62 +130,85 @@ class Measure:
                 table.value[k], table.size[k] = exact, ONE_ROUNDING * np.abs(exact)
         return found
 
-    def _outside(self, low: Enclosure, high: Enclosure) -> Floats:
-        """Return how far rows may be outside their limits."""
+    def _outside(self, low: Enclosure, high: Enclosure) -> list[Floats]:
+        """Return how far rows may be below their lower and above their upper limits, negative inside."""
         problem = self._batch.problem
         if problem.is_equation.all():
-            return np.abs(low.value) + low.size
-        below = np.where(problem.row_lower.is_finite, np.maximum(0.0, low.size - low.value), 0.0)
-        above = np.where(problem.row_upper.is_finite, np.maximum(0.0, high.size + high.value), 0.0)
-        return np.maximum(below, above)
+            return [np.abs(low.value) + low.size]
+        below = np.where(problem.row_lower.is_finite, low.size - low.value, -np.inf)
+        above = np.where(problem.row_upper.is_finite, high.size + high.value, -np.inf)
+        return [below, above]
 
-    def _wrong_x(self, x: Enclosure) -> Floats:
+    def _margins_of_x(self, x: Enclosure) -> list[Floats]:
         problem, windows, is_free = self._batch.problem, self._batch.windows, self._batch.is_free[:, None]
-        wrong = np.zeros_like(x.value)
+        found = []
         # variables at a limit are there by definition
         if problem.lower.has_any:
             below = self._excess(windows.limits(problem.lower).minus(x))
-            wrong = np.where(is_free & problem.lower.is_finite, below, wrong)
+            found.append(np.where(is_free & problem.lower.is_finite, below, -np.inf))
         if problem.upper.has_any:
             above = self._excess(x.minus(windows.limits(problem.upper)))
-            wrong = np.where(is_free & problem.upper.is_finite, np.maximum(above, wrong), wrong)
-        return wrong
+            found.append(np.where(is_free & problem.upper.is_finite, above, -np.inf))
+        return found
 
-    def _wrong_bound_multipliers(self, z: Enclosure) -> Floats:
+    def _margins_of_bound_multipliers(self, z: Enclosure) -> list[Floats]:
         batch, states = self._batch, self._batch.variables[:, None]
-        wrong = self._distance(z)
+        found = self._distance(z)
         if (states == AT_LOWER).any():
-            wrong = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), wrong)
+            found = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), found)
         if (states == AT_UPPER).any():
-            wrong = np.where(states == AT_UPPER, self._excess(z), wrong)
-        return np.where(batch.problem.is_fixed | batch.is_settled[:, None], 0.0, wrong)
+            found = np.where(states == AT_UPPER, self._excess(z), found)
+        return [np.where(batch.problem.is_fixed | batch.is_settled[:, None], -np.inf, found)]
 
-    def _wrong_rows(self, low: Enclosure, high: Enclosure, outside: Floats) -> Floats:
+    def _margins_of_rows(self, low: Enclosure, high: Enclosure, outside: list[Floats]) -> list[Floats]:
         codes, is_held = self._batch.rows[:, None], self._batch.is_held[:, None]
-        distance = outside if low is high else np.abs(low.value) + low.size
-        wrong = np.where(is_held & (codes != AT_ROW_UPPER), distance, 0.0)
-        for code, miss in (
-            (OFF, lambda: np.where(self._batch.problem.is_costless, 0.0, outside)),
-            (AT_ROW_UPPER, lambda: np.abs(high.value) + high.size),
-            (BELOW, lambda: np.maximum(0.0, low.size + low.value)),
-            (ABOVE, lambda: np.maximum(0.0, high.size - high.value)),
-        ):
-            is_here = codes == code
+        distance = outside[0] if low is high else np.abs(low.value) + low.size
+        found = np.where(is_held & (codes != AT_ROW_UPPER), distance, -np.inf)
+        is_off = (codes == OFF) & ~self._batch.problem.is_costless
+        margins: list[tuple[Mask, Callable[[], Floats]]] = [
+            (is_off, lambda: outside[0]),
+            (codes == AT_ROW_UPPER, lambda: np.abs(high.value) + high.size),
+            (codes == BELOW, lambda: low.size + low.value),
+            (codes == ABOVE, lambda: high.size - high.value),
+        ]
+        for is_here, margin in margins:
             if is_here.any():
-                wrong = np.where(is_here, miss(), wrong)
-        return wrong
+                found = np.where(is_here, margin(), found)
+        return [found, *(np.where(is_off, above, -np.inf) for above in outside[1:] if is_off.any())]
 
-    def _wrong_multipliers(self, y: Enclosure) -> Floats:
+    def _margins_of_multipliers(self, y: Enclosure) -> list[Floats]:
         batch, penalty = self._batch, self._batch.problem.penalty
         signs = np.array([state.signs for state in batch.states])[:, None]
-        wrong = np.zeros_like(y.value)
+        found = []
         if signs.any():
-            wrong = np.where(signs != 0, self._excess(Enclosure(-signs * y.value, y.size)), wrong)
+            wrong = self._excess(Enclosure(-signs * y.value, y.size))
+            found.append(np.where(signs != 0, wrong, -np.inf))
         if penalty.has_any:
             cap = batch.windows.limits(penalty)
             beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
-            wrong = np.where(penalty.is_finite & batch.is_held[:, None], np.maximum(wrong, beyond), wrong)
-        return wrong
+            found.append(np.where(penalty.is_finite & batch.is_held[:, None], beyond, -np.inf))
+        return found
+
+    def ends(self, k: int, window: MuWindow, least: dict[str, Floats], cost: float) -> list[float | None]:
+        """Return where the conditions of a piece begin and cease to hold, None for ends that are right.
+
+        What is missed by less than `least` and costs less than `cost` does not count.
+        """
+        lo, hi = window.lo, window.hi
+        # towards an infinite end margins are slopes
+        length = 1.0 if lo is None or hi is None else approximate(hi - lo)
+        found: list[float | None] = []
+        for end, (mu, other, inwards) in enumerate(((lo, hi, 1.0), (hi, lo, -1.0))):
+            move = 0.0
+            for kind, table in ((kind, table) for kind, tables in self.margins.items() for table in tables):
+                here, there = table[k, end], table[k, 1 - end]
+                is_large = here > least[kind]
+                if kind == "row":
+                    is_large |= self.costs[k] > cost
+                moves = length * here / (-there if other is None else here - there)
+                move = max(move, float(np.max(moves[is_large & (here > 0) & (there < 0)], initial=0.0)))
+            found.append(approximate(mu) + inwards * move if mu is not None and move else None)
+        return found
 
 
 @dataclass
@@ -205,14 +248,20 @@ class EndLedger:
         self.sizes = {kind: np.zeros(count) for kind, count in counts.items()}
         self.violations = {kind: Worst.of(count) for kind, count in counts.items()}
 
-    def is_rough(self, measure: "Measure", chosen: Mask) -> Mask:
+    def misses(self, measure: "Measure", chosen: Mask, share: float) -> Mask:
         """Return the pieces that miss more than a share of the tolerance, in the scales seen so far."""
         found = np.zeros(len(chosen), dtype=bool)
-        for kind, seen in self.sizes.items() if chosen.any() else ():
-            sizes = np.maximum(seen, np.max(measure.sizes[kind][chosen], axis=0, initial=0.0))
-            least = np.maximum(sizes, NOISE_SHARE * np.max(sizes, initial=0.0))
-            is_small = measure.violations[kind] <= REFINED_SHARE * BOUND_TOLERANCE * least
+        for kind, least in self.least(measure, chosen).items() if chosen.any() else ():
+            is_small = measure.violations[kind] <= share * BOUND_TOLERANCE * least
             found |= ~(is_small.all(axis=-1) | ~chosen).all(axis=-1)
+        return found
+
+    def least(self, measure: "Measure", chosen: Mask) -> dict[str, Floats]:
+        """Return the least that the scales may be, with what is to be added."""
+        found = {}
+        for kind, seen in self.sizes.items():
+            sizes = np.maximum(seen, np.max(measure.sizes[kind][chosen], axis=0, initial=0.0))
+            found[kind] = np.maximum(sizes, NOISE_SHARE * np.max(sizes, initial=0.0))
         return found
 
     def scales(self, problem: Problem) -> dict[str, Floats]:
@@ -250,6 +299,7 @@ class RoughError(CertificateError):
     """Some pieces are not proved optimal up to the tolerance; `unsolved` are those never solved exactly."""
 
     unsolved: frozenset[int] = frozenset()
+    closer_ends: Mapping[int, fmpq] = MappingProxyType({})
     reason: CertificateError | None = None
 
 
@@ -265,6 +315,8 @@ class Ledger:
         # per batch its pieces, what missed limits cost, and the largest wrong multipliers: what these cost
         # depends on scales, which are known at the end
         self._batches: list[tuple[list[int], float, Floats, Floats]] = []
+        # ends of pieces, by their number, where conditions change that are missed at the stated ones
+        self.closer_ends: dict[int, fmpq] = {}
         # how far refinement moved a stated number, relative to 1 + the largest of its vector
         self.deviation = 0.0
         self.largest_violation = 0.0
@@ -284,21 +336,40 @@ class Ledger:
             self._completion.fill(batch)
             measure = Measure(batch)
             objective = max(self._finite.objective, self._infinite.objective, float(measure.objective.max()))
-            is_rough = ~(measure.gaps <= REFINED_SHARE * BOUND_TOLERANCE * objective)
-            is_rough |= self._finite.is_rough(measure, measure.is_finite)
-            is_rough |= self._infinite.is_rough(measure, ~measure.is_finite)
+            is_rough = self._are_rough(measure, REFINED_SHARE, objective)
             if is_rough.any():
                 self._completion.refine(batch, np.flatnonzero(is_rough))
                 measure = Measure(batch)
-            is_rough = ~(measure.gaps <= BOUND_TOLERANCE * objective)
+            is_rough = self._are_rough(measure, 1.0, objective)
             if is_rough.any():
                 measure = Measure(batch, np.flatnonzero(is_rough).tolist())
+                self._note_ends(measure, pieces, self._are_rough(measure, 1.0, objective), objective)
             self._require_stated_numbers(batch, pieces)
             self._require_stated_multipliers(batch, pieces)
             self._note_sizes(measure)
             self._note_violations(measure, [piece.number for piece in pieces])
         for piece in pieces:
             self._pieces[piece.number] = piece.title, piece.reason
+
+    def _are_rough(self, measure: "Measure", share: float, objective: float) -> Mask:
+        """Return which pieces miss more than a share of the tolerance, as far as is known yet."""
+        is_rough = ~(measure.gaps <= share * BOUND_TOLERANCE * objective)
+        for ledger, chosen in ((self._finite, measure.is_finite), (self._infinite, ~measure.is_finite)):
+            is_rough |= ledger.misses(measure, chosen, share)
+        return is_rough
+
+    def _note_ends(
+        self, measure: "Measure", pieces: Sequence[BoundedPiece], is_rough: Mask, objective: float
+    ) -> None:
+        """Remember where conditions change that are missed because the end of a piece is not accurate."""
+        share = REFINED_SHARE * BOUND_TOLERANCE
+        sizes = self._finite.least(measure, measure.is_finite)
+        least = {kind: share * size for kind, size in sizes.items()}
+        for k in np.flatnonzero(is_rough).tolist():
+            number, window = pieces[k].number, pieces[k].window
+            for end, mu in enumerate(measure.ends(k, window, least, share * objective)):
+                if mu is not None and math.isfinite(mu):
+                    self.closer_ends[number + end] = fmpq(*mu.as_integer_ratio())
 
     def add_sizes(self, pieces: Sequence[BoundedPiece]) -> None:
         """Let the numbers of pieces that are proved exactly count for the scales."""
@@ -402,5 +473,5 @@ class Ledger:
         error = RoughError(message, argument=title, expected=expected, found=found)
         error.unsolved = frozenset(k for k in numbers if self._pieces[k][1] is None)
         # why the exact proof failed says more than by how much the bound does
-        error.reason = reason
+        error.closer_ends, error.reason = self.closer_ends, reason
         raise error

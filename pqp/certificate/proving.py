@@ -11,12 +11,15 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
+from flint import fmpq
+
 from pqp.certificate.bounds import BOUND_TOLERANCE, Ledger, RoughError
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
     CORRECTED,
     EXACT,
+    TOLERANCE,
     MisfitError,
     ProvedPiece,
     displacement,
@@ -106,6 +109,46 @@ class Work:
 
 
 @dataclass
+class Plan:
+    """What earlier rounds of the proof found: each round proves all pieces, and may ask for another one.
+
+    `bounded` are pieces that are bounded in any case: their exact sets do not meet those of their neighbours.
+    `solved` are solved exactly, whatever that costs: their bounds are too large. With `takes_all_scales`, the
+    numbers of all optimal pieces count for the scales of bounds, and not only those of bounded ones. `ends`
+    replace inaccurate stated ones between bounded pieces: piece k goes from number k to number k + 1.
+    """
+
+    bounded: dict[int, CertificateError] = field(default_factory=dict)
+    solved: set[int] = field(default_factory=set)
+    takes_all_scales: bool = False
+    ends: dict[int, fmpq] = field(default_factory=dict)
+
+    def revise(self, error: MisfitError | RoughError, pieces: Sequence[ProvedPiece]) -> bool:
+        """Return whether another round may prove what this one could not."""
+        if isinstance(error, RoughError):
+            if not self.takes_all_scales and any(piece.proof == EXACT for piece in pieces):
+                self.takes_all_scales = True
+                return True
+            ends = {
+                k: mu
+                for k, mu in error.closer_ends.items()
+                if k not in self.ends and 0 < k < len(pieces) and displacement(mu, pieces[k].lo) <= TOLERANCE
+            }
+            if ends:
+                self.ends |= ends
+                return True
+            # those that have a reason were solved, and are not exactly optimal
+            new = error.unsolved - self.solved
+            self.solved |= new
+            return bool(new)
+        near = range(max(error.number - 1, 0), min(error.number + 1, len(pieces)))
+        found = {k: error for k in near if pieces[k].status == "optimal" and pieces[k].proof != BOUNDED}
+        is_new = bool(found.keys() - self.bounded.keys())
+        self.bounded |= found
+        return is_new
+
+
+@dataclass
 class Draft:
     """A piece on its way: its states and, if solved, its exact solution; or why it is not exactly optimal."""
 
@@ -119,41 +162,13 @@ class Draft:
     # what is stated is the corrected solution, and not only near it
     is_confirmed: bool = False
 
-    def bound(self, reason: CertificateError | None) -> None:
-        """Let this piece be bounded: it holds from one stated end to the other, up to that bound."""
+    def bound(self, plan: Plan, reason: CertificateError | None) -> None:
+        """Let this piece be bounded: it holds from one end to the other, up to that bound."""
         self.reason = self.reason or reason
-        span = Span(self.piece.lo, self.piece.hi)
-        self.piece = self.piece._replace(span=span, x=None, proof=BOUNDED)
-
-
-@dataclass
-class Plan:
-    """What earlier rounds of the proof found: each round proves all pieces, and may ask for another one.
-
-    `bounded` are pieces that are bounded in any case: their exact sets do not meet those of their neighbours.
-    `solved` are solved exactly, whatever that costs: their bounds are too large. With `takes_all_scales`, the
-    numbers of all optimal pieces count for the scales of bounds, and not only those of bounded ones.
-    """
-
-    bounded: dict[int, CertificateError] = field(default_factory=dict)
-    solved: set[int] = field(default_factory=set)
-    takes_all_scales: bool = False
-
-    def revise(self, error: MisfitError | RoughError, pieces: Sequence[ProvedPiece]) -> bool:
-        """Return whether another round may prove what this one could not."""
-        if isinstance(error, RoughError):
-            if not self.takes_all_scales and any(piece.proof == EXACT for piece in pieces):
-                self.takes_all_scales = True
-                return True
-            # those that have a reason were solved, and are not exactly optimal
-            new = error.unsolved - self.solved
-            self.solved |= new
-            return bool(new)
-        near = range(max(error.number - 1, 0), min(error.number + 1, len(pieces)))
-        found = {k: error for k in near if pieces[k].status == "optimal" and pieces[k].proof != BOUNDED}
-        is_new = bool(found.keys() - self.bounded.keys())
-        self.bounded |= found
-        return is_new
+        lo, hi = plan.ends.get(self.number, self.piece.lo), plan.ends.get(self.number + 1, self.piece.hi)
+        if lo is not None and hi is not None and lo > hi:
+            lo, hi = self.piece.lo, self.piece.hi
+        self.piece = self.piece._replace(span=Span(lo, hi), x=None, proof=BOUNDED)
 
 
 class Prover:
@@ -300,7 +315,7 @@ class Prover:
     def _settle(self, draft: Draft) -> None:
         """Let a piece be corrected if that was possible, bounded otherwise."""
         if draft.correction is None:
-            draft.bound(None)
+            draft.bound(self.plan, None)
             return
         found = draft.correction
         draft.piece = draft.piece._replace(span=found.span, x=found.last.x, proof=CORRECTED)
@@ -330,9 +345,8 @@ class Prover:
         starts_late |= piece.lo is None and piece.span.lo is not None
         ends_early |= piece.hi is None and piece.span.hi is not None
         if (is_first and starts_late) or (is_last and ends_early):
-            draft.bound(
-                MisfitError([piece], piece.lo if is_first and starts_late else piece.hi, draft.number)
-            )
+            missed = piece.lo if is_first and starts_late else piece.hi
+            draft.bound(self.plan, MisfitError([piece], missed, draft.number))
 
     def _close(self, left: Draft, right: Draft) -> None:
         """Correct or bound what falls short; then let a bounded piece reach to its exact neighbour."""
@@ -369,11 +383,12 @@ class Prover:
             if piece.proof == EXACT or draft.is_confirmed:
                 exact += [self._stated(draft)] if self.plan.takes_all_scales else []
                 continue
-            if not self.problem.consistent_span.holds_between(piece.lo, piece.hi):
+            bounded = self._stated(draft)
+            if not self.problem.consistent_span.holds_between(bounded.window.lo, bounded.window.hi):
                 found = str(self.problem.consistent_span)
                 message = "{argument} has consistent limits only for {found}"
                 raise draft.reason or CertificateError(message, argument=piece.title, found=found)
-            waiting.append(self._stated(draft))
+            waiting.append(bounded)
         self.ledger.add_sizes(exact)
         self.ledger.add(waiting)
 

@@ -171,6 +171,20 @@ class TestBounded:
         with pytest.raises(CertificateError):
             check(document)
 
+    @pytest.mark.parametrize(
+        ("shift", "is_accepted"), [(3e-8, True), (-3e-8, True), (1e-5, False), (-1e-5, False)]
+    )
+    @pytest.mark.parametrize("model", MODELS)
+    def test_inaccurate_breakpoint_is_replaced_as_far_as_stated_numbers_may_be_off(
+        self, model, shift, is_accepted
+    ):
+        document = plain(traced(model))
+        segments = document["segments"]
+        k = max(range(len(segments) - 1), key=lambda k: segments[k]["hi"] - segments[k]["lo"])
+        segments[k]["hi"] = segments[k + 1]["lo"] = segments[k]["hi"] + shift * (1 + segments[k]["hi"])
+        with contextlib.nullcontext() if is_accepted else pytest.raises(CertificateError):
+            assert check(document).largest_gap <= BOUND_TOLERANCE
+
     @pytest.mark.parametrize("mutation", MUTATIONS)
     @pytest.mark.parametrize("model", MODELS)
     def test_mutated_piece_is_found(self, model, mutation):
