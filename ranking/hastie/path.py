@@ -27,7 +27,7 @@ The record keeps the α of the pairs on the margin at every breakpoint and the s
 are 0 or 1, as the events say. So a path of many pairs takes little memory.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -155,35 +155,6 @@ class HastiePath:
         return alpha
 
 
-@dataclass
-class Recorder:
-    """Collects the breakpoints and events of a trace."""
-
-    pairs: Ints
-    n_items: int
-    lambdas: list[float] = field(default_factory=list)
-    active: list[Ints] = field(default_factory=list)
-    active_alphas: list[Floats] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
-    events: list[HastieEvent] = field(default_factory=list)
-
-    def add_breakpoint(self, lambda_: float, active: Ints, alpha: Floats) -> None:
-        """Take down the state just below a breakpoint, all events there being made."""
-        self.lambdas.append(lambda_)
-        self.active.append(active)
-        self.active_alphas.append(alpha[active])
-        self.counts.append(len(self.events))
-
-    def path(self) -> HastiePath:
-        """Return what was collected, read-only."""
-        numbers = (np.asarray(self.pairs), np.array(self.lambdas), np.array(self.counts, dtype=np.intp))
-        for array in (*numbers, *self.active, *self.active_alphas):
-            array.flags.writeable = False
-        pairs, lambdas, counts = numbers
-        active, alphas = tuple(self.active), tuple(self.active_alphas)
-        return HastiePath(pairs, self.n_items, lambdas, active, alphas, counts, tuple(self.events))
-
-
 @dataclass(frozen=True, eq=False)
 class _State:
     """The solution at one λ: α, g = Qα, the set of each pair, and the factor of the pairs on the margin."""
@@ -227,7 +198,13 @@ def hastie_path(
     if max_events is not None and max_events < 1:
         raise must_be("max_events", "at least 1 or None", found=str(max_events))
     lambda_min, max_events = float(lambda_min), max_events or EVENTS_A_PAIR * (len(gram) + 1)
-    recorder = Recorder(np.column_stack([gram.better, gram.worse]), len(gram.K))
+    breakpoints: list[tuple[float, Ints, Floats, int]] = []
+    events: list[HastieEvent] = []
+
+    def note_breakpoint(lambda_: float, state: _State) -> None:
+        active = state.factor.active
+        breakpoints.append((lambda_, active, state.alpha[active], len(events)))
+
     state = _start(gram, lambda_min)
     seen: set[bytes] = set()
     for _ in range(max_events + 1):
@@ -235,19 +212,35 @@ def hastie_path(
         pair, step = _next_event(gram, state, eta)
         below = state.lambda_ - step
         if pair is None or below <= max(lambda_min, TIE * state.lambda_):
-            return _ended(gram, state, eta, lambda_min, recorder)
+            if state.lambda_ > lambda_min:
+                note_breakpoint(state.lambda_, state)
+                state = _ended(gram, state, eta, lambda_min)
+            note_breakpoint(lambda_min, state)
+            return _path(gram, breakpoints, events)
         if below < state.lambda_:
-            recorder.add_breakpoint(state.lambda_, state.factor.active, state.alpha)
+            note_breakpoint(state.lambda_, state)
             before, state = state, _moved(gram, state, eta, below)
             _require_optimal(before, state, MISS * below)
             seen.clear()
         before, (state, event) = state, _changed(gram, state, pair)
         _require_optimal(before, state, MISS * state.lambda_)
-        recorder.events.append(event)
+        events.append(event)
         _require_new(state, seen, pair)
     message = "no end after {found}"
     reached = f"{max_events} events, at lambda = {state.lambda_:.6g}"
     raise RankingError(message, argument="max_events", found=reached, remedy="raise max_events")
+
+
+def _path(
+    gram: PairGram, breakpoints: list[tuple[float, Ints, Floats, int]], events: list[HastieEvent]
+) -> HastiePath:
+    """Return the record of a trace, read-only."""
+    lambdas, active, alphas, counts = zip(*breakpoints, strict=True)
+    pairs = np.column_stack([gram.better, gram.worse])
+    numbers = (np.array(lambdas), np.array(counts, dtype=np.intp))
+    for array in (pairs, *numbers, *active, *alphas):
+        array.flags.writeable = False
+    return HastiePath(pairs, len(gram.K), numbers[0], active, alphas, numbers[1], tuple(events))
 
 
 def _start(gram: PairGram, lambda_min: float) -> _State:
@@ -337,24 +330,20 @@ def _corrected(gram: PairGram, state: _State, before: _State) -> _State:
     return min(corrected, state, key=_residual)
 
 
-def _ended(gram: PairGram, state: _State, eta: Floats, lambda_min: float, recorder: Recorder) -> HastiePath:
-    """Return the recorded path with its last piece, which reaches down to `lambda_min` without an event.
+def _ended(gram: PairGram, state: _State, eta: Floats, lambda_min: float) -> _State:
+    """Return the end of the last piece, which reaches down to `lambda_min` without an event.
 
     If I₁ is empty Q_αα α = λ1, and α shrinks with λ. At the end no pair is chosen by its margin, so that it
     may miss by what round-off makes of it, which relative to a small λ can be much.
     """
-    if state.lambda_ > lambda_min:
-        recorder.add_breakpoint(state.lambda_, state.factor.active, state.alpha)
-        if (state.codes == VIOLATED).any():
-            end = _moved(gram, state, eta, lambda_min)
-        else:
-            alpha = state.alpha * (lambda_min / state.lambda_)
-            end = replace(state, lambda_=lambda_min, alpha=alpha, g=gram.product(alpha))
-        noise = gram.noise(state.alpha) + gram.noise(state.alpha - end.alpha)
-        _require_optimal(state, end, MISS * lambda_min + noise)
-        state = end
-    recorder.add_breakpoint(lambda_min, state.factor.active, state.alpha)
-    return recorder.path()
+    if (state.codes == VIOLATED).any():
+        end = _moved(gram, state, eta, lambda_min)
+    else:
+        alpha = state.alpha * (lambda_min / state.lambda_)
+        end = replace(state, lambda_=lambda_min, alpha=alpha, g=gram.product(alpha))
+    noise = gram.noise(state.alpha) + gram.noise(state.alpha - end.alpha)
+    _require_optimal(state, end, MISS * lambda_min + noise)
+    return end
 
 
 def _residual(state: _State) -> float:

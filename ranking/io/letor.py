@@ -34,13 +34,6 @@ class LetorData(NamedTuple):
     comments: list[str]
 
 
-class _Row(NamedTuple):
-    """A line that holds an item: its number, and what is before #."""
-
-    line: int
-    item: bytes
-
-
 def read_letor(file: File, n_features: int | None = None) -> LetorData:
     r"""Return the items of a LETOR file, plain or gzip, in the order of the file.
 
@@ -58,7 +51,7 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
         content = gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (OSError, EOFError, zlib.error) as error:
         raise must_be(name, "a complete gzip file", found=str(error)) from None
-    rows, queries, comments = [], [], []
+    lines, items, queries, comments = [], [], [], []
     for number, text in enumerate(content.split(b"\n"), start=1):
         item, _, comment = text.partition(b"#")
         if not item.strip():
@@ -81,14 +74,25 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
         except UnicodeDecodeError as error:
             message = "{argument}: the comment is not {expected}, {found}"
             raise DataError(message, found=error.reason, expected="UTF-8", **place) from None
-        rows.append(_Row(number, item))
-    if not rows:
+        lines.append(number)
+        items.append(item)
+    if not items:
         raise DataError("{argument} holds no item; expected lines {expected}", argument=name, expected=LINE)
-    X, y = _parse(rows, n_features, name)
+    try:
+        X, y = _load(items, n_features)
+    except (ValueError, OverflowError):
+        # the reader does not say which line is at fault, so each is read alone
+        for number, item in zip(lines, items, strict=True):
+            try:
+                _load([item], n_features)
+            except (ValueError, OverflowError) as error:
+                place = {"argument": f"{name}, line {number}", "row": number}
+                message = "{argument}: {found}; expected {expected}"
+                raise DataError(message, found=str(error), expected=LINE, **place) from None
+        raise
     for k in np.flatnonzero(~(np.isfinite(X).all(axis=1) & np.isfinite(y)))[:1]:
         message = "{argument}, line {found}: labels and features must be {expected}"
-        line = rows[k].line
-        raise DataError(message, argument=name, found=line, expected="finite", row=line)
+        raise DataError(message, argument=name, found=lines[k], expected="finite", row=lines[k])
     return LetorData(X, y, np.array(queries, dtype=np.int64), comments)
 
 
@@ -128,23 +132,8 @@ def write_letor(
     _write(file, "".join(lines))
 
 
-def _parse(rows: Sequence[_Row], n_features: int | None, name: str) -> tuple[Any, Any]:
-    try:
-        return _load(rows, n_features)
-    except (ValueError, OverflowError):
-        # the reader does not say which line is at fault, so each is read alone
-        for row in rows:
-            try:
-                _load([row], n_features)
-            except (ValueError, OverflowError) as error:
-                place = {"argument": f"{name}, line {row.line}", "row": row.line}
-                message = "{argument}: {found}; expected {expected}"
-                raise DataError(message, found=str(error), expected=LINE, **place) from None
-        raise
-
-
-def _load(rows: Sequence[_Row], n_features: int | None) -> tuple[Any, Any]:
-    text = io.BytesIO(b"\n".join(row.item for row in rows))
+def _load(items: Sequence[bytes], n_features: int | None) -> tuple[Any, Any]:
+    text = io.BytesIO(b"\n".join(items))
     X, y = load_svmlight_file(text, n_features=n_features, zero_based=False)
     return X.toarray(), y.copy()
 

@@ -272,26 +272,20 @@ def level_metric_table(
     4   quadratic_weighted_kappa  0.800           0.377
     5          level_kendall_tau  0.800           0.312
     """
-    data = _compared(y_true, y_pred, levels, sample_weight)
+    table, cells, weight = _compared(y_true, y_pred, levels, sample_weight)
     rows = []
     for name, metric in LEVEL_METRICS.items():
-        value = float(metric.of(data.table))
-        error = weighted_errors(metric.of, data.table, data.cells, data.weight)
+        value = float(metric.of(table))
+        error = weighted_errors(metric.of, table, cells, weight)
         reason = "" if np.isfinite(value) else f" Undefined here: {_reason(name)}."
         rows.append((name, value, error, metric.definition + reason))
     return pd.DataFrame(rows, columns=["metric", "value", "standard_error", "definition"])
 
 
-class _Compared(NamedTuple):
-    """A confusion table, and the cell and weight of every object."""
-
-    table: Array
-    cells: Integers
-    weight: Array
-
-
-def _compared(y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any) -> _Compared:
-    """Return what was predicted for what, counted; every weight is 1 if none are given."""
+def _compared(
+    y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any
+) -> tuple[Array, Integers, Array]:
+    """Return the confusion table, and the cell and weight of every object, 1 if none are given."""
     if np.size(y_true) == 0:
         raise DataError("{argument} is empty: there is nothing to compare", argument="y_true")
     found = read_levels(y_true, levels, "y_true")
@@ -307,12 +301,12 @@ def _compared(y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_wei
     if not weight.any():
         raise must_be("sample_weight", "positive for some object", found="0 for all")
     table = confusion_table(true, predicted, len(found), weight)
-    return _Compared(table, true * len(found) + predicted, weight)
+    return table, true * len(found) + predicted, weight
 
 
 def _value(name: str, y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any) -> float:
     """Return a metric that must be defined."""
-    value = float(LEVEL_METRICS[name].of(_compared(y_true, y_pred, levels, sample_weight).table))
+    value = float(LEVEL_METRICS[name].of(_compared(y_true, y_pred, levels, sample_weight)[0]))
     if not np.isfinite(value):
         raise DataError("{argument} is not defined: {found}", argument=name, found=_reason(name))
     return value

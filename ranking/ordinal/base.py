@@ -60,11 +60,8 @@ class Hinges:
     @property
     def pairs(self) -> Integers:
         """The hinges as pairs of items, preferred first; the item `n_items` is nothing, of score 0."""
-        nothing = np.full(len(self), self.n_items)
-        ascending = self.sign > 0
-        return np.column_stack(
-            [np.where(ascending, self.item, nothing), np.where(ascending, nothing, self.item)]
-        )
+        pairs = np.column_stack([self.item, np.full(len(self), self.n_items)])
+        return np.where(self.sign[:, None] > 0, pairs, pairs[:, ::-1])
 
     @property
     def incidence(self) -> Any:
@@ -103,8 +100,7 @@ def distinct_rows(X: Any) -> tuple[Integers, Integers]:
     _, first, group = np.unique(X, axis=0, return_index=True, return_inverse=True)
     # np.unique sorts rows; in order of appearance, data without equal rows keep their numbers
     order = np.argsort(first, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)
     return first[order].astype(np.int64), rank[group.ravel()].astype(np.int64)
 
 

@@ -20,7 +20,6 @@ from ranking.selection.piecewise import (
     ENTRIES,
     PiecewiseLinear,
     crossings,
-    earlier_changes,
     running_sums,
     steps_of,
 )
@@ -49,18 +48,6 @@ class LevelLines(NamedTuple):
         constant = np.hstack([self.scores.constant, self.thresholds.constant])
         slope = np.hstack([self.scores.slope, self.thresholds.slope])
         return PiecewiseLinear(self.scores.lo, self.scores.hi, constant, slope)
-
-
-class Moves(NamedTuple):
-    """The levels when pieces begin, one row each; then all steps; then who moves from where to where."""
-
-    begin: Integers
-    piece: Integers
-    start: Array
-    is_move: Array
-    item: Integers
-    before: Integers
-    after: Integers
 
 
 def level_curve(
@@ -120,12 +107,12 @@ class LevelValidation:
             place = {"argument": "predicted", "remedy": "name them by predicted"}
             message = "{expected}, but {found} can be predicted"
             raise DataError(message, expected=wanted, found=len(self.predicted), **place)
-        measure = self._called if callable(self.metric) else self._counted
         size = max(1, ENTRIES // max(1, len(self.y) * (len(self.predicted) - 1)))
         for begin in range(0, len(lines.hi), size):
-            for steps in measure(self._moves(lines.pieces(slice(begin, begin + size)))):
-                for step in np.flatnonzero(~np.isfinite(steps.values))[:1]:
-                    found = f"{steps.values[step]} at C = {steps.starts[step]:g}"
+            for starts, predicted in self._levels(lines.pieces(slice(begin, begin + size))):
+                values, errors = self._measured(predicted)
+                for step in np.flatnonzero(~np.isfinite(values))[:1]:
+                    found = f"{values[step]} at C = {starts[step]:g}"
                     if callable(self.metric):
                         raise must_be("values of metric", "finite", found=found)
                     raise DataError(
@@ -134,55 +121,34 @@ class LevelValidation:
                         argument=self.metric,
                         found=found,
                     )
-                yield steps
+                yield Steps(starts, values, errors)
 
-    def _moves(self, lines: LevelLines) -> Moves:
-        """Return the predicted levels on all pieces, as what they are at first and what changes."""
+    def _levels(self, lines: LevelLines) -> Iterator[tuple[Array, Integers]]:
+        """Yield where steps begin and the predicted levels on them, one row per step, some at a time."""
         n, n_thresholds = len(self.y), len(self.predicted) - 1
         item, threshold = np.divmod(np.arange(n * n_thresholds), max(1, n_thresholds))
         # equal lines cross others at the very same C, so that no step is left between them
         together = lines.together().with_exact_ties()
         ahead, flips, at = crossings(together, np.column_stack([item, n + threshold]))
-        exceeded = (ahead > 0).reshape(len(lines.hi), n, n_thresholds).sum(axis=2)
-        piece, start, is_move = steps_of(together, flips.piece, at)
+        exceeded = (ahead > 0).reshape(len(lines.hi), n, n_thresholds).sum(axis=2).astype(float)
+        pieces, starts, is_flip = steps_of(together, flips.piece, at)
         # a flip says who was ahead: an item that was above a threshold falls by one level
-        who, change = item[flips.pair], -flips.change
-        # an item may cross several thresholds on one piece: its level counts its own flips before
-        before = exceeded[flips.piece, who] + earlier_changes(flips.piece * n + who, change).astype(np.int64)
-        after = before + change.astype(np.int64)
-        levels = (self.predicted[part] for part in (before, after))
-        return Moves(self.predicted[exceeded], piece, start, is_move, who, *levels)
+        where = (np.arange(len(flips.pair)), item[flips.pair])
+        added, begin = csr_array((-flips.change, where), shape=(len(flips.pair), n)), 0
+        for counts in running_sums(exceeded, added, pieces, is_flip):
+            yield starts[begin : begin + len(counts)], self.predicted[counts.astype(np.int64)]
+            begin += len(counts)
 
-    def _counted(self, moves: Moves) -> Iterator[Steps]:
-        """Yield the steps of a metric of confusion tables, some steps at a time."""
-        assert not callable(self.metric)
-        of = LEVEL_METRICS[self.metric].of
-        K, cells = self.n_levels, self.n_levels**2
-        n_pieces, n_moves = len(moves.begin), len(moves.item)
-        keys = np.arange(n_pieces)[:, None] * cells + self.y * K + moves.begin
-        first = np.bincount(keys.ravel(), minlength=n_pieces * cells).reshape(n_pieces, cells).astype(float)
-        row, move = self.y[moves.item] * K, np.arange(n_moves)
-        where = (np.append(move, move), np.append(row + moves.before, row + moves.after))
-        added = csr_array((np.repeat([-1.0, 1.0], n_moves), where), shape=(n_moves, cells))
-        begin = 0
-        for sums in running_sums(first, added, moves.piece, moves.is_move):
-            tables, start = sums.reshape(-1, K, K), moves.start[begin : begin + len(sums)]
-            begin += len(sums)
-            yield Steps(start, of(tables), table_errors(of, tables))
-
-    def _called(self, moves: Moves) -> Iterator[Steps]:
-        """Yield the steps of any function, by calling it on each."""
-        assert callable(self.metric)
-        levels, move, values = moves.begin[0], 0, []
-        for piece, is_move in zip(moves.piece, moves.is_move, strict=True):
-            if is_move:
-                levels[moves.item[move]] = moves.after[move]
-                move += 1
-            else:
-                levels = moves.begin[piece]
+    def _measured(self, predicted: Integers) -> tuple[Array, Array]:
+        """Return the metric of predicted levels, one row per step, and its standard errors."""
+        if callable(self.metric):
             # copies, because a user's function may change its arguments
-            values.append(float(self.metric(self.y.copy(), levels.copy())))
-        yield Steps(moves.start, np.array(values), np.full(len(values), np.nan))
+            values = np.array([float(self.metric(self.y.copy(), row.copy())) for row in predicted])
+            return values, np.full(len(values), np.nan)
+        of, K, steps = LEVEL_METRICS[self.metric].of, self.n_levels, len(predicted)
+        cells = (np.arange(steps)[:, None] * K + self.y) * K + predicted
+        tables = np.bincount(cells.ravel(), minlength=steps * K * K).reshape(steps, K, K).astype(float)
+        return of(tables), table_errors(of, tables)
 
 
 def _codes(values: Any, n_levels: int, name: str) -> Integers:

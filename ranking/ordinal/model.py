@@ -8,7 +8,6 @@ over the hinges r of all objects. C multiplies the loss; the paper's c is 2 C, s
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +26,7 @@ from ranking.core.validation import (
     whole_number,
 )
 from ranking.errors import rounding_remedy
-from ranking.ordinal.base import OrdinalModel, Scope, Training
+from ranking.ordinal.base import OrdinalModel, Training
 from ranking.ordinal.generation import InitialSet, Round, initial_working_set, trace_sections
 from ranking.ordinal.hard_margin import separate
 from ranking.ordinal.programs import (
@@ -45,89 +44,6 @@ ENTRIES = 2**20
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class MarginTask:
-    """Which margin is wanted: C = inf is the hard one, norm that of the slacks."""
-
-    C: float
-    norm: int
-    ordered: bool
-    scope: Scope
-
-
-@dataclass(frozen=True, eq=False)
-class DualSolution:
-    """Dual variables; thresholds if scores do not determine them; working set and rounds of a generation."""
-
-    alpha: Array
-    thresholds: Array | None = None
-    items: Integers | None = None
-    rounds: pd.DataFrame | None = None
-    solved_by: str | None = None
-
-
-def solve_margin(training: Training, task: MarginTask) -> DualSolution:
-    """Return the solution for all objects at once; a hard margin that does not exist names the conflict."""
-    if np.isinf(task.C):
-        return DualSolution(separate(training, task.scope))
-    representation, hinges = training.representation, training.hinges
-    if task.norm == 1:
-        program = dual_program(representation, hinges, task.ordered)
-        alpha, solved_by = dual_solution(program, task.C, representation.is_linear)
-        return DualSolution(alpha, solved_by=solved_by)
-    point = pqp.solve(squared_dual_program(representation, hinges, task.ordered, task.C), 0)
-    rises = threshold_matrix(hinges.n_thresholds, task.ordered)
-    # the weighted quantile that scores determine is that of the 1-norm; squared slacks have other optima
-    return DualSolution(np.asarray(point.x), rises @ np.asarray(point.y, dtype=float))
-
-
-def generate_solution(
-    training: Training, task: MarginTask, start: Any, add: int | None, random_state: int | None
-) -> DualSolution:
-    """Return the same solution by row and column generation.
-
-    With the 1-norm, objects that join have caps that rise from 0 to C, so that every round goes on where the
-    one before ended; other margins are solved anew in every round.
-    """
-    rows = initial_working_set(training.codes, training.representation.X[training.items], start, random_state)
-    # users number objects, programs distinct items
-    items = np.unique(training.items[rows])
-    if task.norm != 1 or np.isinf(task.C):
-        return _by_rounds(training, task, items, add)
-    rounds: list[Round] = []
-    ends = (task.C, task.C)
-    (section,) = trace_sections(training, ends, task.ordered, items, add, report=rounds.append)
-    alpha = np.zeros(len(training.hinges))
-    alpha[section.hinges] = section.path.x(task.C)
-    return DualSolution(alpha, None, section.items, pd.DataFrame(rounds))
-
-
-def _by_rounds(training: Training, task: MarginTask, start: Integers, add: int | None) -> DualSolution:
-    """Return the margin of all objects, solved on growing sets of items in the same way as at once."""
-    hinges = training.hinges
-    most = hinges.n_items if add is None else whole_number(add, "add", "a positive integer, or None")
-    working, rounds = start, []
-    while True:
-        begin, part = time.perf_counter(), training.part(working)
-        answer = solve_margin(part, task)
-        b, thresholds = _read_dual(part, answer, task.ordered)
-        value = primal_value(part.representation, part.hinges, b, thresholds, task.C, task.norm)
-        rest = np.setdiff1d(np.arange(hinges.n_items), working)
-        violation = _violation(training, training.spread(working, b), thresholds, rest)
-        # a stable sort lets the first rows of equal violation join: the same data give the same rounds
-        worst = np.argsort(-violation, kind="stable")[: np.count_nonzero(violation > TOLERANCE)]
-        rounds.append((value, len(working), len(worst), time.perf_counter() - begin))
-        # a solution on W that violates nothing outside is optimal for all objects (Lemmas 2 and 3)
-        if not len(worst):
-            break
-        working = np.union1d(working, rest[worst[:most]])
-    # α = 0 is optimal for the objects outside, which violate nothing
-    alpha = np.zeros(len(hinges))
-    alpha[hinges.of_items(working)] = answer.alpha
-    table = pd.DataFrame(rounds, columns=["objective", "working", "violators", "seconds"])
-    return DualSolution(alpha, answer.thresholds, working, table)
-
-
 def _violation(training: Training, b: Array, thresholds: Array, items: Integers) -> Array:
     """Return by how much scores violate what each of some items asks, as a relative number."""
     size = max(1, ENTRIES // max(1, int(np.count_nonzero(b))))
@@ -141,13 +57,15 @@ def _violation(training: Training, b: Array, thresholds: Array, items: Integers)
     return violation
 
 
-def _read_dual(training: Training, answer: DualSolution, ordered: bool) -> tuple[Array, Array]:
-    """Return coefficients of scores, and thresholds: of several optimal ones the middle."""
+def _read_dual(
+    training: Training, alpha: Array, thresholds: Array | None, ordered: bool
+) -> tuple[Array, Array]:
+    """Return coefficients of scores, and thresholds: those given, or of several optimal ones the middle."""
     representation, hinges = training.representation, training.hinges
-    b = np.asarray(representation.basis(hinges.pairs) @ answer.alpha).ravel()
-    if answer.thresholds is not None:
-        return b, answer.thresholds
-    return b, middle_thresholds(hinges, representation.scores(b), ordered)
+    b = np.asarray(representation.basis(hinges.pairs) @ alpha).ravel()
+    return b, middle_thresholds(
+        hinges, representation.scores(b), ordered
+    ) if thresholds is None else thresholds
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -208,19 +126,79 @@ class OrdinalSVM(ModelAtC, OrdinalModel):
         C = positive_number(self.C, "C", can_be_infinite=True)
         require_choice(self.norm, (1, 2), "norm")
         training = self._read(X, y, sample_weight)
-        task = MarginTask(C, self.norm, self.ordered, self.scope)
         if self.working_set is None:
-            return self._keep(training, solve_margin(training, task), C)
-        answer = generate_solution(training, task, self.working_set, self.add, self.random_state)
-        self.rounds_, self.working_set_ = answer.rounds, answer.items
-        return self._keep(training, answer, C)
+            return self._keep(training, C, *self._solve(training, C))
+        X = training.representation.X[training.items]
+        rows = initial_working_set(training.codes, X, self.working_set, self.random_state)
+        # users number objects, programs distinct items
+        start = np.unique(training.items[rows])
+        if self.norm == 2 or np.isinf(C):
+            return self._keep(training, C, *self._by_rounds(training, C, start))
+        # objects that join have caps that rise from 0 to C: every round goes on where the one before ended
+        rounds: list[Round] = []
+        (section,) = trace_sections(training, (C, C), self.ordered, start, self.add, report=rounds.append)
+        self.rounds_, self.working_set_ = pd.DataFrame(rounds), section.items
+        alpha = np.zeros(len(training.hinges))
+        alpha[section.hinges] = section.path.x(C)
+        return self._keep(training, C, alpha)
 
-    def _keep(self, training: Training, answer: DualSolution, C: float) -> "OrdinalSVM":
+    def _solve(self, training: Training, C: float) -> tuple[Array, Array | None, str | None]:
+        """Return dual variables, thresholds that scores do not determine, and what found them.
+
+        A hard margin that does not exist raises `NotSeparableError`, which names the conflict.
+        """
+        representation, hinges = training.representation, training.hinges
+        if np.isinf(C):
+            return separate(training, self.scope), None, None
+        if self.norm == 1:
+            program = dual_program(representation, hinges, self.ordered)
+            alpha, solved_by = dual_solution(program, C, representation.is_linear)
+            return alpha, None, solved_by
+        point = pqp.solve(squared_dual_program(representation, hinges, self.ordered, C), 0)
+        rises = threshold_matrix(hinges.n_thresholds, self.ordered)
+        # the weighted quantile that scores determine is that of the 1-norm; squared slacks have other optima
+        return np.asarray(point.x), rises @ np.asarray(point.y, dtype=float), None
+
+    def _by_rounds(self, training: Training, C: float, start: Integers) -> tuple[Array, Array | None]:
+        """Return the dual variables of all objects, solved on growing sets of items, and thresholds."""
+        hinges = training.hinges
+        wanted = "a positive integer, or None"
+        most = hinges.n_items if self.add is None else whole_number(self.add, "add", wanted)
+        working, rounds = start, []
+        while True:
+            begin, part = time.perf_counter(), training.part(working)
+            own, known, _ = self._solve(part, C)
+            b, thresholds = _read_dual(part, own, known, self.ordered)
+            value = primal_value(part.representation, part.hinges, b, thresholds, C, self.norm)
+            rest = np.setdiff1d(np.arange(hinges.n_items), working)
+            violation = _violation(training, training.spread(working, b), thresholds, rest)
+            # a stable sort lets the first rows of equal violation join: the same data give the same rounds
+            worst = np.argsort(-violation, kind="stable")[: np.count_nonzero(violation > TOLERANCE)]
+            rounds.append((value, len(working), len(worst), time.perf_counter() - begin))
+            # a solution on W that violates nothing outside is optimal for all objects (Lemmas 2 and 3)
+            if not len(worst):
+                break
+            working = np.union1d(working, rest[worst[:most]])
+        columns = ["objective", "working", "violators", "seconds"]
+        self.rounds_, self.working_set_ = pd.DataFrame(rounds, columns=columns), working
+        # α = 0 is optimal for the objects outside, which violate nothing
+        alpha = np.zeros(len(hinges))
+        alpha[hinges.of_items(working)] = own
+        return alpha, known
+
+    def _keep(
+        self,
+        training: Training,
+        C: float,
+        alpha: Array,
+        thresholds: Array | None = None,
+        solved_by: str | None = None,
+    ) -> "OrdinalSVM":
         """Keep a solution under the names scikit-learn's users look for."""
-        representation, hinges, alpha = training.representation, training.hinges, answer.alpha
+        representation, hinges = training.representation, training.hinges
         self.training_, self.representation_, self.alpha_ = training, representation, alpha
-        self.solved_by_ = answer.solved_by
-        self._b, self.thresholds_ = _read_dual(training, answer, self.ordered)
+        self.solved_by_ = solved_by
+        self._b, self.thresholds_ = _read_dual(training, alpha, thresholds, self.ordered)
         self.dual_coef_ = np.asarray(hinges.shares @ alpha)
         values = (representation, hinges, self._b)
         self.objective_ = primal_value(*values, self.thresholds_, C, self.norm)

@@ -29,7 +29,7 @@ from ranking.ordinal.generation import (
     trace_sections,
 )
 from ranking.ordinal.level_curve import LevelLines, LevelMetricLike, level_curve
-from ranking.ordinal.model import DualSolution, OrdinalSVM
+from ranking.ordinal.model import OrdinalSVM
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.choice_along_path import SelectionCurve
 from ranking.selection.path_model import ScorePath, no_piece_error, on_path
@@ -228,7 +228,7 @@ class OrdinalSVMPath(ScorePath, OrdinalModel):
         where = self._known(C)
         model = OrdinalSVM(where, **{name: getattr(self, name) for name in OrdinalModel().get_params()})
         self._share(model, ("classes_", "n_features_in_", "feature_names_in_"))
-        return model._keep(self.training_, DualSolution(self.alpha_at(where)), where)
+        return model._keep(self.training_, where, self.alpha_at(where))
 
     def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""

@@ -196,7 +196,10 @@ class SelectionCurve:
     @property
     def C_best(self) -> float:
         """The middle, on a logarithmic axis, of the widest best interval."""
-        return log_midpoint(max(self.best_intervals, key=_width))
+        # an interval that begins at 0 is endless on a logarithmic axis
+        return log_midpoint(
+            max(self.best_intervals, key=lambda ends: ends[1] / ends[0] if ends[0] > 0 else np.inf)
+        )
 
     @property
     def C_one_standard_error(self) -> float:
@@ -252,13 +255,6 @@ def log_midpoint(interval: tuple[float, float]) -> float:
     if lo <= 0:
         return hi / 2 if np.isfinite(hi) else 1.0
     return float(np.sqrt(lo * hi)) if np.isfinite(hi) else 2.0 * lo
-
-
-def _width(interval: tuple[float, float]) -> float:
-    """Return how wide an interval is on a logarithmic axis."""
-    lo, hi = interval
-    # an interval that begins at 0 is endless on a logarithmic axis
-    return float(np.log(hi / lo)) if lo > 0 else np.inf
 
 
 def validation_curve(
