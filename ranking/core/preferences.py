@@ -268,14 +268,10 @@ def take_qid(X: Any, qid: Queries | None = None) -> tuple[Any, Queries | None]:
     return X.drop(columns=QID), np.asarray(X[QID])
 
 
-def _complete(
-    pairs: Integers, pair_weight: ArrayLike | None, margin: ArrayLike | None, query: Integers
-) -> Preferences:
+def _complete(pairs: Integers, pair_weight: Any, margin: Any, query: Integers) -> Preferences:
     """Return preferences with weight and margin 1 where nothing is said."""
-    weight, delta = (
-        one_per_pair(1 if values is None else values, len(pairs), name)
-        for name, values in (("pair_weight", pair_weight), ("margin", margin))
-    )
+    weight: Any = 1 if pair_weight is None else pair_weight
+    delta: Any = 1 if margin is None else margin
     # both items of a pair are of one query, so either says which
     return Preferences(pairs, weight, delta, query[pairs[:, 0]], len(query))
 

@@ -144,7 +144,7 @@ class Training:
     """Distinct objects in a kernel's representation, their hinges, and the levels that occur.
 
     `declared` are all levels that labels could have. Every object has its row number, the distinct object it
-    is, in `items`, its level as a code, and its weight.
+    is, in `items`, and its level as a code.
     """
 
     representation: Representation
@@ -154,7 +154,6 @@ class Training:
     rows: Integers
     items: Integers
     codes: Integers
-    weight: Array
 
     @property
     def first(self) -> Integers:
@@ -171,7 +170,6 @@ class Training:
             rows=self.rows[kept],
             items=np.searchsorted(items, self.items[kept]),
             codes=self.codes[kept],
-            weight=self.weight[kept],
         )
 
     def spread(self, items: Integers, b: Array) -> Array:
@@ -201,8 +199,8 @@ class OrdinalModel(ClassifierMixin, KernelEstimator):
         representation = self._represent(rows)
         first, items = distinct_rows(rows)
         hinges = hinges_of(codes, len(observed), items, weight, self.scope)
-        objects = (self._counted, items, codes, weight)
-        return Training(representation.part(first), hinges, observed, levels, *objects)
+        kept = representation.part(first)
+        return Training(kept, hinges, observed, levels, self._counted, items, codes)
 
     def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Integers, Array, Levels]:
         """Return rows, codes and weights of the objects that count, and all levels."""

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import eye_array
 
 import pqp
-from ranking.core.validation import Array, Integers, whole_number
+from ranking.core.validation import Array, Integers
 from ranking.errors import DataError, must_be
 from ranking.ordinal.base import Training
 from ranking.ordinal.level_curve import LevelLines
@@ -53,7 +53,6 @@ def initial_working_set(
     X: Any = None,
     how: InitialSet = "extremes",
     random_state: int | None = None,
-    count: int = 2,
     name: str = "how",
 ) -> Integers:
     """Return row numbers to start with, at least one of every level.
@@ -64,7 +63,7 @@ def initial_working_set(
         Rows of features, for "extremes".
     how
         "extremes": of every level the lowest and the highest object along the direction in which the means of
-        the levels rise; "random": of every level `count` objects; or row numbers, which are checked.
+        the levels rise; "random": of every level two objects; or row numbers, which are checked.
     name
         What messages call `how`.
 
@@ -92,8 +91,8 @@ def initial_working_set(
         along = np.asarray(X @ ((level - level.mean()) @ means)).ravel()
         chosen = [rows[[along[rows].argmin(), along[rows].argmax()]] for rows in by_level]
     elif how == "random":
-        chance, some = np.random.default_rng(random_state), whole_number(count, "count")
-        chosen = [chance.permutation(rows)[:some] for rows in by_level]
+        chance = np.random.default_rng(random_state)
+        chosen = [chance.permutation(rows)[:2] for rows in by_level]
     else:
         remedy = "; 'extremes' needs X" if how == "extremes" else ""
         raise must_be(name, "'extremes', 'random' or row numbers", found=f"{how!r}{remedy}")

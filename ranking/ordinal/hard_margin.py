@@ -36,7 +36,7 @@ from ranking.core.representation import Representation
 from ranking.core.validation import Array, Integers, as_dense, as_table
 from ranking.errors import NotSeparableError, must_be
 from ranking.ordinal.base import Hinges, Scope, Training, hinges_of
-from ranking.ordinal.programs import exact_entries, hard_margin
+from ranking.ordinal.programs import dual_program, exact_entries, hard_margin
 
 # Sums of float multipliers may miss 0 by rounding, relative to the largest entry that is added.
 ROUNDING = 1e-8
@@ -179,15 +179,16 @@ def _reduced(conflict: LevelConflict, training: Training, scope: Scope) -> Level
 def _solve(representation: Representation, hinges: Hinges) -> Array | LevelConflict:
     """Return the multipliers of the hinges of some items, or hinges that conflict, by numbers of objects."""
     if not representation.is_linear:
-        return _from_kernel(representation.gram, hinges)
+        return _from_kernel(representation, hinges)
     point = pqp.solve(hard_margin(representation.X, hinges).problem, 0)
     return _conflict(point.segment.farkas, hinges) if point.status == "infeasible" else point.y
 
 
-def _from_kernel(K: Array, hinges: Hinges) -> Array | LevelConflict:
+def _from_kernel(representation: Representation, hinges: Hinges) -> Array | LevelConflict:
     """Return the solution of the dual, or a ray of it; that of (H̃) over a basis where K is singular."""
     # signed α of a threshold add up to 0, so only differences φ(x_i) - φ(x_0) count; a K that is singular
     # because of its origin alone needs no basis
+    K = representation.gram
     differences = K - (K[0] + K[:, :1]) + K[0, 0]
     largest = differences.diagonal().max()
     basis = np.arange(0)
@@ -198,10 +199,7 @@ def _from_kernel(K: Array, hinges: Hinges) -> Array | LevelConflict:
     # the difference of item 0 is 0, so the rank is at most n - 1
     if len(basis) < len(K) - 1:
         return _over_basis(differences, basis, hinges)
-    # the row added is the item of score 0 that `pairs` puts opposite every item
-    P = pqp.PairGram(np.pad(K, (0, 1)), hinges.pairs)
-    A = hinges.incidence
-    point = pqp.solve(pqp.ParametricQP(P, -np.ones(len(hinges)), A, row_lower=0, row_upper=0, lower=0), 0)
+    point = pqp.solve(dual_program(representation, hinges, ordered=False, caps=np.inf), 0)
     if point.status == "unbounded":
         return _conflict(point.segment.ray, hinges)
     return point.x

@@ -115,8 +115,9 @@ class ScorePath(KernelEstimator):
         progress: Callable[[pqp.Progress], None] | None,
     ) -> pqp.Path:
         """Return the path of a dual, within the limits."""
-        limits: dict[str, Any] = {"max_pieces": self.max_pieces, "time_limit": self.time_limit}
-        path = pqp.solve_path(dual, ends, **limits, progress=progress)
+        path = pqp.solve_path(
+            dual, ends, max_pieces=self.max_pieces, time_limit=self.time_limit, progress=progress
+        )
         if not path.segments:
             raise no_piece_error(path.stopped)
         return path
