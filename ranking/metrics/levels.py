@@ -17,9 +17,8 @@ occurs; name all levels where that is not meant.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -37,37 +36,133 @@ class LevelMetric(NamedTuple):
     greater_is_better: bool
 
 
-def confusion_table(y_true: Integers, y_pred: Integers, n_levels: int, weight: Array | None = None) -> Array:
-    """Return how many objects, or what weight of them, have each true level (row) and predicted one (column).
+class MetricOfLabels(Protocol):
+    """A metric as a function of labels; `levels` are as in `level_metric_table`."""
 
-    >>> confusion_table(np.array([0, 1, 1]), np.array([0, 0, 1]), 2)
-    array([[1., 0.],
-           [1., 1.]])
+    def __call__(
+        self, y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
+    ) -> float:
+        """Return the metric, which must be defined for these labels."""
+
+
+_metrics: dict[str, LevelMetric] = {}
+# All metrics by name, in the order of tables and reports; `_level_metric` enters them.
+LEVEL_METRICS: Mapping[str, LevelMetric] = MappingProxyType(_metrics)
+
+
+def _level_metric(
+    definition: str, greater_is_better: bool
+) -> Callable[[Callable[[Array], Array]], MetricOfLabels]:
+    """Enter a metric of confusion tables in `LEVEL_METRICS`, and make it a function of labels."""
+
+    def of_labels(of: Callable[[Array], Array]) -> MetricOfLabels:
+        def metric(
+            y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
+        ) -> float:
+            table, _, _ = _compared(y_true, y_pred, levels, sample_weight)
+            value = float(of(table))
+            if not np.isfinite(value):
+                found = _reason(of.__name__)
+                raise DataError("{argument} is not defined: {found}", argument=of.__name__, found=found)
+            return value
+
+        _metrics[of.__name__] = LevelMetric(of, definition, greater_is_better)
+        metric.__name__, metric.__qualname__, metric.__doc__ = of.__name__, of.__name__, of.__doc__
+        return metric
+
+    return of_labels
+
+
+@_level_metric("Mean number of levels between the true and the predicted one.", greater_is_better=False)
+def mean_absolute_error(tables: Array) -> Array:
+    r"""Return the mean number of levels between the true and the predicted one.
+
+    That is :math:`\sum_{ij} |i - j| T_{ij} / N`.
+
+    >>> mean_absolute_error(["low", "high"], ["low", "low"], ["low", "middle", "high"])
+    1.0
     """
-    counts = np.bincount(y_true * n_levels + y_pred, weight, minlength=n_levels**2)
-    return counts.reshape(n_levels, n_levels).astype(float)
+    return _mean(_distance(tables), tables)
 
 
-def _mean_worth(worth: Callable[[Array], Array], tables: Array) -> Array:
-    """Return the mean over objects of what they are worth by their distance |i - j|."""
-    return _ratio((worth(_distance(tables)) * tables).sum(axis=(-2, -1)), tables.sum(axis=(-2, -1)))
+@_level_metric(
+    "Mean over the true levels that occur of the mean absolute error of their objects.",
+    greater_is_better=False,
+)
+def macro_mean_absolute_error(tables: Array) -> Array:
+    r"""Return the mean, over the true levels that occur, of the mean absolute error of their objects.
 
+    Baccianella, Esuli and Sebastiani (2009): a level counts the same however many objects have it. The mean
+    absolute error of those of level i is :math:`\sum_j |i - j| T_{ij} / r_i`.
 
-def _macro_mean_absolute_error_of(tables: Array) -> Array:
+    >>> macro_mean_absolute_error([0, 0, 0, 1], [0, 0, 0, 0])
+    0.5
+    """
     rows = tables.sum(axis=-1)
     errors = _ratio((_distance(tables) * tables).sum(axis=-1), rows)
     occurs = rows > 0
     return _ratio(np.where(occurs, errors, 0.0).sum(axis=-1), occurs.sum(axis=-1))
 
 
-def _quadratic_weighted_kappa_of(tables: Array) -> Array:
+@_level_metric("Share of the objects whose level was predicted.", greater_is_better=True)
+def accuracy(tables: Array) -> Array:
+    """Return the share of objects whose level was predicted.
+
+    >>> accuracy([0, 1, 2, 2], [0, 1, 1, 2])
+    0.75
+    """
+    return _mean(_distance(tables) == 0, tables)
+
+
+@_level_metric(
+    "Share of the objects whose predicted level is the true one or next to it.", greater_is_better=True
+)
+def off_by_one_accuracy(tables: Array) -> Array:
+    """Return the share of objects whose predicted level is the true one or next to it.
+
+    >>> off_by_one_accuracy([0, 1, 2, 2], [0, 1, 1, 0])
+    0.75
+    """
+    return _mean(_distance(tables) <= 1, tables)
+
+
+@_level_metric(
+    "Cohen's kappa: 1 less the squared distances of levels over those expected by chance.",
+    greater_is_better=True,
+)
+def quadratic_weighted_kappa(tables: Array) -> Array:
+    r"""Return Cohen's kappa with quadratic weights,
+
+    .. math:: 1 - \frac{\sum_{ij} (i-j)^2 \, T_{ij}}{\sum_{ij} (i-j)^2 \, r_i c_j / N}.
+
+    It is not defined where all true and predicted levels are the same single one.
+
+    >>> quadratic_weighted_kappa([0, 1, 2], [0, 1, 1])
+    0.6666666666666667
+    """
     square = _distance(tables) ** 2
     chance = tables.sum(axis=-1)[..., :, None] * tables.sum(axis=-2)[..., None, :]
     total = tables.sum(axis=(-2, -1))
     return 1.0 - _ratio(total * (square * tables).sum(axis=(-2, -1)), (square * chance).sum(axis=(-2, -1)))
 
 
-def _kendall_tau_of(tables: Array) -> Array:
+@_level_metric(
+    "Kendall's tau-b: pairs in the right order less those in the wrong one, over the geometric "
+    "mean of the numbers of pairs with unequal true and with unequal predicted levels.",
+    greater_is_better=True,
+)
+def level_kendall_tau(tables: Array) -> Array:
+    r"""Return Kendall's :math:`\tau_b` of true and predicted levels,
+
+    .. math:: \frac{\sum T_{ij} T_{kl} \operatorname{sgn}(i - k) \operatorname{sgn}(j - l)}
+                   {\sqrt{(N^2 - \sum_i r_i^2) \, (N^2 - \sum_j c_j^2)}}.
+
+    Predicted levels that are all equal express no order: 0/0 counts as 0. With true levels all equal it is
+    not defined.
+
+    >>> round(level_kendall_tau([0, 1, 2], [0, 2, 2]), 9)
+    0.816496581
+    """
     k = np.arange(tables.shape[-1])
     sign = np.sign(k[:, None] - k)
     concordance = (tables * (sign @ tables @ sign.T)).sum(axis=(-2, -1))
@@ -76,47 +171,15 @@ def _kendall_tau_of(tables: Array) -> Array:
     return np.where((predicted_pairs == 0) & (true_pairs > 0), 0.0, value)
 
 
-LEVEL_METRICS: Mapping[str, LevelMetric] = MappingProxyType(
-    {
-        "mean_absolute_error": LevelMetric(
-            partial(_mean_worth, lambda distance: distance),
-            "Mean number of levels between the true and the predicted one.",
-            greater_is_better=False,
-        ),
-        "macro_mean_absolute_error": LevelMetric(
-            _macro_mean_absolute_error_of,
-            "Mean over the true levels that occur of the mean absolute error of their objects.",
-            greater_is_better=False,
-        ),
-        "accuracy": LevelMetric(
-            partial(_mean_worth, lambda distance: distance == 0),
-            "Share of the objects whose level was predicted.",
-            greater_is_better=True,
-        ),
-        "off_by_one_accuracy": LevelMetric(
-            partial(_mean_worth, lambda distance: distance <= 1),
-            "Share of the objects whose predicted level is the true one or next to it.",
-            greater_is_better=True,
-        ),
-        "quadratic_weighted_kappa": LevelMetric(
-            _quadratic_weighted_kappa_of,
-            "Cohen's kappa: 1 less the squared distances of levels over those expected by chance.",
-            greater_is_better=True,
-        ),
-        "level_kendall_tau": LevelMetric(
-            _kendall_tau_of,
-            "Kendall's tau-b: pairs in the right order less those in the wrong one, over the geometric "
-            "mean of the numbers of pairs with unequal true and with unequal predicted levels.",
-            greater_is_better=True,
-        ),
-    }
-)
-
-
 def _distance(tables: Array) -> Array:
     """Return |i - j| for every entry of a table."""
     k = np.arange(tables.shape[-1])
     return np.abs(k[:, None] - k)
+
+
+def _mean(worth: Array, tables: Array) -> Array:
+    """Return the mean over objects of what their entries of the table are worth."""
+    return _ratio((worth * tables).sum(axis=(-2, -1)), tables.sum(axis=(-2, -1)))
 
 
 def _unequal(sums: Array) -> Array:
@@ -129,6 +192,17 @@ def _ratio(numerator: Array, denominator: Array) -> Array:
     """Return a quotient, NaN where the denominator is 0."""
     missing = np.full(np.broadcast(numerator, denominator).shape, np.nan)
     return np.divide(numerator, denominator, out=missing, where=denominator != 0)
+
+
+def confusion_table(y_true: Integers, y_pred: Integers, n_levels: int, weight: Array | None = None) -> Array:
+    """Return how many objects, or what weight of them, have each true level (row) and predicted one (column).
+
+    >>> confusion_table(np.array([0, 1, 1]), np.array([0, 0, 1]), 2)
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    counts = np.bincount(y_true * n_levels + y_pred, weight, minlength=n_levels**2)
+    return counts.reshape(n_levels, n_levels).astype(float)
 
 
 def table_errors(of: Callable[[Array], Array], tables: Array) -> Array:
@@ -173,87 +247,6 @@ def _spread(changes: Array, counts: Array) -> Array:
     n = np.maximum(size, 2.0)
     variance = (n - 1) / n * np.maximum(second - first**2 / n, 0.0)
     return np.asarray(np.where(size < 2, np.nan, np.sqrt(variance)))
-
-
-def mean_absolute_error(
-    y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
-) -> float:
-    r"""Return the mean number of levels between the true and the predicted one.
-
-    That is :math:`\sum_{ij} |i - j| T_{ij} / N`.
-
-    >>> mean_absolute_error(["low", "high"], ["low", "low"], ["low", "middle", "high"])
-    1.0
-    """
-    return _value("mean_absolute_error", y_true, y_pred, levels, sample_weight)
-
-
-def macro_mean_absolute_error(
-    y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
-) -> float:
-    r"""Return the mean, over the true levels that occur, of the mean absolute error of their objects.
-
-    Baccianella, Esuli and Sebastiani (2009): a level counts the same however many objects have it. The mean
-    absolute error of those of level i is :math:`\sum_j |i - j| T_{ij} / r_i`.
-
-    >>> macro_mean_absolute_error([0, 0, 0, 1], [0, 0, 0, 0])
-    0.5
-    """
-    return _value("macro_mean_absolute_error", y_true, y_pred, levels, sample_weight)
-
-
-def accuracy(
-    y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
-) -> float:
-    """Return the share of objects whose level was predicted.
-
-    >>> accuracy([0, 1, 2, 2], [0, 1, 1, 2])
-    0.75
-    """
-    return _value("accuracy", y_true, y_pred, levels, sample_weight)
-
-
-def off_by_one_accuracy(
-    y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
-) -> float:
-    """Return the share of objects whose predicted level is the true one or next to it.
-
-    >>> off_by_one_accuracy([0, 1, 2, 2], [0, 1, 1, 0])
-    0.75
-    """
-    return _value("off_by_one_accuracy", y_true, y_pred, levels, sample_weight)
-
-
-def quadratic_weighted_kappa(
-    y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
-) -> float:
-    r"""Return Cohen's kappa with quadratic weights,
-
-    .. math:: 1 - \frac{\sum_{ij} (i-j)^2 \, T_{ij}}{\sum_{ij} (i-j)^2 \, r_i c_j / N}.
-
-    It is not defined where all true and predicted levels are the same single one.
-
-    >>> quadratic_weighted_kappa([0, 1, 2], [0, 1, 1])
-    0.6666666666666667
-    """
-    return _value("quadratic_weighted_kappa", y_true, y_pred, levels, sample_weight)
-
-
-def level_kendall_tau(
-    y_true: Any, y_pred: Any, levels: Sequence[Any] | None = None, *, sample_weight: Any = None
-) -> float:
-    r"""Return Kendall's :math:`\tau_b` of true and predicted levels,
-
-    .. math:: \frac{\sum T_{ij} T_{kl} \operatorname{sgn}(i - k) \operatorname{sgn}(j - l)}
-                   {\sqrt{(N^2 - \sum_i r_i^2) \, (N^2 - \sum_j c_j^2)}}.
-
-    Predicted levels that are all equal express no order: 0/0 counts as 0. With true levels all equal it is
-    not defined.
-
-    >>> round(level_kendall_tau([0, 1, 2], [0, 2, 2]), 9)
-    0.816496581
-    """
-    return _value("level_kendall_tau", y_true, y_pred, levels, sample_weight)
 
 
 def level_metric_table(
@@ -302,14 +295,6 @@ def _compared(
         raise must_be("sample_weight", "positive for some object", found="0 for all")
     table = confusion_table(true, predicted, len(found), weight)
     return table, true * len(found) + predicted, weight
-
-
-def _value(name: str, y_true: Any, y_pred: Any, levels: Sequence[Any] | None, sample_weight: Any) -> float:
-    """Return a metric that must be defined."""
-    value = float(LEVEL_METRICS[name].of(_compared(y_true, y_pred, levels, sample_weight)[0]))
-    if not np.isfinite(value):
-        raise DataError("{argument} is not defined: {found}", argument=name, found=_reason(name))
-    return value
 
 
 def _reason(name: str) -> str:
