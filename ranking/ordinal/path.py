@@ -32,7 +32,7 @@ from ranking.ordinal.level_curve import LevelLines, LevelMetricLike, level_curve
 from ranking.ordinal.model import OrdinalSVM
 from ranking.ordinal.thresholds import middle_thresholds
 from ranking.selection.choice_along_path import SelectionCurve
-from ranking.selection.path_model import ScorePath, no_piece_error, on_path
+from ranking.selection.path_model import PathEstimator, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (
     Fold,
@@ -64,7 +64,7 @@ class SectionedPath:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OrdinalSVMPath(ScorePath, OrdinalModel):
+class OrdinalSVMPath(PathEstimator, OrdinalModel):
     """An ordinal support vector machine for every C up to `C_max`, exactly.
 
     Parameters

@@ -20,7 +20,7 @@ from ranking.core.validation import Array, Queries, Rows, as_queries, query_code
 from ranking.errors import must_be, rounding_remedy
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
 from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
-from ranking.selection.path_model import ScorePath, end_of_path, on_path
+from ranking.selection.path_model import PathEstimator, end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (
     Fold,
@@ -45,7 +45,7 @@ class PairSets(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class RankSVMPath(ScorePath, Ranker):
+class RankSVMPath(PathEstimator, Ranker):
     """A ranking support vector machine for every C up to `C_max`, exactly.
 
     Parameters

@@ -1,7 +1,7 @@
 """What plots, reports and searches may ask of an estimator that knows every C, and what such share.
 
 `RankSVMPath`, `OrdinalSVMPath` and `ConjointPath` satisfy `PathModel`; the first two, which score the rows
-of a matrix and are a `ScorePath`, satisfy `ScorePathModel` too. A new kind of path is one more class with
+of a matrix and are a `PathEstimator`, satisfy `ScorePathModel` too. A new kind of path is one more class with
 these members.
 """
 
@@ -92,7 +92,7 @@ class ScorePathModel(PathModel, Protocol):
         """Return the scores of rows as lines in C, some pieces at a time."""
 
 
-class ScorePath(KernelEstimator):
+class PathEstimator(KernelEstimator):
     """What paths of models that score rows share: tracing, and scores at any C.
 
     A subclass has these parameters and sets these attributes; `_basis` makes coefficients of α.
