@@ -24,7 +24,7 @@ from ranking.errors import (
     SingularActiveSetError,
     StudyError,
 )
-from ranking.hastie.path import hastie_path
+from ranking.hastie import hastie_path
 from ranking.io.letor import read_letor, write_letor
 from ranking.ordinal import OrdinalSVM, OrdinalSVMPath, OrdinalSVMPathCV
 from ranking.ranksvm.model import RankSVM

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import LinAlgError
 
 from ranking.errors import DataError
-from ranking.hastie.factor import ActiveFactor, PairGram
+from ranking.hastie import ActiveFactor, PairGram
 from tests.refusals import refuses
 
 ITEMS = 12

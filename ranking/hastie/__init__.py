@@ -1,1 +1,0 @@
-"""An independent active-set path to check `pqp` against."""
