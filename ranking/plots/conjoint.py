@@ -51,18 +51,15 @@ class Verdicts(Protocol):
 def plot_importances(summary: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the importances of `importance_summary` with their intervals, the largest on top."""
     table = _table(summary, "summary", "importance_summary", "estimate")
-    table = table.sort_values("estimate", kind="stable")
-    axes = _row_axes(ax, len(table))
-    _draw_bars(axes, table, "{:.0f} %")
+    axes = _draw_bars(ax, table.sort_values("estimate", kind="stable"), "{:.0f} %")
     axes.set_xlabel("importance: range in per cent of all ranges, mean over respondents")
     return axes
 
 
 def plot_shares(shares: pd.DataFrame, ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of `simulate` with their intervals, products from the top as in the scenario."""
-    table = 100 * _table(shares, "shares", "simulate", "share").iloc[::-1]
-    axes = _row_axes(ax, len(table))
-    _draw_bars(axes, table, "{:.1f} %")
+    table = _table(shares, "shares", "simulate", "share")
+    axes = _draw_bars(ax, 100 * table.iloc[::-1], "{:.1f} %")
     axes.set_xlabel("share in per cent")
     return axes
 
@@ -166,7 +163,14 @@ def plot_stability(
     axes.set_ylabel("per cent" if is_table else "share of first choice in per cent")
     axes.set_ylim(bottom=0)
     if conclusions is not None and C is not None:
-        _draw_interval(axes, conclusions, C, window)
+        # the C on which the conclusion at C holds
+        (lo, hi), verdict = conclusions.interval(C), conclusions.at(C)
+        words = verdict if isinstance(verdict, str) else " > ".join(verdict)
+        known = "" if conclusions.is_exact else "about "
+        label = plain(f"{words}: {known}C from {lo:.3g} to {hi:.3g}")
+        ends = max(lo, window.lo), min(hi, window.hi)
+        axes.axvspan(*ends, color=COLOURS[4], alpha=0.2, zorder=0.5, label=label)
+        axes.axvline(C, color=GREY, linewidth=1.2, linestyle="--", zorder=2, label=f"C = {C:.3g}")
     place_legend(axes, ax is None)
     return axes
 
@@ -190,9 +194,9 @@ def _row_axes(ax: "Axes | None", rows: float) -> "Axes":
     return axes
 
 
-def _draw_bars(axes: "Axes", table: pd.DataFrame, form: str) -> None:
+def _draw_bars(ax: "Axes | None", table: pd.DataFrame, form: str) -> "Axes":
     """Draw bars with whiskers, and their values where nothing covers them."""
-    where = np.arange(len(table))
+    axes, where = _row_axes(ax, len(table)), np.arange(len(table))
     values = table.iloc[:, 0]
     axes.barh(where, values, BAR, color=COLOURS[5], zorder=2)
     _draw_whiskers(axes, table, where, "0.15")
@@ -202,6 +206,7 @@ def _draw_bars(axes: "Axes", table: pd.DataFrame, form: str) -> None:
         axes.annotate(form.format(value), (end, place), fontsize="small", **offset)
     axes.set_yticks(where, [plain(str(name)) for name in table.index])
     axes.set_xlim(0, 1.12 * float(ends.max()))
+    return axes
 
 
 def _draw_whiskers(axes: "Axes", table: pd.DataFrame, where: Array, colour: str) -> None:
@@ -235,14 +240,3 @@ def _level_places(labels: Sequence[tuple[Any, Any]]) -> tuple[list[float], dict[
         # an empty line between attributes
         place -= 1.0
     return places, ticks
-
-
-def _draw_interval(axes: "Axes", conclusions: Verdicts, C: float, window: Window) -> None:
-    """Shade the C on which the conclusion at C holds, and name it."""
-    lo, hi = conclusions.interval(C)
-    verdict = conclusions.at(C)
-    words = verdict if isinstance(verdict, str) else " > ".join(verdict)
-    known = "" if conclusions.is_exact else "about "
-    label = plain(f"{words}: {known}C from {lo:.3g} to {hi:.3g}")
-    axes.axvspan(max(lo, window.lo), min(hi, window.hi), color=COLOURS[4], alpha=0.2, zorder=0.5, label=label)
-    axes.axvline(C, color=GREY, linewidth=1.2, linestyle="--", zorder=2, label=f"C = {C:.3g}")

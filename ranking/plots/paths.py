@@ -114,18 +114,28 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
     if not isinstance(curve, SelectionCurve):
         wanted = "a SelectionCurve, as the method `select` of a path returns"
         raise must_be("curve", wanted, found=type(curve).__name__)
-    window = selection_window(curve)
+    choices = (curve.C_best, curve.C_one_standard_error)
+    inner = curve.edges[1:-1]
+    window = window_of(inner, float(curve.edges[-1]))
+    if len(inner):
+        # a little of the first step too, which begins at 0
+        before = (window.hi / window.lo) ** (ENDLESS_MARGIN / 2)
+        window = Window(max(float(curve.edges[0]), window.lo / before), window.hi)
+    window = Window(min(window.lo, *choices), max(window.hi, *choices))
     axes = axes_for(ax)
     draw_C_axis(axes, window)
     _draw_steps(axes, curve, window)
-    _draw_best(axes, curve, window)
+    # the intervals of the best value, all of them as one artist; an edge keeps those visible that are
+    # narrower than a dot
+    ends = np.clip(curve.best_intervals, window.lo, window.hi)
+    name = f"best, {curve.best:.4g}" + (f" ({len(ends)} intervals)" if len(ends) > 1 else "")
+    shade: dict[str, Any] = {"facecolor": COLOURS[4], "edgecolor": COLOURS[4], "alpha": 0.3, "linewidth": 1}
+    spans = list(zip(ends[:, 0].tolist(), np.diff(ends, axis=1).ravel().tolist(), strict=True))
+    axes.broken_barh(spans, (0, 1), transform=axes.get_xaxis_transform(), zorder=0.5, label=name, **shade)
     best: dict[str, Any] = {"color": COLOURS[1], "linestyle": "-", "marker": "o"}
     simple: dict[str, Any] = {"color": COLOURS[2], "linestyle": "--", "marker": "s"}
-    choices = {
-        "best": (curve.C_best, best),
-        "within one standard error": (curve.C_one_standard_error, simple),
-    }
-    for name, (C, style) in choices.items():
+    rules = ("best", "within one standard error")
+    for name, C, style in zip(rules, choices, (best, simple), strict=True):
         axes.axvline(C, color=style["color"], linestyle=style["linestyle"], linewidth=1.2, zorder=3)
         label = f"{name}: C = {C:.4g}, λ = {1 / C:.4g}"
         axes.plot(C, curve.at(C), markersize=7, markeredgecolor="white", zorder=4, label=label, **style)
@@ -135,17 +145,6 @@ def plot_selection(curve: SelectionCurve, ax: "Axes | None" = None, metric: str 
     set_title(axes, f"{counted(len(curve.values), 'step')} of the metric{known}")
     place_legend(axes, ax is None, columns=2)
     return axes
-
-
-def selection_window(curve: SelectionCurve) -> Window:
-    """Return the C to draw: a little of the first step, which begins at 0, to the end."""
-    edges = curve.edges
-    inner = edges[1:-1]
-    window = window_of(inner, float(edges[-1]))
-    before = (window.hi / window.lo) ** (ENDLESS_MARGIN / 2)
-    choices = (curve.C_best, curve.C_one_standard_error)
-    lo = max(float(edges[0]), window.lo / before) if len(inner) else window.lo
-    return Window(min(lo, *choices), max(window.hi, *choices))
 
 
 def values_along(blocks: Iterable[Any], C: Array) -> Array:
@@ -217,14 +216,3 @@ def _draw_steps(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
     if np.isfinite(errors).any():
         band: dict[str, Any] = {"step": "post", "color": COLOURS[0], "alpha": 0.15, "linewidth": 0}
         axes.fill_between(edges, values - errors, values + errors, label="± 1 standard error", **band)
-
-
-def _draw_best(axes: "Axes", curve: SelectionCurve, window: Window) -> None:
-    """Shade the intervals of the best value, all of them as one artist."""
-    ends = np.clip(curve.best_intervals, window.lo, window.hi)
-    count = len(ends)
-    name = f"best, {curve.best:.4g}" + (f" ({count} intervals)" if count > 1 else "")
-    # an edge keeps those visible that are narrower than a dot
-    shade: dict[str, Any] = {"facecolor": COLOURS[4], "edgecolor": COLOURS[4], "alpha": 0.3, "linewidth": 1}
-    spans = list(zip(ends[:, 0].tolist(), np.diff(ends, axis=1).ravel().tolist(), strict=True))
-    axes.broken_barh(spans, (0, 1), transform=axes.get_xaxis_transform(), zorder=0.5, label=name, **shade)

@@ -169,30 +169,6 @@ def plot_preference_graph(graph: nx.DiGraph, ax: "Axes | None" = None) -> "Axes"
     Levels are the labels `y` of the nodes; in a graph without labels an item stands one level below the
     lowest that is preferred to it. Pairs that contradict one another, those of a cycle, are dashed.
     """
-    _require_drawable(graph)
-    levels, ticks = _levels(graph)
-    places, centres = _places(graph, levels)
-    width = max(x for x, _ in places.values()) + 1
-    axes = axes_for(ax, np.clip(0.55 * width + 1.6, 4, 14), np.clip(0.9 * len(ticks) + 1.8, 3, 12))
-    _draw_edges(axes, graph, levels, places)
-    rings: dict[str, Any] = {"node_color": "white", "edgecolors": COLOURS[0], "node_size": NODE_SIZE}
-    nx.draw_networkx_nodes(graph, places, ax=axes, **rings)
-    nx.draw_networkx_labels(graph, places, ax=axes, font_size=8)
-    axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
-    axes.set_ylabel("label y (higher is preferred)" if any(ticks) else "more preferred →")
-    axes.set_yticks(range(len(ticks)), ticks)
-    axes.tick_params(left=False, bottom=False, labelleft=any(ticks), labelbottom=len(centres) > 1)
-    if len(centres) > 1:
-        axes.set_xticks(list(centres.values()), [plain(f"query {query}") for query in centres])
-    axes.margins(0.08, 0.12)
-    axes.grid(axis="y", **GRID)
-    counts = f"{counted(len(graph), 'item')}, {counted(graph.number_of_edges(), 'pair')}"
-    wrong = len(_contradictory(graph))
-    set_title(axes, f"{counts}, {wrong} of them contradictory (dashed)" if wrong else counts)
-    return axes
-
-
-def _require_drawable(graph: Any) -> None:
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
         raise must_be("graph", "a networkx.DiGraph, as preference_graph returns", found=type(graph).__name__)
     if not len(graph):
@@ -206,6 +182,41 @@ def _require_drawable(graph: Any) -> None:
             remedy="draw a graph of one query, or one made with {setting}",
             setting=("reduction", "tree"),
         )
+    levels, ticks = _levels(graph)
+    places, centres = _places(graph, levels)
+    width = max(x for x, _ in places.values()) + 1
+    axes = axes_for(ax, np.clip(0.55 * width + 1.6, 4, 14), np.clip(0.9 * len(ticks) + 1.8, 3, 12))
+    # the pairs that lie on a cycle, and of the others those that skip a level or not
+    cycles = nx.strongly_connected_components(graph)
+    wrong = [edge for items in cycles for edge in graph.subgraph(items).edges]
+    right = [edge for edge in graph.edges if edge not in wrong]
+    near = [(i, j) for i, j in right if abs(levels[i] - levels[j]) == 1]
+    far = [(i, j) for i, j in right if abs(levels[i] - levels[j]) != 1]
+    strength = 0.9 if len(right) <= 60 else 0.55
+    bent = f"arc3,rad={BEND}"
+    kinds: list[tuple[list[Any], dict[str, Any]]] = [
+        (near, {"edge_color": GREY, "alpha": strength}),
+        (far, {"edge_color": GREY, "alpha": strength / 2, "connectionstyle": bent}),
+        (wrong, {"edge_color": COLOURS[1], "style": "--", "connectionstyle": bent}),
+    ]
+    for edges, style in kinds:
+        if edges:
+            sizes = {"node_size": NODE_SIZE, "arrowsize": 9, "width": 0.9}
+            nx.draw_networkx_edges(graph, places, edgelist=edges, ax=axes, **sizes, **style)
+    rings: dict[str, Any] = {"node_color": "white", "edgecolors": COLOURS[0], "node_size": NODE_SIZE}
+    nx.draw_networkx_nodes(graph, places, ax=axes, **rings)
+    nx.draw_networkx_labels(graph, places, ax=axes, font_size=8)
+    axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
+    axes.set_ylabel("label y (higher is preferred)" if any(ticks) else "more preferred →")
+    axes.set_yticks(range(len(ticks)), ticks)
+    axes.tick_params(left=False, bottom=False, labelleft=any(ticks), labelbottom=len(centres) > 1)
+    if len(centres) > 1:
+        axes.set_xticks(list(centres.values()), [plain(f"query {query}") for query in centres])
+    axes.margins(0.08, 0.12)
+    axes.grid(axis="y", **GRID)
+    counts = f"{counted(len(graph), 'item')}, {counted(graph.number_of_edges(), 'pair')}"
+    set_title(axes, f"{counts}, {len(wrong)} of them contradictory (dashed)" if wrong else counts)
+    return axes
 
 
 def _levels(graph: Any) -> tuple[dict[Any, int], list[str]]:
@@ -236,26 +247,3 @@ def _places(graph: Any, levels: dict[Any, int]) -> tuple[dict[Any, Place], dict[
             places |= {item: (start + k, float(level)) for k, item in enumerate(items)}
         left += width + GAP
     return places, centres
-
-
-def _contradictory(graph: Any) -> list[tuple[Any, Any]]:
-    """Return the pairs that lie on a cycle."""
-    parts = nx.strongly_connected_components(graph)
-    return [pair for part in parts for pair in graph.subgraph(part).edges]
-
-
-def _draw_edges(axes: "Axes", graph: Any, levels: dict[Any, int], places: dict[Any, Place]) -> None:
-    wrong = _contradictory(graph)
-    right = [edge for edge in graph.edges if edge not in wrong]
-    near = [(i, j) for i, j in right if abs(levels[i] - levels[j]) == 1]
-    far = [(i, j) for i, j in right if abs(levels[i] - levels[j]) != 1]
-    strength = 0.9 if len(right) <= 60 else 0.55
-    kinds: list[tuple[list[Any], dict[str, Any]]] = [
-        (near, {"edge_color": GREY, "alpha": strength}),
-        (far, {"edge_color": GREY, "alpha": strength / 2, "connectionstyle": f"arc3,rad={BEND}"}),
-        (wrong, {"edge_color": COLOURS[1], "style": "--", "connectionstyle": f"arc3,rad={BEND}"}),
-    ]
-    for edges, style in kinds:
-        if edges:
-            sizes = {"node_size": NODE_SIZE, "arrowsize": 9, "width": 0.9}
-            nx.draw_networkx_edges(graph, places, edgelist=edges, ax=axes, **sizes, **style)

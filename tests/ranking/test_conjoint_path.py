@@ -9,7 +9,7 @@ import pqp
 from ranking import ConjointPath, ConjointSVM, DataError
 from ranking.conjoint import example_study
 from ranking.conjoint.data.choice_table import Choices
-from ranking.conjoint.estimation.path import HitCounter, hit_rate_curve
+from ranking.conjoint.estimation.path import count_hits, hit_rate_curve
 from ranking.conjoint.estimation.programs import Program
 from ranking.selection.piecewise import PiecewiseLinear
 from tests.refusals import refuses
@@ -154,7 +154,7 @@ class TestHits:
             np.array([0.0, 2.0]), np.array([2.0, 5.0]), np.array(cells[:2]), np.array(cells[2:])
         )
         choices, weight = choices_of(chosen, sizes), np.arange(1.0, len(sizes) + 1)
-        curve = hit_rate_curve([HitCounter(choices, weight).steps([lines])])
+        curve = hit_rate_curve([count_hits(choices, weight, [lines])])
         for C in np.linspace(0, 5, 24, endpoint=False) + 0.0317:
             piece = int(C >= 2)
             utilities = lines.constant[piece] + C * lines.slope[piece]
@@ -170,7 +170,7 @@ class TestHits:
         lines = PiecewiseLinear(
             np.array([0.0]), np.array([1.0]), np.array([[1.0, 0, 1, 0, 0, 1]]), np.zeros((1, 6))
         )
-        curve = hit_rate_curve([HitCounter(choices_of([0, 0, 0], [2, 2, 2]), np.ones(3)).steps([lines])])
+        curve = hit_rate_curve([count_hits(choices_of([0, 0, 0], [2, 2, 2]), np.ones(3), [lines])])
         hits = np.array([1.0, 1.0, 0.0])
         assert curve.errors[0] == pytest.approx(hits.std(ddof=1) / np.sqrt(3))
 
@@ -178,5 +178,5 @@ class TestHits:
         lines = PiecewiseLinear(
             np.array([0.0]), np.array([1.0]), np.array([[0.1, 0.3, 0.3, 0.1]]), np.array([[0.6, 0, 0, 0.6]])
         )
-        curve = hit_rate_curve([HitCounter(choices_of([0, 0], [2, 2]), np.ones(2)).steps([lines])])
+        curve = hit_rate_curve([count_hits(choices_of([0, 0], [2, 2]), np.ones(2), [lines])])
         assert curve.values.tolist() == [0.5]

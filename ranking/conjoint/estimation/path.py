@@ -47,59 +47,49 @@ class HitSteps(NamedTuple):
     tasks: int
 
 
-class HitCounter:
-    """Tasks whose hits are counted at every C of a path, exactly.
+def count_hits(choices: Choices, weight: Array, lines: Iterable[PiecewiseLinear]) -> HitSteps:
+    """Return where on a path tasks of some weights are hit, from the lines of their alternatives, in order.
 
     Utilities are linear in C on every piece of a path. A task is hit where no other alternative is ahead of
     the chosen one, and this changes only where the utilities of the two cross: the hit rate is a step
     function of C. Paths of different respondents have pieces of their own; their steps are added up.
     """
+    pairs = choices.pairs()
+    parts, end = [], 0.0
+    size = max(1, ENTRIES // max(1, len(pairs)))
+    for block in lines:
+        for begin in range(0, len(block.lo), size):
+            parts.append(_hits_on(block.pieces(slice(begin, begin + size)), choices, weight, pairs))
+        end = float(block.hi[-1])
+    if not parts:
+        raise DataError("the path has no piece to count hits on", argument="lines")
+    starts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return HitSteps(starts, sums, end, float(weight.sum()), float(weight @ weight), len(weight))
 
-    def __init__(self, choices: Choices, weight: Array) -> None:
-        self.choices, self.weight = choices, weight
-        self.pairs = choices.pairs()
-        self.task = choices.task_of_row[self.pairs[:, 0]]
 
-    def steps(self, lines: Iterable[PiecewiseLinear]) -> HitSteps:
-        """Return the steps on all pieces, from the lines of the alternatives, in their order."""
-        parts, end = [], 0.0
-        size = max(1, ENTRIES // max(1, len(self.pairs)))
-        for block in lines:
-            begins = range(0, len(block.lo), size)
-            parts += [self._counted(block.pieces(slice(begin, begin + size))) for begin in begins]
-            end = float(block.hi[-1])
-        if not parts:
-            raise DataError("the path has no piece to count hits on", argument="lines")
-        starts, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
-        w = self.weight
-        return HitSteps(starts, sums, end, float(w.sum()), float(w @ w), len(w))
-
-    def _counted(self, lines: PiecewiseLinear) -> tuple[Array, Array]:
-        """Return where steps begin and the three sums on them, for some pieces."""
-        ahead, flips, at = crossings(lines, self.pairs)
-        n = len(self.choices)
-        better, level = (self._by_task(part) for part in (ahead < 0, ahead == 0))
-        # an alternative that ties with the chosen one on a whole piece shares the hit
-        share = 1 / (1 + level)
-        first = _summands(self.weight, (better == 0) * share).sum(axis=1)
-        # a flip moves an alternative from behind the chosen one to ahead of it, or back: the hit ends with
-        # the first alternative that gets ahead, and returns with the last one that falls behind
-        task = self.task[flips.pair]
-        before = better[flips.piece, task] + earlier_changes(flips.piece * n + task, flips.change)
-        change = np.where(before == 0, -1.0, np.where(before + flips.change == 0, 1.0, 0.0))
-        matters = change != 0
-        task, piece, at = task[matters], flips.piece[matters], at[matters]
-        added = change[matters, None] * _summands(self.weight[task], share[piece, task])
-        pieces, starts, is_flip = steps_of(lines, piece, at)
-        return starts, cumulated(first, added, pieces, is_flip)
-
-    def _by_task(self, is_such: Array) -> Array:
-        """Return for every piece and task how many of its pairs are such."""
-        counts = np.zeros((len(is_such), len(self.choices)), dtype=np.int64)
-        first = np.flatnonzero(np.diff(self.task, prepend=-1))
-        if len(first):
-            counts[:, self.task[first]] = np.add.reduceat(is_such, first, axis=1, dtype=np.int64)
-        return counts
+def _hits_on(lines: PiecewiseLinear, choices: Choices, weight: Array, pairs: Integers) -> tuple[Array, Array]:
+    """Return where steps begin and the three sums on them, for some pieces."""
+    ahead, flips, at = crossings(lines, pairs)
+    task_of_pair = choices.task_of_row[pairs[:, 0]]
+    # how many alternatives of every task are ahead of the chosen one on a piece, and how many tie with it
+    first_pair = np.flatnonzero(np.diff(task_of_pair, prepend=-1))
+    better, level = np.zeros((2, len(ahead), len(choices)), dtype=np.int64)
+    if len(first_pair):
+        for counts, is_such in ((better, ahead < 0), (level, ahead == 0)):
+            counts[:, task_of_pair[first_pair]] = np.add.reduceat(is_such, first_pair, axis=1, dtype=np.int64)
+    # an alternative that ties with the chosen one on a whole piece shares the hit
+    share = 1 / (1 + level)
+    first = _summands(weight, (better == 0) * share).sum(axis=1)
+    # a flip moves an alternative from behind the chosen one to ahead of it, or back: the hit ends with
+    # the first alternative that gets ahead, and returns with the last one that falls behind
+    task = task_of_pair[flips.pair]
+    before = better[flips.piece, task] + earlier_changes(flips.piece * len(choices) + task, flips.change)
+    change = np.where(before == 0, -1.0, np.where(before + flips.change == 0, 1.0, 0.0))
+    matters = change != 0
+    task, piece, at = task[matters], flips.piece[matters], at[matters]
+    added = change[matters, None] * _summands(weight[task], share[piece, task])
+    pieces, starts, is_flip = steps_of(lines, piece, at)
+    return starts, cumulated(first, added, pieces, is_flip)
 
 
 def _summands(w: Array, h: Array) -> Array:
@@ -268,9 +258,9 @@ class ConjointPath(ConjointModel):
         for number in np.unique(code).tolist():
             tasks = np.flatnonzero(code == number)
             mine = choices.take(tasks)
-            counter = HitCounter(mine, study.weights.to_numpy()[mine.respondent])
             rows = study.design[np.isin(choices.task_of_row, tasks)]
-            found.append(counter.steps(self._utility_lines(number, rows, owner, mine)))
+            lines = self._utility_lines(number, rows, owner[mine.respondent[mine.task_of_row]])
+            found.append(count_hits(mine, study.weights.to_numpy()[mine.respondent], lines))
         if not found:
             raise DataError("{argument} has no task to count hits in", argument="study")
         return found
@@ -280,12 +270,9 @@ class ConjointPath(ConjointModel):
         """v_0 at C_, the prediction for new respondents; the mean where there is no v_0."""
         return self._common()
 
-    def _utility_lines(
-        self, number: int, design: Array, owner: Integers, choices: Choices
-    ) -> Iterator[PiecewiseLinear]:
+    def _utility_lines(self, number: int, design: Array, code: Integers) -> Iterator[PiecewiseLinear]:
         """Yield the utilities of alternatives as lines in C, some pieces of a path at a time."""
         program, path = self.programs_[number], self.paths_[number]
-        code = owner[choices.respondent[choices.task_of_row]]
         B = readout(program, path)
         for begin in range(0, len(path.segments), BLOCK):
             images = path.images(B, slice(begin, begin + BLOCK))
