@@ -1,7 +1,7 @@
 """The commands `ranking conjoint`, part-worths from a study, and `ranking simulate`, shares of products."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ from ranking.cli.inputs import (
 )
 from ranking.cli.options import Fitting, Reading
 from ranking.cli.output import announce, draw, estimates_text, one_decimal, percent
-from ranking.conjoint import Scenario, Simulator, price_curve, respondent_bootstrap
+from ranking.conjoint import Scenario, Simulator, respondent_bootstrap
+from ranking.conjoint import price_curve as simulated_curve
 from ranking.conjoint.data.example import FILE, PACKAGE
 from ranking.conjoint.results.bootstrap import Bootstrap
 from ranking.io.items import write_all, write_whole
 from ranking.plots.conjoint import plot_price_curve, plot_shares
 from ranking.report.conjoint import survey_report_html, survey_summary
-from ranking.studies.conjoint import Market, Survey, choose, conduct_survey, drawn
+from ranking.studies.conjoint import Market, choose, conduct_survey, drawn
 from ranking.studies.conjoint_tables import (
     TITLES,
     is_our_workbook,
@@ -125,7 +126,20 @@ def conjoint(
         tables = survey_tables(survey)
         page = survey_report_html(survey, tables) if report else ""
     written = _write(report, page, tables) if report else []
-    announce("\n\n".join([lined_up(survey_summary(survey, tables)), *_texts(survey, tables)]), written)
+    texts = [lined_up(survey_summary(survey, tables))]
+    if survey.remarks:
+        shown = [f"- {remark}" for remark in survey.remarks[:MOST_REMARKS]]
+        more = len(survey.remarks) - MOST_REMARKS
+        texts.append("\n".join(["Remarks", *shown, *[f"- and {more} more in the report"] * (more > 0)]))
+    forms = {"estimate": one_decimal}
+    found = tables["importances"].set_index("attribute")
+    texts.append(estimates_text(found, "Importances in per cent", forms))
+    worths = tables["part_worths"].set_index(["attribute", "level"])
+    texts.append(estimates_text(worths, "Part-worths, zero-centred diffs", forms))
+    if survey.market is not None:
+        shares = tables["shares"].query("rule == @rule").set_index("product")
+        texts.append(estimates_text(shares, f"Shares by {rule}", {"share": percent}))
+    announce("\n\n".join(texts), written)
 
 
 def _require_outputs(report: Path | None, inputs: list[Path]) -> None:
@@ -165,22 +179,6 @@ def _write(report: Path, page: str, tables: dict[str, pd.DataFrame]) -> list[Pat
         if name not in tables:
             (folder / f"{name}.csv").unlink(missing_ok=True)
     return [report, workbook, folder]
-
-
-def _texts(survey: Survey, tables: dict[str, pd.DataFrame]) -> Iterator[str]:
-    """Yield the tables one looks at first."""
-    if survey.remarks:
-        shown = [f"- {remark}" for remark in survey.remarks[:MOST_REMARKS]]
-        more = len(survey.remarks) - MOST_REMARKS
-        yield "\n".join(["Remarks", *shown, *([f"- and {more} more in the report"] if more > 0 else [])])
-    forms = {"estimate": one_decimal}
-    yield estimates_text(tables["importances"].set_index("attribute"), "Importances in per cent", forms)
-    worths = tables["part_worths"].set_index(["attribute", "level"])
-    yield estimates_text(worths, "Part-worths, zero-centred diffs", forms)
-    if survey.market is not None:
-        rule = survey.market.rule
-        shares = tables["shares"].query("rule == @rule").set_index("product")
-        yield estimates_text(shares, f"Shares by {rule}", {"share": percent})
 
 
 def _folder(report: Path) -> Path:
@@ -236,13 +234,12 @@ def simulate(
         )
     parts = open_study(study, reading)
     scenario = open_scenario(products, "PRODUCTS", parts.study, reading)
-    price, curve = price_of(fitting.price_attribute, parts.study), None
+    price = price_of(fitting.price_attribute, parts.study)
     if price_curve is not None:
         _chosen_product(price_curve, scenario, "--price-curve")
         if price is None:
             wanted = "an attribute that is money; name it with --price-attribute"
             raise CommandError(f"--price-curve needs {wanted}")
-        curve = price_curve, price
     plan = plan_of(fitting, parts.study)
     if part_worths is not None:
         table = open_part_worths(part_worths, "--part-worths", parts.study)
@@ -254,28 +251,15 @@ def simulate(
             bootstrap = drawn(search, parts.train, plan)
         scale = search.calibration_.scale
     simulator = Simulator(bootstrap, parts.train, rule, scale=1.0 if scale is None else scale)
-    _deliver(simulator, scenario, curve, out, plot)
-
-
-def _deliver(
-    simulator: Simulator,
-    scenario: Scenario,
-    curve: tuple[str, str] | None,
-    out: Path | None,
-    plot: Path | None,
-) -> None:
-    """Print the shares, and the price curve if one is wanted; write and draw the last of them."""
     shares = simulator.shares(scenario)
     title = f"Shares by {simulator.rule}, scale {simulator.scale:.4g}"
     texts = [estimates_text(shares, title, {"share": percent})]
     result: pd.DataFrame = shares
     drawing: Callable[[pd.DataFrame], Any] = plot_shares
-    if curve is not None:
-        product, price = curve
-        result = price_curve(simulator, scenario, product, price)
-        drawing = plot_price_curve
+    if price is not None and price_curve is not None:
+        result, drawing = simulated_curve(simulator, scenario, price_curve, price), plot_price_curve
         forms = {"share": percent, "revenue": one_decimal}
-        texts.append(estimates_text(result, f"{product} at every {price}, others unchanged", forms))
+        texts.append(estimates_text(result, f"{price_curve} at every {price}, others unchanged", forms))
     # drawn before anything is written: if it fails, no file is left behind
     axes = drawing(result) if plot is not None else None
     if out is not None:

@@ -246,8 +246,8 @@ def findings(tabulated: TabulatedSurvey) -> Iterator[str]:
     rivals = found["attribute"][1:][found["hi"].iloc[1:] >= found["lo"].iloc[0]].tolist()
     doubt = f" By their intervals, {', '.join(map(str, rivals))} could be first too." if rivals else ""
     yield f"What moves choices most is {first}{rest}: importances over the levels shown.{doubt}"
-    best = tabulated.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
-    liked = best.loc[best.groupby("attribute", sort=False)["estimate"].idxmax()]
+    worths = tabulated.tables["part_worths"].query("attribute in @survey.parts.study.attributes")
+    liked = worths.loc[worths.groupby("attribute", sort=False)["estimate"].idxmax()]
     levels = [f"{a} {b}" for a, b in zip(liked["attribute"], liked["level"], strict=True) if b != "per unit"]
     if levels:
         yield f"On average these levels are liked best: {', '.join(levels)}."
@@ -257,24 +257,19 @@ def findings(tabulated: TabulatedSurvey) -> Iterator[str]:
             f"Of the {survey.agreement['tasks']:.0f} tasks held out, {100 * hits:.0f} % were predicted "
             f"correctly; by chance it would be {100 * chance:.0f} %."
         )
-    yield from _market_findings(tabulated)
-    words = survey.stability.words_at(survey.C)["most important"]
-    yield f"Sensitivity to C: the most important attribute is {words}; the chosen C is {survey.C:.3g}."
-
-
-def _market_findings(tabulated: TabulatedSurvey) -> Iterator[str]:
-    market = tabulated.survey.market
-    if market is None:
-        return
-    shares = tabulated.tables["shares"].set_index("rule").loc[[market.rule]].set_index("product")
-    listed = [f"{name} {with_interval(100 * row)}" for name, row in shares.iterrows()]
-    yield f"In the simulated market shares would be {', '.join(listed)}, by {market.rule.replace('_', ' ')}."
-    if "price_curve" in tabulated.tables:
-        curve = tabulated.tables["price_curve"].set_index(str(tabulated.survey.price))
+    if survey.market is not None:
+        rule, product = survey.market.rule, survey.market.product
+        shares = tabulated.tables["shares"].set_index("rule").loc[[rule]].set_index("product")
+        listed = ", ".join(f"{name} {with_interval(100 * row)}" for name, row in shares.iterrows())
+        yield f"In the simulated market shares would be {listed}, by {rule.replace('_', ' ')}."
+    if survey.market is not None and "price_curve" in tabulated.tables:
+        curve = tabulated.tables["price_curve"].set_index(str(survey.price))
         best = curve.iloc[int(curve["revenue"].argmax())]
-        where = f"{tabulated.survey.price} {float(curve['revenue'].idxmax()):g}"
+        where = f"{survey.price} {float(curve['revenue'].idxmax()):g}"
         # today's revenue is 100: a gain that is not clearly above it is named with its doubt
         if not best["revenue_lo"] > 100:
             gain = f"{best['revenue'] - 100:+.1f} %"
             where += f" ({gain} against today's price, within the confidence interval)"
-        yield f"The revenue of {market.product} would be largest at {where}."
+        yield f"The revenue of {product} would be largest at {where}."
+    words = survey.stability.words_at(survey.C)["most important"]
+    yield f"Sensitivity to C: the most important attribute is {words}; the chosen C is {survey.C:.3g}."

@@ -52,38 +52,19 @@ from ranking.studies.paths import Plan, TextProgress
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """What follows at every C: importances, their order, and with products shares of first choice."""
+    """What follows at every C, from the exact paths of so many `pools`.
 
-    part_worths: PartWorthLines
-    study: ConjointStudy
+    `importances`: averages over respondents, at some hundred C. `orders`: the attributes from the most to the
+    least important; `leaders`: the most important one. With products, `shares`: those of first choice,
+    exactly; `winners`: the product with the largest of them.
+    """
+
     pools: int
-    scenario: Scenario | None = None
-
-    @cached_property
-    def importances(self) -> pd.DataFrame:
-        """The importances, averaged over respondents, at some hundred C."""
-        return self.part_worths.along(lambda v: importances(v, self.study))
-
-    @cached_property
-    def orders(self) -> Conclusions:
-        """The attributes from the most to the least important, at every C."""
-        return importance_orders(self.part_worths)
-
-    @cached_property
-    def leaders(self) -> Conclusions:
-        """The most important attribute at every C."""
-        orders = self.orders
-        return concluded(orders.edges, [order[0] for order in orders.verdicts], orders.is_exact)
-
-    @cached_property
-    def shares(self) -> ShareSteps | None:
-        """The shares of first choice at every C, exactly, if there are products."""
-        return None if self.scenario is None else first_choice_steps(self.part_worths, self.scenario)
-
-    @cached_property
-    def winners(self) -> Conclusions | None:
-        """The product with the largest share of first choice at every C, if there are products."""
-        return None if self.shares is None else self.shares.winners()
+    importances: pd.DataFrame
+    orders: Conclusions
+    leaders: Conclusions
+    shares: ShareSteps | None
+    winners: Conclusions | None
 
     def words_at(self, C: float) -> dict[str, str]:
         """Return the conclusions at C, and how far they reach."""
@@ -106,9 +87,14 @@ def stability_along_path(
     lines = tuple(line for part in parts for line in part.lines)
     index = pd.Index([name for part in parts for name in part.names])
     weights = np.concatenate([part.weights for part in parts])
-    # what was shown to everybody, which is more than a pool has seen
+    # the space of what was shown to everybody, which is more than a pool has seen
     part_worths = PartWorthLines(lines, space_of(study), index, weights)
-    return Stability(part_worths, study, len(groups), scenario)
+    orders = importance_orders(part_worths)
+    leaders = concluded(orders.edges, [order[0] for order in orders.verdicts], orders.is_exact)
+    shares = None if scenario is None else first_choice_steps(part_worths, scenario)
+    winners = None if shares is None else shares.winners()
+    averages = part_worths.along(lambda v: importances(v, study))
+    return Stability(len(groups), averages, orders, leaders, shares, winners)
 
 
 def in_words(conclusions: Conclusions, C: float) -> str:
