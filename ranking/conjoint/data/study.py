@@ -2,8 +2,9 @@
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,18 @@ import pandas as pd
 from ranking.conjoint.data.attributes import Attributes, Level
 from ranking.conjoint.data.card import NEARLY_ALL, StudyCard, study_card
 from ranking.conjoint.data.choice_table import ChoiceTable, Differences
-from ranking.conjoint.data.columns import ColumnRoles, NoneOption, Weighting
+from ranking.conjoint.data.columns import Booleans, ColumnRoles, NoneOption, Weighting, read_flags
+from ranking.conjoint.data.findings import Problems
+from ranking.conjoint.data.label_text import plain, unknown
 from ranking.conjoint.data.reading import read_long, read_table
-from ranking.conjoint.data.splits import By, Seed, fold_tasks, holdout_tasks, respondent_codes
+from ranking.conjoint.data.validation import add_partly_held
 from ranking.conjoint.data.wide import PATTERN, read_wide, wide_from_table
-from ranking.core.validation import Integers
+from ranking.core.validation import Integers, require_choice, whole_number
+from ranking.errors import DataError, must_be
+
+By = Literal["task", "respondent"]
+# What starts a random generator; None for another one each time.
+Seed: TypeAlias = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,7 +218,15 @@ class ConjointStudy(ChoiceTable):
 
     def only(self, *, respondents: Iterable[Hashable]) -> "ConjointStudy":
         """Return the study of some respondents, who are numbered again from 0; levels stay as they are."""
-        codes = respondent_codes(self, respondents)
+        _require_list(respondents, "respondents", "a list of names")
+        wanted = list(dict.fromkeys(plain(name) for name in respondents))
+        codes = np.sort(self.respondents.get_indexer(pd.Index(wanted)).astype(np.int64))
+        if not len(codes):
+            raise DataError("{argument} is empty", argument="respondents", remedy="name at least one")
+        for name in wanted:
+            if name not in self.respondents:
+                message = "there is no respondent {found}"
+                raise unknown(message, name, self.respondents, "respondents", argument="respondents")
         part = self.with_tasks(np.flatnonzero(np.isin(self.choices.respondent, codes)))
         renumbered = replace(part.choices, respondent=np.searchsorted(codes, part.choices.respondent))
         return replace(part, choices=renumbered, weights=self.weights.iloc[codes])
@@ -224,7 +240,25 @@ class ConjointStudy(ChoiceTable):
         `column` marks, or, by default, those that were marked when the data were read. Both studies have
         all respondents, with the same codes, and no task that is held out.
         """
-        return self._cut(np.flatnonzero(holdout_tasks(self, last, tasks, column)))
+        ways = {"last": last, "tasks": tasks, "column": column}
+        given = [name for name, value in ways.items() if value is not None]
+        if len(given) > 1:
+            message = "give only one of {expected}, got {found}"
+            wanted = "last, tasks and column"
+            raise DataError(message, argument=given[-1], expected=wanted, found=" and ".join(given))
+        if last is not None:
+            held = _last_tasks(self, last)
+        elif tasks is not None:
+            held = _named_tasks(self, tasks)
+        else:
+            held = self.is_holdout if column is None else _marked_tasks(self, column)
+        if not held.any():
+            remedy = "mark some in a column, or hold out the last tasks of everyone, for example {setting}"
+            raise DataError("no task is held out", argument="holdout", remedy=remedy, setting=("last", 3))
+        if held.all():
+            message = "all tasks are held out, so none is left to learn from"
+            raise DataError(message, argument="holdout", remedy="hold out fewer")
+        return self._cut(np.flatnonzero(held))
 
     def without_holdout(self) -> "ConjointStudy":
         """Return the study of the tasks to learn from: those that are not marked as held out."""
@@ -235,11 +269,26 @@ class ConjointStudy(ChoiceTable):
     ) -> Iterator[tuple["ConjointStudy", "ConjointStudy"]]:
         """Yield k times a study to learn from and one to judge by, which has every task once over all k.
 
-        Tasks are never divided. By "task", those of every respondent are spread over the folds; by
-        "respondent", respondents are. Tasks marked as held out take part: split them off first.
+        Tasks are never divided. By "task", those of every respondent are spread over the folds as evenly as
+        they can be, at random; by "respondent", respondents are. Tasks marked as held out take part: split
+        them off first.
         """
-        for held in fold_tasks(self, k, random_state, by):
-            yield self._cut(held)
+        require_choice(by, ("task", "respondent"), "by")
+        respondent = self.choices.respondent
+        present = np.unique(respondent)
+        most = len(respondent) if by == "task" else len(present)
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 2 <= k <= most:
+            raise must_be("k", f"a number of folds from 2 to the {most} {by}s", found=k)
+        chance = np.random.default_rng(random_state)
+        if by == "task":
+            shuffled = chance.permutation(len(respondent))
+            fold = np.empty(len(respondent), dtype=np.int64)
+            fold[shuffled[np.argsort(respondent[shuffled], kind="stable")]] = np.arange(len(respondent)) % k
+        else:
+            turn = chance.permutation(np.arange(len(present)) % k)
+            fold = turn[np.searchsorted(present, respondent)]
+        for number in range(k):
+            yield self._cut(np.flatnonzero(fold == number))
 
     def card(self, straight: float = NEARLY_ALL) -> StudyCard:
         """Return tables to look at before any model; `print` shows them."""
@@ -287,3 +336,59 @@ class ConjointStudy(ChoiceTable):
         parts = (self.with_tasks(tasks) for tasks in (rest, held))
         kept, cut = (replace(part, is_holdout=np.zeros_like(part.is_holdout)) for part in parts)
         return kept, cut
+
+
+def _last_tasks(table: ChoiceTable, last: int) -> Booleans:
+    """Return the last tasks of every respondent; each must have more than that."""
+    whole_number(last, "last", "a positive number of tasks")
+    respondent = table.choices.respondent
+    counts = np.bincount(respondent, minlength=len(table.respondents))
+    for code in np.flatnonzero((counts <= last) & (counts > 0))[:1]:
+        few = int((counts <= last).sum())
+        raise DataError(
+            f"{{argument}} is {{found}}, but respondent {{respondent}} has only {{expected}} tasks "
+            f"({few} such in all)",
+            argument="last",
+            found=last,
+            respondent=table.respondents[code],
+            expected=str(counts[code]),
+            remedy="hold out fewer tasks, or leave these respondents out",
+        )
+    # tasks of a respondent are neighbours, so where they end gives the place counted from the last
+    place = np.cumsum(counts)[respondent] - np.arange(len(respondent))
+    return np.asarray(place <= last)
+
+
+def _named_tasks(table: ChoiceTable, tasks: Iterable[Hashable]) -> Booleans:
+    _require_list(tasks, "tasks", "a list of task names")
+    known = list(dict.fromkeys(table.choices.task.tolist()))
+    wanted = [plain(task) for task in tasks]
+    for task in wanted:
+        if task not in known:
+            message = "{argument} names {found}, which is not a task of the study"
+            raise unknown(message, task, known, "tasks", argument="tasks")
+    return np.isin(table.choices.task.astype(object), np.array([*wanted, None], dtype=object)[:-1])
+
+
+def _require_list(given: object, argument: str, wanted: str) -> None:
+    """Raise if a single name stands where a list of names is meant."""
+    if isinstance(given, str):
+        advice = {"remedy": "write {setting}", "setting": (argument, [given])}
+        raise DataError(argument=argument, expected=wanted, found=repr(given), **advice)
+
+
+def _marked_tasks(table: ChoiceTable, column: str) -> Booleans:
+    """Return the tasks marked in a column without a role, whose rows must agree within a task."""
+    if column == table.roles.holdout:
+        return table.is_holdout
+    if column not in table.extras:
+        message = "{argument} names {found}, which is not a column without a role"
+        raise unknown(message, column, table.extras.columns, "columns without a role", argument="column")
+    found, task = Problems(), table.choices.task_of_row
+    cells = table.extras[column]
+    is_held = read_flags(cells, "holdout", lambda row: table.place(int(task[row])), found)
+    held = is_held[table.choices.first]
+    for t in np.unique(task[is_held != held[task]]).tolist():
+        add_partly_held(column, table.place(t), found)
+    found.raise_any()
+    return np.asarray(held)

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from ranking.conjoint.data.splits import By
-from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.data.study import By, ConjointStudy
 from ranking.conjoint.estimation.model import ConjointSVM, require_study
 from ranking.conjoint.estimation.path import ConjointPath, hit_rate_curve
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined

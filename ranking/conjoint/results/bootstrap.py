@@ -20,8 +20,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from ranking.conjoint.data.splits import Seed
-from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.data.study import ConjointStudy, Seed
 from ranking.conjoint.results.part_worths import (
     AttributeSpace,
     Estimator,

@@ -17,8 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.optimize import brentq
 
-from ranking.conjoint.data.splits import By, Seed
-from ranking.conjoint.data.study import ConjointStudy
+from ranking.conjoint.data.study import By, ConjointStudy, Seed
 from ranking.conjoint.results.part_worths import Estimator, Fit, PartWorths, as_fit
 from ranking.conjoint.results.predictions import TIED, log_logit, logit, task_utilities, task_weights
 from ranking.core.validation import Array
