@@ -85,7 +85,6 @@ def report_html(study: Study, title: str = TITLE) -> str:
     cycle = model.preferences_.cycle
     own = {
         "title": title,
-        "summary": summary(study),
         "data": table(pd.DataFrame(data)),
         "n_pairs": len(model.preferences_),
         "reduction": model.reduction,
@@ -150,7 +149,6 @@ def level_report_html(study: LevelStudy, title: str = LEVEL_TITLE) -> str:
         )
     own = {
         "title": title,
-        "summary": summary(study),
         "data": table(pd.DataFrame(data, columns=["part", "file", "rows", "features"])),
         "counts": table(counts, "Items of each level, the lowest first"),
         "missing": counts.loc[counts["training"] == 0, "level"].tolist(),
@@ -250,6 +248,7 @@ def _path_parts(
         {"metric": list(metrics), "definition": [metric.definition for metric in metrics.values()]}
     )
     return {
+        "summary": summary(study),
         "settings": {
             "kernel": kernel,
             **{name: float(getattr(representation, name)) for name in PARAMETERS.get(kernel, ())},

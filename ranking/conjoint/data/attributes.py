@@ -103,7 +103,21 @@ def read_attributes(given: Attributes) -> dict[str, Attribute]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise must_be("attributes", "a list of columns, or a mapping of columns", found=f"{given!r:.80}")
     if isinstance(given, Mapping):
-        found = [_described(name, description) for name, description in given.items()]
+        found = []
+        for name, description in given.items():
+            place = {"argument": f"attributes[{name!r}]", "column": name}
+            if isinstance(description, Attribute):
+                if description.name != name:
+                    message, remedy = "{argument} is called {found}", "use the same name twice"
+                    raise DataError(message, found=repr(description.name), remedy=remedy, **place)
+                found.append(description)
+            elif isinstance(description, str) and description in KINDS:
+                found.append(Attribute(name, "linear" if description == "linear" else "levels"))
+            elif isinstance(description, str) or not isinstance(description, Iterable):
+                wanted = "'levels', 'linear' or a list of levels"
+                raise DataError(expected=wanted, found=f"{description!r:.80}", **place)
+            else:
+                found.append(Attribute(name, "levels", tuple(description)))
     else:
         found = [entry if isinstance(entry, Attribute) else Attribute(entry) for entry in given]
     if not found:
@@ -116,26 +130,6 @@ def read_attributes(given: Attributes) -> dict[str, Attribute]:
             message = "{argument} names {column} twice"
             raise DataError(message, argument="attributes", column=name, remedy="name every column once")
     return {attribute.name: attribute for attribute in found}
-
-
-def _described(name: str, description: Description) -> Attribute:
-    argument = f"attributes[{name!r}]"
-    if isinstance(description, Attribute):
-        if description.name != name:
-            raise DataError(
-                "{argument} is called {found}",
-                argument=argument,
-                column=name,
-                found=repr(description.name),
-                remedy="use the same name twice",
-            )
-        return description
-    if isinstance(description, str) and description in KINDS:
-        return Attribute(name, "linear" if description == "linear" else "levels")
-    if isinstance(description, str) or not isinstance(description, Iterable):
-        wanted = "'levels', 'linear' or a list of levels"
-        raise DataError(argument=argument, column=name, expected=wanted, found=f"{description!r:.80}")
-    return Attribute(name, "levels", tuple(description))
 
 
 def _distinct(levels: Iterable[Level], name: str) -> tuple[Level, ...]:

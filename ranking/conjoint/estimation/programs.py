@@ -148,29 +148,30 @@ class Program:
 
     def dual(self) -> pqp.ParametricQP:
         """Return the dual of CBC(C) in μ = C, one variable per row of A."""
-        s, p = len(self.rows), self.A.shape[0] - len(self.rows)
-        cost = np.repeat([-1, 0], [s, p])
-        upper = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
-        if p:
-            # orders are hard at every C, so their multipliers have no upper bound
-            upper = upper + np.repeat([0.0, np.inf], [s, p])
-        return pqp.ParametricQP(P=pqp.Gram(self.A, weights=self.W), c=cost, lower=0, upper=upper)
+        cost = np.repeat([-1, 0], self._sizes)
+        return pqp.ParametricQP(P=pqp.Gram(self.A, weights=self.W), c=cost, lower=0, upper=self._prices())
 
     def soft(self) -> pqp.ParametricQP:
         """Return CBC(C) in μ = C as it stands, one variable per entry of z, choices as soft rows."""
-        s, p = len(self.rows), self.A.shape[0] - len(self.rows)
-        price = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
-        if p:
-            # orders are hard at every C: no price is high enough to violate one
-            price = price + np.repeat([0.0, np.inf], [s, p])
-        lower = np.repeat([1, 0], [s, p])
-        return pqp.ParametricQP(P=self._ridge(), c=0, A=self.A, row_lower=lower, penalty=price)
+        lower = np.repeat([1, 0], self._sizes)
+        return pqp.ParametricQP(P=self._ridge(), c=0, A=self.A, row_lower=lower, penalty=self._prices())
 
     def hard(self) -> pqp.ParametricQP:
         """Return CBC, in which all choices must be explained, as it stands: it does not depend on μ."""
-        A = self.A
-        lower = np.repeat([1, 0], [len(self.rows), A.shape[0] - len(self.rows)])
-        return pqp.ParametricQP(P=self._ridge(), c=0, A=A, row_lower=lower)
+        lower = np.repeat([1, 0], self._sizes)
+        return pqp.ParametricQP(P=self._ridge(), c=0, A=self.A, row_lower=lower)
+
+    @property
+    def _sizes(self) -> list[int]:
+        """The numbers of rows of choices and of orders."""
+        return [len(self.rows), self.A.shape[0] - len(self.rows)]
+
+    def _prices(self) -> Any:
+        """Return what a violation of each row costs, which bounds its multiplier."""
+        s, p = self._sizes
+        prices = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
+        # orders are hard at every C: no price is high enough to violate one
+        return prices + np.repeat([0.0, np.inf], [s, p]) if p else prices
 
     def _ridge(self) -> Any:
         """Return W⁻¹, in float64."""

@@ -136,7 +136,19 @@ def read_scenario(
         raise DataError(message, argument="none", found=none, remedy="leave {argument} out")
     has_none = space.has_none if none is None else bool(none)
     named = {str(name): _profile(str(name), profile, space) for name, profile in given.items()}
-    rows = [_row(name, profile, space, extrapolate) for name, profile in named.items()]
+    rows = []
+    for name, profile in named.items():
+        parts = []
+        for attribute in space.attributes.values():
+            place = {"argument": "products", "row": name, "column": attribute.name}
+            value = profile[attribute.name]
+            if attribute.is_linear:
+                ends = (-np.inf, np.inf) if extrapolate else space.ranges[attribute.name]
+                parts.append(np.array([_number(value, *ends, place) / attribute.unit]))
+            else:
+                parts.append(_mixture(attribute, value, place))
+        # a product is not the none option, whose column is the last one
+        rows.append(np.concatenate([*parts, np.zeros(space.has_none)]))
     if has_none:
         rows.append(np.eye(len(space.columns))[-1])
     return Scenario(named, read_only(np.array(rows)), has_none, space, extrapolate)
@@ -163,20 +175,6 @@ def _profile(name: str, profile: Any, space: AttributeSpace) -> dict[str, Any]:
         remedy = "give all attributes of every product"
         raise DataError(message, expected=listing(missing), remedy=remedy, **place)
     return {attribute: plain(profile[attribute]) for attribute in space.attributes}
-
-
-def _row(name: str, profile: Mapping[str, Any], space: AttributeSpace, extrapolate: bool) -> Array:
-    """Return the design of a product."""
-    row = np.zeros(len(space.columns))
-    for attribute in space.attributes.values():
-        place = {"argument": "products", "row": name, "column": attribute.name}
-        value, block = profile[attribute.name], space.block(attribute.name)
-        if attribute.is_linear:
-            lo, hi = (-np.inf, np.inf) if extrapolate else space.ranges[attribute.name]
-            row[block] = _number(value, lo, hi, place) / attribute.unit
-        else:
-            row[block] = _mixture(attribute, value, place)
-    return row
 
 
 def _number(value: Any, lo: float, hi: float, place: dict[str, str]) -> float:
@@ -448,7 +446,7 @@ def sensitivity(
     tried = [(name, value) for name in values for value in values[name]]
     scenarios = [scenario, *(scenario.with_value(product, name, value) for name, value in tried)]
     means = own_shares(simulator, scenarios, product)
-    table = summary_of(means.estimate, means.draws, simulator.level).rename(columns={"estimate": "share"})
+    table = means.intervals(simulator.level).rename(columns={"estimate": "share"})
     changed = table.assign(change=table["share"] - table["share"].iloc[0]).iloc[1:]
     changed.index = pd.MultiIndex.from_tuples(tried, names=["attribute", "level"])
     return changed
@@ -505,7 +503,7 @@ def price_curve(
         raise DataError(message, argument="prices", expected="at least 0", row=product)
     scenarios = [scenario, *(scenario.with_value(product, price, float(value)) for value in wanted)]
     means = own_shares(simulator, scenarios, product)
-    shares = summary_of(means.estimate, means.draws, simulator.level).iloc[1:]
+    shares = means.intervals(simulator.level).iloc[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         # a share of 0 at today's price has no revenue to compare with: NaN
         index = 100 * wanted / own

@@ -83,7 +83,17 @@ def willingness_to_pay(
     slope, gains = float(means.estimate.iloc[0]), means.estimate.to_numpy()[1:]
     draws = means.draws.to_numpy()
     wrong = float((draws[:, 0] >= 0).mean()) if len(draws) else np.nan
-    remark = _remark(slope, wrong, level)
+    # why amounts or intervals cannot be given
+    remark = ""
+    if slope >= 0:
+        remark = "no amounts: on average a higher price is not disliked, so money is not a measure here"
+    elif np.isnan(wrong):
+        remark = "no intervals: all have the same part-worths, which shows no scatter; use refit_bootstrap"
+    elif wrong >= (1 - level) / 2:
+        remark = (
+            f"no intervals: in {wrong:.1%} of the draws a higher price is not disliked, so at level "
+            f"{level:g} the worth of money does not differ from 0 and amounts are not bounded"
+        )
     lo = hi = np.full(len(gains), np.nan)
     if not remark:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -156,17 +166,3 @@ def _level_rows(
     if not rows:
         raise DataError("there is no attribute other than the price", argument="study")
     return labels, np.array(rows)
-
-
-def _remark(slope: float, wrong: float, level: float) -> str:
-    """Return why amounts or intervals cannot be given, or nothing."""
-    if slope >= 0:
-        return "no amounts: on average a higher price is not disliked, so money is not a measure here"
-    if np.isnan(wrong):
-        return "no intervals: all have the same part-worths, which shows no scatter; use refit_bootstrap"
-    if wrong >= (1 - level) / 2:
-        return (
-            f"no intervals: in {wrong:.1%} of the draws a higher price is not disliked, so at level "
-            f"{level:g} the worth of money does not differ from 0 and amounts are not bounded"
-        )
-    return ""
