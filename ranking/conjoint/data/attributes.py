@@ -49,13 +49,9 @@ class Attribute:
             message = "an attribute cannot be called {found}, the name of the none option"
             raise DataError(message, argument="name", found=repr(NONE), remedy="rename the column")
         if self.kind not in KINDS:
-            raise DataError(
-                "attribute {column}: {argument} must be {expected}, got {found}",
-                argument="kind",
-                column=self.name,
-                expected="'levels' or 'linear'",
-                found=repr(self.kind),
-            )
+            message = "attribute {column}: {argument} must be {expected}, got {found}"
+            kinds = "'levels' or 'linear'"
+            raise DataError(message, argument="kind", column=self.name, expected=kinds, found=repr(self.kind))
         if self.kind == "linear" and self.levels is not None:
             message = "attribute {column} is linear, so it has no {argument}, got {found}"
             raise DataError(message, argument="levels", column=self.name, found=self.levels)

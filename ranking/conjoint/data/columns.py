@@ -116,18 +116,18 @@ def read_flags(column: "pd.Series[Any]", role: str, place: Place, found: Problem
     empty = is_empty(column)
     yes, no = (words.isin(accepted).to_numpy(dtype=bool) & ~empty for accepted in (YES, NO))
     parts: dict[str, Any] = {"argument": role, "column": column.name, "expected": "1 or 0"}
-    wrong = np.flatnonzero(~(yes | no | empty)).tolist()
+    wrong = ~(yes | no | empty)
     found.add_rows(
         wrong,
         place,
         "column {column} ({argument}) is {found}, not {expected}",
-        f"column {{column}} ({{argument}}) is not {{expected}} in {len(wrong)} rows, the first is {{found}} "
+        f"column {{column}} ({{argument}}) is not {{expected}} in {wrong.sum()} rows, the first is {{found}} "
         "({place}); is it the right column?",
         cells=column,
         **parts,
     )
-    gaps = np.flatnonzero(empty & no.any()).tolist()
-    found.add_rows(gaps, place, "column {column} ({argument}) is empty", remedy="write {expected}", **parts)
+    gaps, remedy = empty & no.any(), "write {expected}"
+    found.add_rows(gaps, place, "column {column} ({argument}) is empty", remedy=remedy, **parts)
     return np.asarray(yes)
 
 
@@ -173,8 +173,7 @@ def read_row_ids(frame: pd.DataFrame, roles: ColumnRoles, found: Problems) -> Ro
     respondent, task = labels_of(frame[roles.respondent]), labels_of(frame[roles.task])
     alternative = None if roles.alternative is None else labels_of(frame[roles.alternative])
     no_respondent, no_task = is_empty(respondent), is_empty(task)
-    for row in np.flatnonzero(no_respondent).tolist():
-        add_empty_id("respondent", roles.respondent, row, found)
+    require_ids(no_respondent, "respondent", roles.respondent, found)
     idle = set(respondent[~no_respondent]) - set(respondent[~no_respondent & ~no_task])
     for row in np.flatnonzero(no_task & ~no_respondent).tolist():
         who = "respondent {respondent}" + " has no task" * (respondent[row] in idle)
@@ -186,6 +185,7 @@ def read_row_ids(frame: pd.DataFrame, roles: ColumnRoles, found: Problems) -> Ro
     return RowIds(respondent, task, alternative, group)
 
 
-def add_empty_id(role: str, column: str, row: int, found: Problems) -> None:
-    """Add that a row does not name its respondent or task."""
-    found.add("row {row}: column {column} ({argument}) is empty", argument=role, column=column, row=row + 1)
+def require_ids(no_id: Booleans, role: str, column: str, found: Problems) -> None:
+    """Add the rows that do not name their respondent or task."""
+    message = "row {row}: column {column} ({argument}) is empty"
+    found.add_each(no_id, lambda row: {"row": row + 1}, message, argument=role, column=column)

@@ -1,8 +1,11 @@
 """The findings of a check of data, collected and reported in one error."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ranking.conjoint.data.label_text import quoted
 from ranking.core.validation import counted
@@ -35,14 +38,26 @@ class Problems:
         for finding in findings:
             self.by_kind.setdefault((finding.message, finding.column), []).append(finding)
 
+    def add_each(self, where: NDArray[np.bool_], place: Place, message: str, **parts: Any) -> None:
+        """Add one finding for each row in which something is wrong."""
+        for row in np.flatnonzero(where).tolist():
+            self.add(message, **{**parts, **place(row)})
+
     def add_rows(
-        self, rows: Sequence[int], place: Place, what: str, many: str = "", cells: Any = None, **parts: Any
+        self,
+        where: NDArray[np.bool_],
+        place: Place,
+        what: str,
+        many: str = "",
+        cells: Any = None,
+        **parts: Any,
     ) -> None:
         """Add rows with the same problem: one finding each if they are few, else one for all.
 
         `what` is said of each row after its place, `many` of all together, if it takes other words. What was
         found are the `cells` of the rows, if given. All rows together are described by the first.
         """
+        rows = np.flatnonzero(where).tolist()
         together = many or f"{what} in {len(rows)} rows, the first is {{place}}"
         are_few = len(rows) <= FEW
         for row in rows if are_few else rows[:1]:

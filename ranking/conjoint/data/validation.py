@@ -40,8 +40,8 @@ def read_attribute(
     if not used.any():
         found.add("attribute {column}: the whole column is empty", column=attribute.name)
         return attribute, column
-    empty = np.flatnonzero(~used & ~is_none).tolist()
-    found.add_rows(empty, place, "attribute {column} is empty", column=attribute.name, remedy="fill it in")
+    empty, what = ~used & ~is_none, "attribute {column} is empty"
+    found.add_rows(empty, place, what, column=attribute.name, remedy="fill it in")
     if attribute.is_linear:
         return attribute, _read_numbers(attribute.name, column, used, place, found)
     known = attribute if attribute.levels else _with_levels(attribute, column, used, found)
@@ -61,7 +61,7 @@ def _read_numbers(
     }
     for rows, remedy in ((wrong & has_comma, point), (wrong & ~has_comma, {})):
         found.add_rows(
-            np.flatnonzero(rows).tolist(),
+            rows,
             place,
             "attribute {column} is {found}, which is not a number",
             f"attribute {{column}} is not a number in {rows.sum()} rows, the first is {{found}} ({{place}})",
@@ -123,12 +123,10 @@ def _with_levels(
         groups.setdefault(" ".join(cell.split()).casefold(), []).append(cell)
     for alike in groups.values():
         if len(alike) > 1:
-            found.add(
-                "attribute {column}: {found} differ only in blanks or capitals",
-                column=attribute.name,
-                found=" and ".join(f"{quoted(cell)} ({counted(counts[cell], 'row')})" for cell in alike),
-                remedy="spell them alike, or list the levels if they are meant",
-            )
+            message = "attribute {column}: {found} differ only in blanks or capitals"
+            shown = " and ".join(f"{quoted(cell)} ({counted(counts[cell], 'row')})" for cell in alike)
+            remedy = "spell them alike, or list the levels if they are meant"
+            found.add(message, column=attribute.name, found=shown, remedy=remedy)
     return attribute.with_levels(levels)
 
 
@@ -177,22 +175,18 @@ def check_alternatives(frame: pd.DataFrame, ids: RowIds, found: Problems) -> Non
     if ids.alternative is None:
         cells = frame.astype(object).where(~frame.isna(), None).assign(**{"": ids.group})
         again = cells.duplicated().to_numpy() & (ids.group >= 0)
-        for row in np.flatnonzero(again).tolist():
-            found.add(
-                "respondent {respondent}, task {task}: row {row} repeats another row",
-                argument="alternative",
-                remedy="remove it, or, if the same was shown twice, number the alternatives in a column and "
-                "name that column by {argument}",
-                **ids.place(row),
-            )
+        message = "respondent {respondent}, task {task}: row {row} repeats another row"
+        remedy = (
+            "remove it, or, if the same was shown twice, number the alternatives in a column and "
+            "name that column by {argument}"
+        )
+        found.add_each(again, ids.place, message, argument="alternative", remedy=remedy)
         return
     empty = is_empty(ids.alternative)
-    for row in np.flatnonzero(empty & (ids.group >= 0)).tolist():
-        found.add("{place}: the alternative has no name", **ids.place(row))
-    rows = np.flatnonzero(~empty & (ids.group >= 0))
-    names = pd.MultiIndex.from_arrays([ids.group[rows], ids.alternative[rows]])
-    for row in rows[names.duplicated()].tolist():
-        found.add("{place} occurs again in row {row}", remedy="remove one", **ids.place(row))
+    known = ids.group >= 0
+    found.add_each(empty & known, ids.place, "{place}: the alternative has no name")
+    again = pd.MultiIndex.from_arrays([ids.group, ids.alternative]).duplicated() & ~empty & known
+    found.add_each(again, ids.place, "{place} occurs again in row {row}", remedy="remove one")
 
 
 def read_none(
@@ -202,15 +196,8 @@ def read_none(
     empty = np.asarray(np.logical_and.reduce([is_empty(frame[name]) for name in attributes]))
     if not roles.has_none:
         # most likely the none option, although nobody declared one
-        rows = np.flatnonzero(empty).tolist()
-        found.add_rows(
-            rows,
-            ids.place,
-            "all attributes are empty",
-            argument="none",
-            remedy="if this is the none option, pass {setting}",
-            setting=("none", True),
-        )
+        what, remedy = "all attributes are empty", "if this is the none option, pass {setting}"
+        found.add_rows(empty, ids.place, what, argument="none", remedy=remedy, setting=("none", True))
         return empty
     if isinstance(roles.none, str):
         is_none = read_flags(frame[roles.none], "none", ids.place, found)
@@ -221,16 +208,13 @@ def read_none(
         held = [[text(cell) == wanted for cell in frame[name]] for name in attributes]
         is_none = np.logical_and.reduce(np.array(held, dtype=bool))
     if not isinstance(roles.none, str) and not is_none.any():
-        found.add(
-            "no row has all attributes {expected}",
-            argument="none",
-            expected="empty" if roles.none is True else quoted(roles.none),
-            remedy="leave {argument} out",
-        )
-    of_tasks = np.flatnonzero(is_none & (ids.group >= 0))
-    for row in of_tasks[pd.Index(ids.group[of_tasks]).duplicated()].tolist():
-        message = "respondent {respondent}, task {task} has more than one none option, again in row {row}"
-        found.add(message, argument="none", **ids.place(row))
+        message = "no row has all attributes {expected}"
+        sought = "empty" if roles.none is True else quoted(roles.none)
+        found.add(message, argument="none", expected=sought, remedy="leave {argument} out")
+    known = is_none & (ids.group >= 0)
+    again = known & pd.Series(ids.group).where(known).duplicated().to_numpy()
+    message = "respondent {respondent}, task {task} has more than one none option, again in row {row}"
+    found.add_each(again, ids.place, message, argument="none")
     return np.asarray(is_none)
 
 

@@ -14,9 +14,9 @@ from ranking.conjoint.data.choice_table import ChoiceTable
 from ranking.conjoint.data.columns import (
     ALTERNATIVE,
     ColumnRoles,
-    add_empty_id,
     labels_of,
     require_columns,
+    require_ids,
     require_table,
 )
 from ranking.conjoint.data.findings import Problems
@@ -181,13 +181,14 @@ def _require_rows(base: pd.DataFrame, roles: ColumnRoles, made: tuple[str, ...])
             message = "column {column} has the name of what the columns of the alternatives hold"
             found.add(message, column=name, remedy="rename it")
     respondent, task = labels_of(base[roles.respondent]), labels_of(base[roles.task])
-    for role, column, cells in (("respondent", roles.respondent, respondent), ("task", roles.task, task)):
-        for row in np.flatnonzero(is_empty(cells)).tolist():
-            add_empty_id(role, column, row, found)
-    for row in np.flatnonzero(pd.MultiIndex.from_arrays([respondent, task]).duplicated()).tolist():
-        message = "respondent {respondent}, task {task} occurs again in row {row}"
-        remedy = "remove one of the rows"
-        found.add(message, respondent=respondent[row], task=task[row], row=row + 1, remedy=remedy)
+    require_ids(is_empty(respondent), "respondent", roles.respondent, found)
+    require_ids(is_empty(task), "task", roles.task, found)
+    found.add_each(
+        pd.MultiIndex.from_arrays([respondent, task]).duplicated(),
+        lambda row: {"respondent": respondent[row], "task": task[row], "row": row + 1},
+        "respondent {respondent}, task {task} occurs again in row {row}",
+        remedy="remove one of the rows",
+    )
     found.raise_any()
 
 

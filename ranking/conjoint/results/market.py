@@ -148,7 +148,7 @@ def read_scenario(
             else:
                 parts.append(_mixture(attribute, value, place))
         # a product is not the none option, whose column is the last one
-        rows.append(np.concatenate([*parts, np.zeros(space.has_none)]))
+        rows.append(np.concatenate([*parts, np.zeros(int(space.has_none))]))
     if has_none:
         rows.append(np.eye(len(space.columns))[-1])
     return Scenario(named, read_only(np.array(rows)), has_none, space, extrapolate)

@@ -30,7 +30,7 @@ from ranking.conjoint.results.part_worths import (
 )
 from ranking.conjoint.results.predictions import TIED, first_choices
 from ranking.core.validation import Array, as_vector
-from ranking.errors import DataError, must_be
+from ranking.errors import DataError, must_be, must_have
 from ranking.selection.piecewise import (
     PiecewiseLinear,
     all_pairs,
@@ -66,12 +66,7 @@ class PartWorthLines:
         wanted = len(self.space.columns)
         for lines in self.lines:
             if lines.slope.shape[1] != wanted:
-                raise DataError(
-                    "{argument} must have {expected}, got {found}",
-                    argument="lines",
-                    expected=f"the {wanted} columns of the study",
-                    found=lines.slope.shape[1],
-                )
+                raise must_have("lines", f"the {wanted} columns of the study", found=lines.slope.shape[1])
         if self.lo >= self.hi:
             raise DataError("the {argument} of different respondents have no C in common", argument="lines")
 

@@ -120,13 +120,9 @@ def price_row(space: AttributeSpace, price: str) -> Array:
         row[space.block(price)] = 1 / attribute.unit
         return row
     if not all(isinstance(label, Real) for label in attribute.labels) or len(attribute.labels) < 2:
-        raise DataError(
-            "the levels of {column} must be {expected} to count as money, got {found}",
-            argument="price",
-            column=price,
-            expected="two or more numbers",
-            found=listing(attribute.labels),
-        )
+        message = "the levels of {column} must be {expected} to count as money, got {found}"
+        shown = listing(attribute.labels)
+        raise DataError(message, argument="price", column=price, expected="two or more numbers", found=shown)
     centred = np.array(attribute.labels, dtype=float)
     # the slope of least squares is Σ (x − x̄) v / Σ (x − x̄)², linear in the part-worths v
     centred -= centred.mean()
