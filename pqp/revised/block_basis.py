@@ -40,6 +40,18 @@ class _Column(NamedTuple):
     size: float
 
 
+class _Response(NamedTuple):
+    """How the unknowns of the border respond to an item, those of U included, and its pivot.
+
+    `column` is that of an item outside.
+    """
+
+    item: int
+    border: Array
+    pivot: float
+    column: _Column | None = None
+
+
 class BlockBasis:
     """The inverse blocks of B_XX, Z, and the inverse of the Schur complement of the border.
 
@@ -59,6 +71,7 @@ class BlockBasis:
     _schur_inverse: Array
     _count: int
     _size: int
+    _response: _Response | None
 
     def __init__(self, system: System, items: Array) -> None:
         blocks = system.blocks
@@ -109,28 +122,39 @@ class BlockBasis:
                 border = self._schur_inverse[:, c + place - k]
             steps[:k] -= Z @ border
             steps[k:] = border[c:]
-            return Direction(steps, float(steps[place]), KERNELS.current.largest(steps))
+            self._response = _Response(item, border, float(steps[place]))
+            return Direction(steps, self._response.pivot, KERNELS.current.largest(steps))
         column = self._column(item)
-        border = self._schur_inverse @ column.rest
+        border = -(self._schur_inverse @ column.rest)
         steps = np.empty(self._size + 1)
-        steps[:k] = Z @ border
+        steps[:k] = -(Z @ border)
         steps[column.places] -= column.solved
-        steps[k:-1] = -border[c:]
+        steps[k:-1] = border[c:]
         steps[-1] = 1.0
+        self._response = _Response(item, border, column.corner + float(column.rest @ border), column)
         size = column.size + size_of_terms(0.0, column.rest, border)
-        return Direction(steps, column.corner - float(column.rest @ border), size)
+        return Direction(steps, self._response.pivot, size)
 
     def product(self, steps: Array, entering: int = -1) -> Array:
         return self.system.product(self.items if entering < 0 else self.items_and(entering), steps)
 
     def change(self, entering: list[int], leaving: list[int], direction: Direction | None = None) -> None:
         self.changes += len(entering) + len(leaving)
+        response, width = self._response, len(self._schur)
+        self._response = None
+        if direction is None or response is None or response.item not in (*entering, *leaving):
+            response = None
         # No pivot of S is divided by on the way, so it does not matter which of them are zero.
         for item in leaving:
             self._take_out(item)
         for item in entering:
-            self._put_in(item)
-        if not self._invert_schur():
+            self._put_in(item, None if response is None else response.column)
+        if response is not None and len(self._schur) == width:
+            # As in the inverse of K; its border only changes by this.
+            sign = 1.0 if entering else -1.0
+            border = response.border
+            self._schur_inverse += np.multiply.outer(sign / response.pivot * border, border)
+        elif not self._invert_schur():
             self.factorise(self.items.copy())
 
     def factorise(self, items: Array) -> None:
@@ -210,9 +234,9 @@ class BlockBasis:
 
     # ---- changes of K ----
 
-    def _put_in(self, item: int) -> None:
+    def _put_in(self, item: int, column: _Column | None = None) -> None:
         """Let an item enter its block, or the border if its block does not determine it."""
-        column = self._column(item)
+        column = column or self._column(item)
         self._make_room(self._size + 1)
         if column.corner > TRUSTED_PIVOT * column.size:
             self._put_into_block(item, column)
@@ -311,6 +335,7 @@ class BlockBasis:
         self._inverse = np.zeros((room + SPARE, 1))
         self._Z = np.zeros((room + SPARE, self.blocks.shared))
         self._count = self._size = 0
+        self._response = None
 
     def _factorise_blocks(self, items: Array) -> Array:
         """Invert the blocks that are regular; return the items of all others."""
