@@ -29,6 +29,8 @@ ROWS_PER_SHARED = 8
 LARGEST_GROUP = 1 / 8
 # The rows of all groups are kept densely, if that is not more than this many times what the factor stores.
 LOOSE = 4
+# Groups are about equal if that fills them up to at most this many times their items.
+EVEN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,33 @@ class CoupledBlocks:
     def shared(self) -> int:
         """The number of columns of U."""
         return int(self.coupling.shape[1]) - self.rows
+
+    def product(self, items: Array, values: Array) -> Array:
+        """Return S[:, items] times a vector, without rows: every group is a small dense product."""
+        padded, position = self._padded
+        U = self.coupling
+        spread = np.zeros(padded.shape[:2])
+        spread.reshape(-1)[position[items]] = values
+        own = np.matmul(padded, np.matmul(spread[:, None], padded).transpose(0, 2, 1))
+        result = own.reshape(-1).take(position)
+        result += U @ (values @ U.take(items, axis=0))
+        result[items] += self.added[items] * values
+        return result
+
+    @property
+    def is_even(self) -> bool:
+        """Whether no group has much more items than the average one."""
+        sizes = np.bincount(self.group)
+        return bool(len(sizes) * sizes.max(initial=0) <= EVEN * len(self.group))
+
+    @cached_property
+    def _padded(self) -> tuple[Array, Array]:
+        """The rows of O by groups, filled up to equal sizes with zeros, and where the row of an item is."""
+        number = _numbers_in_groups(self.group)
+        width = int(number.max(initial=-1)) + 1
+        padded = np.zeros((int(self.group.max(initial=-1)) + 1, width, self.own.shape[1]))
+        padded[self.group, number] = self.own
+        return padded, self.group * width + number
 
     def with_rows(self, B: MatrixData) -> "CoupledBlocks | None":
         """Return the blocks of [[S, -Bᵀ], [-B, 0]]; None if there are too many rows."""

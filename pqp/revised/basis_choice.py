@@ -9,8 +9,8 @@ from pqp.revised.block_basis import BlockBasis
 from pqp.revised.dense_basis import DenseBasis
 from pqp.revised.sparse_basis import SparseBasis
 
-# With fewer unknowns a dense inverse is faster: measured crossovers are 150 to 180 unknowns with kernels of numpy,
-# 400 to 500 with compiled ones, for factor models of 10 and 50 columns; pools gain from 50 on, but little.
+# With fewer unknowns a dense inverse is faster. For factor models of 10 and of 50 columns the crossovers were
+# measured at 150 and 180 unknowns with the kernels of numpy, at 400 and 500 with compiled ones.
 SMALLEST_BLOCKED = 250
 # Blocks with a larger part of the unknowns in their border would cost more than a dense inverse.
 MOST_IN_BORDER = 1 / 4

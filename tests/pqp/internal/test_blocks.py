@@ -43,6 +43,21 @@ def test_groups_of_a_pool_are_found_in_any_order(seed, owners, rows, added):
 
 
 @FEW
+@given(seed=SEEDS, added=st.booleans(), even=st.booleans())
+def test_products_of_a_pool_are_those_of_the_matrix(seed, added, even):
+    """Groups of about equal sizes are multiplied as small dense matrices, others as sparse ones."""
+    random = np.random.default_rng(seed)
+    operator = pooled(30, 3, seed, added)
+    kept = np.arange(90) if even else np.append(np.arange(3), np.arange(3, 90, 3))
+    operator = shuffled(operator.restricted(random.permutation(kept)), seed)
+    H, items = entries_of(operator), random.permutation(operator.size)[: operator.size // 2]
+    assert even or not operator.coupled_blocks().is_even
+    for shape in ((len(items),), (len(items), 3)):
+        values = random.normal(size=shape)
+        assert np.allclose(operator.product(items, values), H[:, items] @ values)
+
+
+@FEW
 @given(seed=SEEDS, m=st.integers(0, 3))
 def test_every_item_of_a_factor_model_is_a_group(seed, m):
     system = factor_model(6, m, seed)
