@@ -75,7 +75,7 @@ def with_singular_curvature(n: int, m: int, seed: int, sparse: bool = False) -> 
 def pooled(owners: int, rows: int, seed: int, added: bool = False) -> LowRankOperator:
     """A pool: two columns for all owners and two for each of them, many of its blocks singular."""
     random = np.random.default_rng(seed)
-    entries = random.integers(-2, 3, (owners * rows, 2)).astype(float)
+    entries = random.choice([-2.0, -1.0, 1.0, 2.0], (owners * rows, 2))
     owner = np.repeat(np.arange(owners), rows)
     own = np.zeros((owners * rows, 2 * owners))
     for column in (0, 1):
