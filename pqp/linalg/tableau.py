@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from flint import fmpz_mat
@@ -21,29 +21,6 @@ from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, to_flint_mat
 Weights = Sequence[tuple[Number, Number]]
 
 
-class Tableau(Protocol):
-    """What the dictionary needs of a tableau."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-
-    def entry(self, row: int, column: int) -> Number:
-        """One number of the tableau."""
-
-    def row_signs(self, row: int, count: int) -> list[int]:
-        """The signs of the first `count` entries of a row."""
-
-    def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
-        """The sign of every basic variable, its last two columns weighted; `terms` matter to float only."""
-
-    def pivot(self, row: int, column: int) -> "Tableau":
-        """The tableau after the basic variable of a row and the nonbasic one of a column trade places."""
-
-    def permuted(self, order: Sequence[int]) -> "Tableau":
-        """The tableau with rows and columns in another order; the last two columns stay last."""
-
-
 @dataclass(frozen=True, eq=False)
 class FloatTableau:
     """A tableau in float64; what is below `zero`, relative to the numbers it is made of, is 0."""
@@ -53,20 +30,22 @@ class FloatTableau:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
         return self.values.shape[0], self.values.shape[1]
 
     def entry(self, row: int, column: int) -> float:
+        """One number of the tableau."""
         return float(self.values[row, column])
 
     def row_signs(self, row: int, count: int) -> list[int]:
-        """The signs of a row; an entry below `zero` of the row's largest, or of 1, is 0."""
+        """The signs of the first entries of a row; one below `zero` of the row's largest, or of 1, is 0."""
         entries = self.values[row, :count]
         # the scaled data are about 1, so rounding errors are of that size even in a row of small entries
         scale = max(1.0, float(np.max(np.abs(entries), initial=0.0)))
         return _signs(entries, np.full(count, self.zero * scale))
 
     def value_signs(self, weights: Weights, terms: AffineArray | None = None) -> list[int]:
-        """The sign of every basic variable; below `zero` of the terms it is the sum of it is 0."""
+        """The sign of every basic variable, its last columns weighted; below `zero` of its terms it is 0."""
         constants, slopes = np.maximum(1.0, np.abs(self.values[:, -2:])).T if terms is None else terms
         result = np.zeros(len(self.values), dtype=int)
         for a, b in weights:
@@ -76,7 +55,7 @@ class FloatTableau:
         return [int(sign) for sign in result]
 
     def pivot(self, row: int, column: int) -> "FloatTableau":
-        """The tableau after one pivot, in O(rows · columns)."""
+        """The tableau after the basic variable of a row and the nonbasic one of a column trade places."""
         pivot = self.values[row, column]
         pivot_row, pivot_column = self.values[row].copy(), self.values[:, column] / pivot
         values = self.values - np.outer(pivot_column, pivot_row)
@@ -86,6 +65,7 @@ class FloatTableau:
         return FloatTableau(values, self.zero)
 
     def permuted(self, order: Sequence[int]) -> "FloatTableau":
+        """The tableau with rows and columns in another order; the last two columns stay last."""
         return FloatTableau(
             self.values[np.ix_(order, _with_right_hand_side(order, self.shape[1]))], self.zero
         )
@@ -93,7 +73,7 @@ class FloatTableau:
 
 @dataclass(frozen=True, eq=False)
 class ExactTableau:
-    """A table of integers over one positive common denominator.
+    """A table of integers over one positive common denominator, with the methods of a `FloatTableau`.
 
     Pivots are fraction-free: every division is exact, and entries stay minors of the first table
     (Edmonds 1967, Bareiss 1968), so they grow linearly in bits with the number of pivots.
@@ -140,6 +120,9 @@ class ExactTableau:
         columns = _with_right_hand_side(order, self.shape[1])
         entries = [self.numerators[i, j] for i in order for j in columns]
         return ExactTableau(fmpz_mat(len(order), len(columns), entries), self.denominator)
+
+
+Tableau: TypeAlias = FloatTableau | ExactTableau
 
 
 def float_tableau(values: Array, field: Field = FLOAT) -> FloatTableau:
