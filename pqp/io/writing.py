@@ -36,29 +36,70 @@ MOVING: dict[Kind, tuple[str, str]] = {"variables": ("x0", "x1"), "rows": ("y0",
 
 def pack(document: Document) -> tuple[Document, Document]:
     """Return the document without the long arrays of its optimal segments, and these as blocks."""
-    segments = list(document["segments"])
-    dense = [s for s in segments if s["status"] == "optimal" and "moving" not in s]
-    blocks: Document = {name: np.array([s[name] for s in dense], dtype=float) for name in ARRAYS}
-    compact = [segment for segment in segments if "moving" in segment]
-    for kind in KINDS if compact else ():
-        changes = [segment["changes"].get(kind, {}) for segment in compact]
-        moving = [segment["moving"] for segment in compact]
-        blocks |= {
-            f"changes_{kind}": np.array([int(item) for part in changes for item in part], dtype=np.int32),
-            f"changes_{kind}_states": codes_of(state for part in changes for state in part.values()),
-            f"changes_{kind}_lengths": np.array([len(part) for part in changes], dtype=np.int32),
-            f"moving_{kind}": np.concatenate([np.asarray(part[kind], dtype=np.int32) for part in moving]),
-            f"moving_{kind}_lengths": np.array([len(part[kind]) for part in moving], dtype=np.int32),
-        }
-        for name in MOVING[kind]:
-            blocks[f"moving_{name}"] = np.concatenate([np.asarray(part[name], float) for part in moving])
-    headers = []
-    for segment in segments:
+    headers: list[Document] = []
+    dense: dict[str, list[Array]] = {name: [] for name in ARRAYS}
+    changes: dict[Kind, list[Document]] = {kind: [] for kind in KINDS}
+    lines = {kind: _LineBlocks() for kind in KINDS}
+    # One at a time: all segments written out may not fit into memory.
+    for segment in document["segments"]:
         # vectors of unsolvable segments are exact proofs, which float64 blocks would round
         packed = (*ARRAYS, "moving") if segment["status"] == "optimal" else ()
         header = {key: value for key, value in segment.items() if key not in packed}
         headers.append(header | ({"changes": {}} if "changes" in segment else {}))
+        if "moving" in segment:
+            for kind in KINDS:
+                changes[kind].append(segment["changes"].get(kind, {}))
+                lines[kind].add(*(segment["moving"][name] for name in (kind, *MOVING[kind])))
+        elif segment["status"] == "optimal":
+            for name in ARRAYS:
+                dense[name].append(np.array(segment[name], dtype=float))
+    blocks: Document = {name: np.array(rows, dtype=float) for name, rows in dense.items()}
+    for kind in KINDS if changes["rows"] else ():
+        parts = changes[kind]
+        blocks |= {
+            f"changes_{kind}": np.array([int(item) for part in parts for item in part], dtype=np.int32),
+            f"changes_{kind}_states": codes_of(state for part in parts for state in part.values()),
+            f"changes_{kind}_lengths": np.array([len(part) for part in parts], dtype=np.int32),
+            **lines[kind].blocks(kind),
+        }
     return {**document, "segments": headers}, blocks
+
+
+class _LineBlocks:
+    """The unknowns of compact segments: a line that holds on several segments in a row is kept once."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[int, float, float], int] = {}
+        self._new: list[Array] = []
+        self._spans: list[int] = []
+
+    def add(self, items: list[int], constants: list[float], slopes: list[float]) -> None:
+        """Add the unknowns of the next segment."""
+        held, self._held = self._held, {}
+        new = []
+        for line in zip(items, constants, slopes, strict=True):
+            if line not in held:
+                new.append(line)
+                self._spans.append(0)
+            self._held[line] = held.get(line, len(self._spans) - 1)
+            self._spans[self._held[line]] += 1
+        self._new.append(np.array(new, dtype=float).reshape(-1, 3))
+
+    def blocks(self, kind: Kind) -> Document:
+        """Return the lines, how many begin on every segment, and on how many segments they hold."""
+        items, constants, slopes = np.concatenate(self._new).T
+        found = {f"moving_{kind}": items.astype(np.int32)}
+        found |= {
+            f"moving_{name}": part for name, part in zip(MOVING[kind], (constants, slopes), strict=True)
+        }
+        counts, spans = (
+            np.array([len(new) for new in self._new], dtype=np.int32),
+            np.array(self._spans, np.int32),
+        )
+        # Versions that know no spans read files without them, and refuse the others for want of lengths.
+        if np.all(spans == 1):
+            return found | {f"moving_{kind}_lengths": counts}
+        return found | {f"moving_{kind}_begun": counts, f"moving_{kind}_spans": spans}
 
 
 def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
@@ -81,28 +122,43 @@ def unpack(document: Any, blocks: Mapping[str, Array]) -> None:
         if codes.dtype != np.int8 or not ((codes >= 0) & (codes < len(WORDS))).all():
             message = "the block {argument} must hold codes of states"
             raise FileFormatError(message, argument=f"changes_{kind}_states")
-        items = _parts(blocks, f"changes_{kind}", f"changes_{kind}_lengths", len(compact))
-        states = _parts(blocks, f"changes_{kind}_states", f"changes_{kind}_lengths", len(compact))
+        names = f"changes_{kind}", f"changes_{kind}_states"
+        ends = _ends(blocks, names, f"changes_{kind}_lengths", len(compact))
+        items, states = (np.split(blocks[name], ends[:-1]) for name in names)
         for segment, part, new in zip(compact, items, states, strict=True):
             pairs = zip(part.tolist(), new.tolist(), strict=True)
             segment["changes"][kind] = {str(item): WORDS[code] for item, code in pairs}
-        for name in (kind, *MOVING[kind]):
-            parts = _parts(blocks, f"moving_{name}", f"moving_{kind}_lengths", len(compact))
-            for segment, part in zip(compact, parts, strict=True):
-                segment["moving"][name] = part
+        moving = [f"moving_{name}" for name in (kind, *MOVING[kind])]
+        spans, last = f"moving_{kind}_spans", np.arange(len(compact))
+        if spans in blocks:
+            ends = _ends(blocks, (*moving, spans), f"moving_{kind}_begun", len(compact))
+            if blocks[spans].dtype.kind != "i" or (blocks[spans] < 1).any():
+                raise FileFormatError("the block {argument} must hold numbers of segments", argument=spans)
+            last = np.repeat(last, np.diff(ends, prepend=0)) + blocks[spans] - 1
+        else:
+            ends = _ends(blocks, moving, f"moving_{kind}_lengths", len(compact))
+            last = np.repeat(last, np.diff(ends, prepend=0))
+        held = np.zeros(0, dtype=np.int64)
+        for number, (segment, end) in enumerate(zip(compact, ends.tolist(), strict=True)):
+            begin = ends[number - 1] if number else 0
+            held = np.concatenate([held[last[held] >= number], np.arange(begin, end)])
+            segment["moving"] |= {name.removeprefix("moving_"): blocks[name][held] for name in moving}
 
 
-def _parts(blocks: Mapping[str, Array], name: str, lengths: str, count: int) -> list[Array]:
-    """Return the parts of a block that was packed end to end, one per segment."""
-    block, sizes = blocks[name], blocks[lengths]
+def _ends(blocks: Mapping[str, Array], names: Sequence[str], lengths: str, count: int) -> Array:
+    """Return where the parts of blocks end that were packed end to end, one part per segment."""
+    sizes = blocks[lengths]
     if sizes.shape != (count,) or sizes.dtype.kind != "i" or (sizes < 0).any():
         message = "the block {argument} must hold {expected} lengths"
         raise FileFormatError(message, argument=lengths, expected=str(count))
-    if block.shape != (sizes.sum(),):
-        message = "the block {argument} must hold {expected} entries, got shape {found}"
-        raise FileFormatError(message, argument=name, expected=str(sizes.sum()), found=str(block.shape))
-    ends = np.cumsum(sizes).tolist()
-    return [block[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
+    for name in names:
+        if blocks[name].shape != (sizes.sum(),):
+            message, found = (
+                "the block {argument} must hold {expected} entries, got shape {found}",
+                blocks[name].shape,
+            )
+            raise FileFormatError(message, argument=name, expected=str(sizes.sum()), found=str(found))
+    return np.cumsum(sizes, dtype=np.int64)
 
 
 VERSION = 1
@@ -272,6 +328,8 @@ def _encode_compact(segment: Segment, before: Segment | None) -> Document:
     assert segment.trail is not None
     n = segment.problem.n
     items, values = segment.trail.unknowns(segment.number)
+    order = np.argsort(items)
+    items, values = items[order], values[order]
     is_row = items >= n
     changes: Document = {"variables": {}, "rows": {}}
     codes = segment.codes()

@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array, eye
 
 import pqp
 import pqp.revised.postsolve
@@ -38,6 +39,12 @@ def choice(rows: int = 30, columns: int = 5, seed: int = 0) -> pqp.ParametricQP:
     A = generator.integers(-2, 3, (rows, columns))
     A[A @ generator.normal(size=columns) < 0.7 * generator.normal(size=rows)] *= -1
     return pqp.ParametricQP(np.eye(columns, dtype=int), [0] * columns, A=A, row_lower=1, penalty=mu)
+
+
+def total_variation(size: int) -> pqp.ParametricQP:
+    """min ½|x − y|² + mu Σ|x_i+1 − x_i|: sparse, and most lines hold on many pieces."""
+    noise, one = np.random.default_rng(0).normal(size=size), csr_array(eye(size))
+    return pqp.ParametricQP(one, -noise, A=one[1:] - one[:-1], row_lower=0, row_upper=0, penalty=mu)
 
 
 def boxed() -> pqp.ParametricQP:
@@ -280,7 +287,14 @@ def test_malformed_compact_file_is_refused(place, tmp_path):
             {"argument": "changes_rows_lengths", "expected": "62"},
         ),
         ("changes_rows_states", lambda old: old + 99, {"argument": "changes_rows_states"}),
-        ("moving_x0", lambda old: old[:-1], {"argument": "moving_x0", "found": "(309,)"}),
+        ("moving_x0", lambda old: old[:-1], {"argument": "moving_x0", "found": "one less"}),
+        ("moving_variables_spans", lambda old: 0 * old, {"argument": "moving_variables_spans"}),
+        ("moving_variables_spans", lambda old: old * 1.0, {"argument": "moving_variables_spans"}),
+        (
+            "moving_variables_begun",
+            lambda old: -old,
+            {"argument": "moving_variables_begun", "expected": "62"},
+        ),
         (
             "moving_y1",
             lambda old: np.full_like(old, np.nan),
@@ -293,8 +307,22 @@ def test_malformed_block_is_refused(block, value, wrong, tmp_path):
     with np.load(tmp_path / "path.npz") as archive:
         blocks = {name: archive[name] for name in archive.files}
     np.savez(tmp_path / "path.npz", **blocks | {block: value(blocks[block])})
+    if wrong.get("found") == "one less":
+        wrong = wrong | {"found": f"({len(blocks[block]) - 1},)"}
     with refuses(FileFormatError, **wrong):
         load_path(tmp_path / "path.npz")
+
+
+def test_an_npz_file_keeps_a_line_once_that_holds_on_several_segments(tmp_path):
+    path = pqp.solve_path(total_variation(450), (0, 100))
+    document = path_document(path)
+    path.save(tmp_path / "path.npz")
+    with np.load(tmp_path / "path.npz") as archive:
+        kept, spans = archive["moving_y0"], archive["moving_rows_spans"]
+    stated = sum(len(s["moving"]["y0"]) for s in document["segments"] if "moving" in s)
+    assert len(kept) < stated / 5
+    assert spans.sum() == stated
+    assert path_document(load_path(tmp_path / "path.npz")) == document
 
 
 def test_segment_of_a_trail_keeps_no_vectors():
