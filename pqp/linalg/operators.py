@@ -212,10 +212,10 @@ class LowRankOperator:
         return self.right[items]
 
     def spread(self, combined: Array) -> Array:
-        return self.left @ combined
+        return np.asarray(self.left.dot(combined))
 
     def across(self, vectors: Array, items: Array, item: int) -> Array:
-        return vectors @ self.left[item]
+        return np.asarray(vectors.dot(self.left[item]))
 
     def times(self, vector: Array) -> Array:
         # From the right: what is between the factors is short, and their product is never formed. The long

@@ -95,8 +95,9 @@ def find_crossing_bounds(problem: ParametricQP, slacks: MatrixEntries) -> Crossi
         "slack": slacks.variables[problem.c.slope[slacks.variables] != 0],
     }
     kinds = np.repeat(list(candidates), [len(found) for found in candidates.values()])
-    lines = [_width(problem, kind, found, float_array) for kind, found in candidates.items()]
-    return CrossingBounds(problem, kinds, np.concatenate(list(candidates.values())), np.concatenate(lines))
+    lines = [_width(problem, kind, found, float_array) for kind, found in candidates.items() if len(found)]
+    items = np.concatenate(list(candidates.values()))
+    return CrossingBounds(problem, kinds, items, np.concatenate([np.empty((0, 2)), *lines]))
 
 
 def _opposed(low: Affine, high: Affine) -> Array:

@@ -57,7 +57,7 @@ class DenseBasis:
         column, corner = self._column(item), float(self._diagonal[item])
         steps = np.empty(k + 1)
         solved = np.matmul(self._inverse[:k, :k], column, out=steps[:k])
-        pivot = corner - float(column @ solved)
+        pivot = corner - float(column.dot(solved))  # @ takes 2 µs more
         size = size_of_terms(corner, column, solved)
         solved *= -1.0
         steps[k] = 1.0
@@ -75,7 +75,7 @@ class DenseBasis:
         R = self.items if entering < 0 else self.items_and(entering)
         if columns is None:
             return self.system.product(R, steps)
-        combined = steps[:k] @ self._vectors[:k]
+        combined = steps[:k].dot(self._vectors[:k])
         if entering >= 0:
             combined += steps[k] * columns.vectors(entering)
         change = columns.spread(combined)

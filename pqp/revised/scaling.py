@@ -97,9 +97,10 @@ def _units(system: System, reduced: ReducedProblem) -> Array:
     d = np.ones(system.size)
     for _ in range(PASSES):
         largest = diagonal * d**2
-        entries = sizes.data * d[n + sizes.row] * d[sizes.col]
-        np.maximum.at(largest, n + sizes.row, entries)
-        np.maximum.at(largest, sizes.col, entries)
+        if sizes.nnz:
+            entries = sizes.data * d[n + sizes.row] * d[sizes.col]
+            np.maximum.at(largest, n + sizes.row, entries)
+            np.maximum.at(largest, sizes.col, entries)
         # Rows of nothing but tiny numbers, such as rounding errors, are not blown up beyond reason.
         floor = SMALLEST_ROW * largest.max(initial=0.0)
         d /= np.sqrt(np.where(largest > floor, largest, np.where(largest > 0, floor, 1.0)))

@@ -10,6 +10,7 @@ being right: a good one means few events.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dgetrf
@@ -41,6 +42,7 @@ from pqp.revised.states import (
     LOWER,
     RANGE,
     UPPER,
+    VALUE_FIXED,
     Bounds,
     MixedLCP,
     build_state_table,
@@ -53,6 +55,11 @@ from pqp.stopping import Watch
 MOST_EVENTS_FROM_REST, EVENTS_PER_ITEM, MOST_EVENTS_AT_ALL = 64, 0.125, 256
 # Homotopies after the first one, which take back what it leaves of large shifts.
 MOST_ROUNDS = 4
+# Items that are at least this share of the farthest distance outside are pivoted on at once. On dense random
+# problems 0.3 took 10 blocks, 0.5 took 11, 0.7 took 16, and 1 does not end for most.
+BLOCK_SHARE = 0.3
+# So many blocks may leave as many items outside as there were before.
+MOST_IN_VAIN = 3
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 # What a held variable may weigh as a pivot of a row, relative to a free one: it is pulled in only if it must.
 HELD_WEIGHT = 1e-5
@@ -159,9 +166,15 @@ class Guess:
         """Return g where no item is solved for."""
         return np.asarray(self.system.times(self.problem.table.of(states)[0]) + self.q[:, 0])
 
+    @cached_property
+    def _at_lower(self) -> tuple[Array, Array]:
+        """The states in which items are as far below as there are limits, and g there."""
+        states = resting_states(self.bounds, self.is_row, np.zeros(len(self.bounds)))
+        return states, self._dependent(states)
+
     def rest(self) -> None:
         """Put every item where it needs no unknown, as far as that is possible."""
-        gradient = self._dependent(resting_states(self.bounds, self.is_row, np.zeros(len(self.bounds))))
+        gradient = self._at_lower[1]
         self.states = resting_states(self.bounds, self.is_row, gradient)
         v, g = self.problem.table.of(self.states)[0], self._dependent(self.states)
         self.value, self.multiplier = np.where(self.is_row, g, v), np.where(self.is_row, v, g)
@@ -173,9 +186,8 @@ class Guess:
             return False
         soft = np.isfinite(bounds.cap[:, 0]) & is_row
         # As far below as there are limits, then to where the gradients push.
-        self.states = resting_states(bounds, is_row, np.zeros(len(bounds)))
+        self.states, g = self._at_lower
         for _ in range(3):
-            g = self._dependent(self.states)
             pushed = resting_states(bounds, is_row, g)
             # A soft equality has no inactive state.
             pushed[soft & ((g < bounds.lower[:, 0]) | bounds.is_equal)] = BELOW
@@ -349,7 +361,7 @@ class Guess:
         what it leaves of large shifts is taken back by another one.
         """
         basis: BasisFactor | None = None
-        for _ in range(MOST_ROUNDS):
+        for attempt in range(MOST_ROUNDS):
             tracer = Tracer(self.problem, self.states, 0.0, basis=basis)
             outside = np.sum(tracer.gaps().min(axis=0) < -START_MARGIN * GOAL_REACHED * self._scale(tracer))
             if not outside:
@@ -357,6 +369,9 @@ class Guess:
             # Every item outside takes an event at least.
             if outside > most_events:
                 raise TooManyEventsError
+            if attempt == 0 and not self.system.is_sparse and self._pivot_in_blocks():
+                basis = None
+                continue
             if self._is_shifted:
                 shifted = replace(self.problem, table=build_state_table(self._bounds_at(moving=False)))
                 tracer = Tracer(shifted, self.states, 0.0, basis=tracer.basis)
@@ -375,6 +390,44 @@ class Guess:
             self.states, basis = np.where(at_bound, EQUAL, tracer.states).astype(np.int8), tracer.basis
             self._forget_shifts()
         return self.states
+
+    def _pivot_in_blocks(self) -> bool:
+        """Return whether pivots on blocks of items lead to an optimal basis, which then is the guess.
+
+        All items that are about as far outside their ranges as the farthest one change their states at once.
+        If P is well conditioned this mostly ends after ten blocks, which cost less than the homotopy. It is
+        given up once the number of items outside does not fall any more.
+        """
+        problem, system, states = self.problem, self.system, self.states.copy()
+        fewest, in_vain = len(states) + 1, 0
+        while in_vain <= MOST_IN_VAIN:
+            lines, inside = problem.table.of(states), problem.is_unknown(states)
+            fixed, low, high, R = lines[0], lines[2], lines[4], np.flatnonzero(inside)
+            v = np.where(inside, 0.0, fixed)
+            g = system.times(v) + self.q[:, 0]
+            try:
+                v[R] = np.linalg.solve(system.block(R, R), fixed[R] - g[R])
+            except np.linalg.LinAlgError:
+                return False
+            dependent = g + system.product(R, v[R])
+            dependent[R] = v[R]
+            gaps, is_dual = np.stack([dependent - low, high - dependent]), VALUE_FIXED[states]
+            sizes, worst, nearest = np.abs(dependent), np.zeros(len(v)), gaps.min(axis=0)
+            for kind in (is_dual, ~is_dual):
+                own = -nearest.min(initial=0.0, where=kind)
+                if own > TIE * sizes.max(initial=0.0, where=kind):
+                    worst[kind] = own
+            outside = (nearest < 0.0) & (nearest <= -BLOCK_SHARE * worst) & (worst > 0.0)
+            count = int(np.sum((nearest < 0.0) & (worst > 0.0)))
+            if not count:
+                self.states = states
+                self._forget_shifts()
+                return True
+            in_vain = 0 if count < fewest else in_vain + 1
+            fewest = min(fewest, count)
+            items = np.flatnonzero(outside)
+            states[items] = problem.table.following[gaps[:, items].argmin(axis=0), states[items], items]
+        return False
 
     def _is_rounding(self, tracer: Tracer, ray: UnblockedRay) -> bool:
         """Return whether what is left to be taken back of a shift is below rounding error."""
