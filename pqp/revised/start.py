@@ -144,6 +144,7 @@ class Guess:
         self.states = np.zeros(size, dtype=np.int8)
         self.value = np.zeros(size)
         self.multiplier = np.zeros(size)
+        self._basis: BasisFactor | None = None
 
     def _forget_shifts(self) -> None:
         """Put the corners of all states at θ = 0 where those of the problem are."""
@@ -241,12 +242,14 @@ class Guess:
         return self.problem.is_unknown(self.states)
 
     def _is_regular(self) -> bool:
+        """Return whether the basis of the guess is regular; if so, keep it."""
         try:
             basis = basis_of(self.system, np.flatnonzero(self._unknown()))
         except SingularBasisError:
             return False
         probe = np.cos(np.arange(1.0, len(basis.items) + 1))
         answer = basis.solve(probe)
+        self._basis = basis
         return bool(np.all(np.isfinite(answer)) and np.abs(answer).max(initial=0.0) <= 1 / START_DEPENDENT[0])
 
     def _repair_rows(self, dependent: float) -> None:
@@ -360,9 +363,8 @@ class Guess:
         All shifts vanish together at θ = 1, so that close to it everything ties. A homotopy stops before, and
         what it leaves of large shifts is taken back by another one.
         """
-        basis: BasisFactor | None = None
         for attempt in range(MOST_ROUNDS):
-            tracer = Tracer(self.problem, self.states, 0.0, basis=basis)
+            tracer = Tracer(self.problem, self.states, 0.0, basis=self._basis)
             outside = np.sum(tracer.gaps().min(axis=0) < -START_MARGIN * GOAL_REACHED * self._scale(tracer))
             if not outside:
                 break
@@ -370,7 +372,6 @@ class Guess:
             if outside > most_events:
                 raise TooManyEventsError
             if attempt == 0 and not self.system.is_sparse and self._pivot_in_blocks():
-                basis = None
                 continue
             if self._is_shifted:
                 shifted = replace(self.problem, table=build_state_table(self._bounds_at(moving=False)))
@@ -387,7 +388,8 @@ class Guess:
                 tracer.recompute()
             # On the way the bounds of an equality differ by their shifts; at its end they are one.
             at_bound = self.bounds.is_equal & np.isin(tracer.states, (LOWER, UPPER))
-            self.states, basis = np.where(at_bound, EQUAL, tracer.states).astype(np.int8), tracer.basis
+            self.states = np.where(at_bound, EQUAL, tracer.states).astype(np.int8)
+            self._basis = tracer.basis
             self._forget_shifts()
         return self.states
 
@@ -420,9 +422,12 @@ class Guess:
             outside = (nearest < 0.0) & (nearest <= -BLOCK_SHARE * worst) & (worst > 0.0)
             count = int(np.sum((nearest < 0.0) & (worst > 0.0)))
             if not count:
-                self.states = states
-                self._forget_shifts()
-                return True
+                before, self.states = self.states, states
+                if self._is_regular():
+                    self._forget_shifts()
+                    return True
+                self.states = before
+                return False
             in_vain = 0 if count < fewest else in_vain + 1
             fewest = min(fewest, count)
             items = np.flatnonzero(outside)
