@@ -22,21 +22,21 @@ place of values: both a violation and its scale grow with mu.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
 from flint import fmpq
 
+from pqp.certificate.conditions import AT_LOWER, AT_UPPER, Enclosure, MuWindow
 from pqp.certificate.document import approximate
-from pqp.certificate.optimality import AT_LOWER, AT_UPPER, LARGEST_FACTOR, Enclosure, MuWindow
 from pqp.certificate.points import BoundedPiece, Candidates, Completion
 from pqp.certificate.problem import Mask, Problem
 from pqp.certificate.rationals import Floats, Indices
-from pqp.certificate.states import ABOVE, AT_ROW_UPPER, BELOW, OFF
+from pqp.certificate.states import AT_ROW_UPPER
 from pqp.errors import CertificateError
 
 # A violation or a gap up to this share of its scale is rounding: float64 keeps 1e-16 per operation, engines
@@ -57,35 +57,32 @@ KINDS = ("x", "row", "multiplier of x", "multiplier of row")
 class Measure:
     """Upper bounds on all that the points of a batch miss, and the sizes these are relative to.
 
-    Tables have one row per piece and end. `margins` has one table per condition: how far exact values may be
-    on the wrong side, negative where they are on the right one. `costs`, one row per piece, is what missed
-    limits of rows cost.
+    Tables have one row per piece and end; `costs`, one row per piece, is what missed limits of rows cost. For
+    `sharp` pieces sums over rows are exact: at a high price per row the error of float64 would be too much.
     """
 
     def __init__(self, batch: Candidates, sharp: Iterable[int] = ()) -> None:
-        largest = batch.conditions.y.size.max(initial=0.0)
-        self._batch = batch
-        self._bound = batch.conditions.bound if largest < LARGEST_FACTOR else np.inf
-        self.is_finite = batch.is_finite
         conditions, problem = batch.conditions, batch.problem
-        products = conditions.products
-        x, y, z, activity = conditions.x, conditions.y, conditions.bound_multipliers, products.activity
-        low, high = self._distances(activity, sharp)
-        outside = self._outside(low, high)
-        tables = np.abs(x.value), activity.size, z.size, np.abs(y.value)
+        self._batch, self.is_finite = batch, batch.is_finite
+        x, y, z = conditions.x, conditions.y, conditions.bound_multipliers
+        tables = np.abs(x.value), conditions.products.activity.size, z.size, np.abs(y.value)
         self.sizes = dict(zip(KINDS, tables, strict=True))
-        margins = (
-            self._margins_of_x(x),
-            self._margins_of_rows(low, high, outside),
-            self._margins_of_bound_multipliers(z),
-            self._margins_of_multipliers(y),
+        low = conditions.distances(problem.row_lower)
+        high = low if problem.is_equation.all() else conditions.distances(problem.row_upper)
+        for k in sharp:
+            for side, exact in zip((low, high), batch.exact_distances(k), strict=True):
+                side.value[k], side.size[k] = exact, ONE_ROUNDING * np.abs(exact)
+        bound = conditions.bound_with(y)
+        self.violations = self._missed_equations(low, high, Enclosure(z.value, bound * z.size))
+        self.inequalities = list(
+            conditions.inequalities(lambda limits: low if limits is problem.row_lower else high)
         )
-        self.margins = dict(zip(KINDS, margins, strict=True))
-        self.violations = {
-            kind: reduce(np.maximum, tables, np.zeros_like(self.sizes[kind]))
-            for kind, tables in self.margins.items()
-        }
-        gradient = np.abs(products.curvature.value / 2 + batch.windows.limits(problem.c).value)
+        for kind, columns, applies, excess in self.inequalities:
+            table, places = self.violations[kind], slice(None) if columns is None else columns
+            missed = np.where(applies[:, None], np.maximum(0.0, excess), 0.0)
+            table[..., places] = np.maximum(table[..., places], missed)
+        self.violations["multiplier of x"][np.broadcast_to(batch.is_settled[:, None], x.value.shape)] = 0.0
+        gradient = np.abs(conditions.products.curvature.value / 2 + batch.windows.limits(problem.c).value)
         self.objective: Floats = (self.sizes["x"] * gradient).sum(axis=-1)
         # what a missed limit costs: its multiplier, and in soft rows the penalty as well. Both factors are
         # affine, so the product of their maxima is above it all over the piece; with slopes in the place of
@@ -93,101 +90,27 @@ class Measure:
         price = self.sizes["multiplier of row"].max(axis=1)
         if problem.penalty.has_any:
             is_soft, penalty = problem.penalty.is_finite, np.abs(batch.windows.limits(problem.penalty).value)
-            excess = reduce(np.maximum, outside, np.zeros_like(y.value))
-            self.objective += (np.where(is_soft, penalty, 0.0) * excess).sum(axis=-1)
+            below = np.where(problem.row_lower.is_finite, low.size - low.value, 0.0)
+            above = np.where(problem.row_upper.is_finite, high.size + high.value, 0.0)
+            outside = np.where(is_soft, np.maximum(0.0, np.maximum(below, above)), 0.0)
+            self.objective += (penalty * outside).sum(axis=-1)
             price = np.where(is_soft, 2 * np.maximum(penalty.max(axis=1), price), price)
-        self.costs: Floats = price * self.violations["row"].max(axis=1) * (1 + self._bound)
+        self.costs: Floats = price * self.violations["row"].max(axis=1) * (1 + bound)
 
     @cached_property
     def gaps(self) -> Floats:
         """What missed limits of all rows cost, one per piece."""
         return np.asarray(self.costs.sum(axis=-1))
 
-    def _excess(self, part: Enclosure) -> Floats:
-        """Return how far the exact values may be above 0, negative below it."""
-        return part.value + self._bound * part.size
-
-    def _distance(self, part: Enclosure) -> Floats:
-        """Return how far the exact values may be from 0."""
-        return np.abs(part.value) + self._bound * part.size
-
-    def _distances(self, activity: Enclosure, sharp: Iterable[int]) -> list[Enclosure]:
-        """Return how far rows are above their lower and their upper limits, and the errors of that.
-
-        For `sharp` pieces sums are exact: at a high price per row the error of float64 alone would be too
-        much.
-        """
-        problem = self._batch.problem
-        found: list[Enclosure] = []
-        for limits in (problem.row_lower, problem.row_upper):
-            if found and problem.is_equation.all():
-                found *= 2
-                break
-            value, size = activity.minus(self._batch.windows.limits(limits))
-            found.append(Enclosure(value, self._bound * size))
-        for k in sharp:
-            for table, exact in zip(found, self._batch.exact_distances(k), strict=True):
-                table.value[k], table.size[k] = exact, ONE_ROUNDING * np.abs(exact)
-        return found
-
-    def _outside(self, low: Enclosure, high: Enclosure) -> list[Floats]:
-        """Return how far rows may be below their lower and above their upper limits, negative inside."""
-        problem = self._batch.problem
-        if problem.is_equation.all():
-            return [np.abs(low.value) + low.size]
-        below = np.where(problem.row_lower.is_finite, low.size - low.value, -np.inf)
-        above = np.where(problem.row_upper.is_finite, high.size + high.value, -np.inf)
-        return [below, above]
-
-    def _margins_of_x(self, x: Enclosure) -> list[Floats]:
-        problem, windows, is_free = self._batch.problem, self._batch.windows, self._batch.is_free[:, None]
-        found = []
-        # variables at a limit are there by definition
-        if problem.lower.has_any:
-            below = self._excess(windows.limits(problem.lower).minus(x))
-            found.append(np.where(is_free & problem.lower.is_finite, below, -np.inf))
-        if problem.upper.has_any:
-            above = self._excess(x.minus(windows.limits(problem.upper)))
-            found.append(np.where(is_free & problem.upper.is_finite, above, -np.inf))
-        return found
-
-    def _margins_of_bound_multipliers(self, z: Enclosure) -> list[Floats]:
-        batch, states = self._batch, self._batch.variables[:, None]
-        found = self._distance(z)
-        if (states == AT_LOWER).any():
-            found = np.where(states == AT_LOWER, self._excess(Enclosure(-z.value, z.size)), found)
-        if (states == AT_UPPER).any():
-            found = np.where(states == AT_UPPER, self._excess(z), found)
-        return [np.where(batch.problem.is_fixed | batch.is_settled[:, None], -np.inf, found)]
-
-    def _margins_of_rows(self, low: Enclosure, high: Enclosure, outside: list[Floats]) -> list[Floats]:
-        codes, is_held = self._batch.rows[:, None], self._batch.is_held[:, None]
-        distance = outside[0] if low is high else np.abs(low.value) + low.size
-        found = np.where(is_held & (codes != AT_ROW_UPPER), distance, -np.inf)
-        is_off = (codes == OFF) & ~self._batch.problem.is_costless
-        margins: list[tuple[Mask, Callable[[], Floats]]] = [
-            (is_off, lambda: outside[0]),
-            (codes == AT_ROW_UPPER, lambda: np.abs(high.value) + high.size),
-            (codes == BELOW, lambda: low.size + low.value),
-            (codes == ABOVE, lambda: high.size - high.value),
-        ]
-        for is_here, margin in margins:
-            if is_here.any():
-                found = np.where(is_here, margin(), found)
-        return [found, *(np.where(is_off, above, -np.inf) for above in outside[1:] if is_off.any())]
-
-    def _margins_of_multipliers(self, y: Enclosure) -> list[Floats]:
-        batch, penalty = self._batch, self._batch.problem.penalty
-        signs = np.array([state.signs for state in batch.states])[:, None]
-        found = []
-        if signs.any():
-            wrong = self._excess(Enclosure(-signs * y.value, y.size))
-            found.append(np.where(signs != 0, wrong, -np.inf))
-        if penalty.has_any:
-            cap = batch.windows.limits(penalty)
-            beyond = self._excess(Enclosure(np.abs(y.value) - cap.value, y.size + cap.size))
-            found.append(np.where(penalty.is_finite & batch.is_held[:, None], beyond, -np.inf))
-        return found
+    def _missed_equations(self, low: Enclosure, high: Enclosure, z: Enclosure) -> dict[str, Floats]:
+        """Return by how much held rows are off their limits, and how far from 0 z of free variables is."""
+        batch, x, y = self._batch, self.sizes["x"], self.sizes["multiplier of row"]
+        is_upper = (batch.rows == AT_ROW_UPPER)[:, None]
+        distance = np.abs(np.where(is_upper, high.value, low.value)) + np.where(is_upper, high.size, low.size)
+        is_at_limit = (batch.variables == AT_LOWER) | (batch.variables == AT_UPPER) | batch.problem.is_fixed
+        pull = np.where(is_at_limit[:, None], 0.0, np.abs(z.value) + z.size)
+        rows = np.where(batch.is_held[:, None], distance, 0.0)
+        return dict(zip(KINDS, (np.zeros_like(x), rows, pull, np.zeros_like(y)), strict=True))
 
     def ends(self, k: int, window: MuWindow, least: dict[str, Floats], cost: float) -> list[float | None]:
         """Return where the conditions of a piece begin and cease to hold, None for ends that are right.
@@ -200,13 +123,14 @@ class Measure:
         found: list[float | None] = []
         for end, (mu, other, inwards) in enumerate(((lo, hi, 1.0), (hi, lo, -1.0))):
             move = 0.0
-            for kind, table in ((kind, table) for kind, tables in self.margins.items() for table in tables):
-                here, there = table[k, end], table[k, 1 - end]
-                is_large = here > least[kind]
+            for kind, columns, applies, excess in self.inequalities:
+                here, there = excess[k, end], excess[k, 1 - end]
+                is_large = here > least[kind][slice(None) if columns is None else columns]
                 if kind == "row":
                     is_large |= self.costs[k] > cost
                 moves = length * here / (-there if other is None else here - there)
-                move = max(move, float(np.max(moves[is_large & (here > 0) & (there < 0)], initial=0.0)))
+                is_crossed = applies[k] & is_large & (here > 0) & (there < 0)
+                move = max(move, float(np.max(moves[is_crossed], initial=0.0)))
             found.append(approximate(mu) + inwards * move if mu is not None and move else None)
         return found
 

@@ -13,9 +13,10 @@ from functools import reduce
 import numpy as np
 from flint import fmpq
 
+from pqp.certificate.conditions import BETWEEN, MuWindow
 from pqp.certificate.cover import ProvedPiece, earlier, later
 from pqp.certificate.document import End, approximate
-from pqp.certificate.optimality import BETWEEN, ComplementaryPair, MuWindow, optimal_span, violated_at
+from pqp.certificate.optimality import ComplementaryPair, optimal_span, violated_at
 from pqp.certificate.points import StatedPiece
 from pqp.certificate.problem import Mask
 from pqp.certificate.rationals import ZERO, Affine, Floats, Limit, Span

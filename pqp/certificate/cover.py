@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from flint import fmpq
 
 from pqp.certificate.bounds import BOUND_TOLERANCE, NOISE_SHARE
+from pqp.certificate.conditions import MuWindow
 from pqp.certificate.document import (
     End,
     approximate,
@@ -23,7 +24,6 @@ from pqp.certificate.document import (
     shown,
     weights,
 )
-from pqp.certificate.optimality import MuWindow
 from pqp.certificate.problem import Problem, Product
 from pqp.certificate.rationals import ZERO, Affine, Limit, Span, Vector, combine
 from pqp.certificate.solution import PrimalVector

@@ -12,7 +12,6 @@ it. So the matrices are kept: every held row has a slot in them, and only slots 
 """
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from operator import mul
 
 from flint import fmpz, fmpz_mat
@@ -46,11 +45,12 @@ class DiagonalSystem:
         assert problem.reciprocals is not None
         self._A = problem.A
         self._E, self._e = problem.reciprocals
-        self._b, self._s = fmpz(1), fmpz(1)
+        assert problem.denominators is not None
+        self._b, self._s = problem.denominators
         self._begin([], 0)
 
     def _begin(self, free: Sequence[int], count: int) -> None:
-        """Empty all slots, for other columns, more rows or longer denominators."""
+        """Empty all slots, for other columns or more rows."""
         n, size = len(free), count + SPARE_SLOTS
         self._free, self._size = free, size
         self._factors = [self._e[j] for j in free]
@@ -75,8 +75,6 @@ class DiagonalSystem:
         spare = self._size - len(targets)
         if not 0 <= spare <= 2 * SPARE_SLOTS or free != self._free:
             self._begin(free, len(targets))
-        if not self._is_common(gradient, targets):
-            self._begin(free, len(targets))
         self._take_rows(targets)
         self._take_sides(gradient, targets)
         system = self._weighted * self._rows.transpose() + self._offsets
@@ -90,17 +88,6 @@ class DiagonalSystem:
         below = D * self._s
         x = AffineBlock(free, self._weighted.transpose() * U - self._pull * D, self._E * self._b * below)
         return x, AffineBlock(self._held.copy(), U, below)
-
-    def _is_common(self, gradient: Sequence[Affine], targets: Mapping[int, Affine]) -> bool:
-        """Return whether b and s are denominators of all that is new; if not, they are made so."""
-        rows = [self._A.integers(i)[0] for i in targets if i not in self._slot]
-        new = [line for line, old in zip(gradient, self._gradient, strict=True) if line is not old]
-        new += [t for i, t in targets.items() if i not in self._slot or t is not self._targets[self._slot[i]]]
-        sides = [value.q for line in new for value in (line.constant, line.slope)]
-        b, s = reduce(fmpz.lcm, rows, self._b), reduce(fmpz.lcm, sides, self._s)
-        is_common = b == self._b and s == self._s
-        self._b, self._s = b, s
-        return is_common
 
     def _take_rows(self, targets: Mapping[int, Affine]) -> None:
         """Give a slot to every row that is held now, and to no other."""

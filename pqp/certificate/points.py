@@ -12,8 +12,7 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from pqp.certificate.document import approximate, entry, index, items, number, numbers
-from pqp.certificate.optimality import (
+from pqp.certificate.conditions import (
     BETWEEN,
     Conditions,
     Enclosure,
@@ -22,6 +21,7 @@ from pqp.certificate.optimality import (
     Windows,
     rowwise,
 )
+from pqp.certificate.document import approximate, entry, index, items, number, numbers
 from pqp.certificate.problem import Mask, Problem
 from pqp.certificate.rationals import ZERO, Affine, Floats, Indices, Vector
 from pqp.certificate.states import AT_ROW_UPPER, Snapshot
@@ -273,7 +273,9 @@ class Candidates:
         if self._conditions is None:
             size_y = np.where(self.is_held[:, None], np.abs(self.y), self._known_y)
             y = Enclosure(self.y, np.maximum(size_y, self._settled_sizes))
-            self._conditions = Conditions(self._products, self.states, self.windows, lambda: y)
+            self._conditions = Conditions(
+                self._products, self.states, self.windows, lambda columns: y.of(columns)
+            )
         return self._conditions
 
     def forget_x(self) -> None:

@@ -14,6 +14,7 @@ from flint import fmpq, fmpz, fmpz_mat
 from pqp.certificate.convexity import convexity_shortfall, require_convex
 from pqp.certificate.document import approximate, entry, index, items, number, numbers, shown
 from pqp.certificate.rationals import (
+    UPWARDS,
     ZERO,
     Affine,
     ExactMatrix,
@@ -31,8 +32,6 @@ from pqp.certificate.rationals import (
 from pqp.errors import CertificateError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-# More than rounding takes from a length.
-UPWARDS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -403,20 +402,27 @@ class Problem:
     def reciprocals(self) -> tuple[fmpz, list[fmpz]] | None:
         """E and e with 1 / P[j, j] = e[j] / E, but e[j] = 0 where P[j, j] = 0.
 
-        None unless P is diagonal, neither E nor the denominators of c, A and the limits make long numbers,
-        and A may be written out with its zeros.
+        None unless P is diagonal, E and `denominators` are short, and A may be written out with its zeros.
         """
         if not (self.P.is_diagonal and (self.A.is_dense or self.m * self.n <= LARGEST_SPREAD)):
             return None
         curvatures = [self.P.diagonal_entry(j) for j in range(self.n)]
         below = common_multiple((value.p for value in curvatures if value), LONGEST_COMMON)
+        if below is None or self.denominators is None:
+            return None
+        return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]
+
+    @cached_property
+    def denominators(self) -> tuple[fmpz, fmpz] | None:
+        """Common denominators of A, and of c, the limits and their products with A; None if these are long.
+
+        Integers over a long common denominator would be slower than the rationals they replace.
+        """
         sides = chain(self.c, self.lower, self.upper, self.row_lower, self.row_upper, self.penalty)
         known = [side for side in sides if side is not None]
         shared = [value.q for side in known for value in (side.constant, side.slope)]
-        # Integers over a long common denominator would be slower than the rationals they replace.
-        if below is None or common_multiple(shared + self.A.denominators, LONGEST_COMMON) is None:
-            return None
-        return below, [below * value.q // value.p if value else fmpz(0) for value in curvatures]
+        b, s = common_multiple(self.A.denominators, LONGEST_COMMON), common_multiple(shared, LONGEST_COMMON)
+        return None if b is None or s is None else (b, s * b)
 
     @cached_property
     def is_costless(self) -> Mask:

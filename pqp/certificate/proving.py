@@ -14,6 +14,7 @@ from typing import Any
 from flint import fmpq
 
 from pqp.certificate.bounds import BOUND_TOLERANCE, Ledger, RoughError
+from pqp.certificate.conditions import MuWindow
 from pqp.certificate.correction import Correction, corrected
 from pqp.certificate.cover import (
     BOUNDED,
@@ -33,7 +34,7 @@ from pqp.certificate.cover import (
 )
 from pqp.certificate.diagonal import LARGEST_DIAGONAL_CASE, is_diagonal_case
 from pqp.certificate.document import approximate, entry, items
-from pqp.certificate.optimality import MuWindow, is_optimal_at, optimal_spans
+from pqp.certificate.optimality import is_optimal_at, optimal_spans
 from pqp.certificate.points import BoundedPiece, StatedPiece
 from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import Span

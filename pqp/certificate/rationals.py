@@ -313,6 +313,8 @@ class Span:
         return f"Span({replace(self, lo_why='', hi_why='')})"
 
 
+# More than rounding takes from a length or from a sum of sizes.
+UPWARDS = 1e-9
 # Integers up to this size are float64 numbers.
 EXACT_INTEGERS = 2**53
 INTEGER_ZERO = fmpz(0)
@@ -387,8 +389,10 @@ class ExactMatrix:
 
     @property
     def denominators(self) -> list[fmpz]:
-        """The denominators of entries that are not float64 numbers, whose denominators are powers of two."""
-        return [] if isinstance(self._values, np.ndarray) else [value.q for value in self._values]
+        """The denominators of all entries, each value once."""
+        if isinstance(self._values, np.ndarray):
+            return [fmpz(float(value).as_integer_ratio()[1]) for value in np.unique(self._values)]
+        return [value.q for value in self._values]
 
     @cached_property
     def approximation(self) -> Floats:
@@ -401,6 +405,12 @@ class ExactMatrix:
     def largest(self) -> float:
         """The largest absolute value of an entry."""
         return float(np.max(np.abs(self.approximation), initial=0.0))
+
+    @cached_property
+    def norm(self) -> float:
+        """The largest sum of the sizes of a row's entries."""
+        sums = np.bincount(self._rows, np.abs(self.approximation), self.shape[0])
+        return float(np.max(sums, initial=0.0)) * (1 + UPWARDS)
 
     @property
     def entries(self) -> tuple[Indices, Indices, Floats]:
