@@ -35,11 +35,10 @@ from pqp.certificate.cover import (
     require_chain,
     require_cover,
 )
-from pqp.certificate.document import End, entry, items, one_of, shown
+from pqp.certificate.document import End, approximate, entry, items, one_of, shown
 from pqp.certificate.problem import read_problem
 from pqp.certificate.proving import Plan, Prover, Work
 from pqp.certificate.rationals import Span
-from pqp.certificate.stated import Accuracy
 from pqp.errors import CertificateError
 
 # Proofs that take less than this many seconds do not mention it: their text is then the same every time.
@@ -78,8 +77,8 @@ class Certificate:
     objective_scale
         The largest sum of the sizes of the terms of the objective on such a piece.
     deviation
-        The largest relative difference between a stated number and the exact one; on bounded pieces between
-        a stated number and the refined one that the bound is about, if it had to be refined.
+        By how much, relatively, a stated number differs at most from the exact one; on bounded pieces from
+        the refined one that the bound is about, if it had to be refined.
     interval
         The exact ends of what was proved; infinite ends are floats.
     statuses
@@ -216,8 +215,7 @@ def check(
     count = len(items(entry(document, "segments", "document"), None, "segments"))
     plan = Plan()
     for round_number in range(1, MOST_ROUNDS + 1):
-        accuracy = Accuracy(tolerance)
-        prover = Prover(document, problem, accuracy, Work(problem, count, thorough, deadline), plan)
+        prover = Prover(document, problem, tolerance, Work(problem, count, thorough, deadline), plan)
         # float64 only decides comparisons that are clear; a result that is not a number decides none
         with np.errstate(invalid="ignore", over="ignore"):
             pieces = list(prover.pieces())
@@ -242,7 +240,7 @@ def check(
         document=document,
         arithmetic=str(document["arithmetic"]),
         pieces=len(pieces),
-        deviation=max(float(_fraction(max([*moves, accuracy.worst]))), prover.ledger.deviation),
+        deviation=max(approximate(max(moves)), prover.deviation, prover.ledger.deviation),
         interval=(known[0], known[-1]),
         statuses=tuple((known[run[0]], known[run[-1] + 1], pieces[run[0]].status) for run in runs),
         # A piece without length has both its ends at one breakpoint.

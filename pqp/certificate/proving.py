@@ -39,7 +39,7 @@ from pqp.certificate.points import BoundedPiece, StatedPiece
 from pqp.certificate.problem import Problem
 from pqp.certificate.rationals import Span
 from pqp.certificate.solution import Solution, derive
-from pqp.certificate.stated import Accuracy, compare_stated
+from pqp.certificate.stated import compare_stated
 from pqp.certificate.states import ActiveSet, Snapshot
 from pqp.errors import CertificateError
 
@@ -179,12 +179,14 @@ class Prover:
         self,
         document: Mapping[str, Any],
         problem: Problem,
-        accuracy: Accuracy,
+        tolerance: fmpq,
         work: Work,
         plan: Plan,
     ) -> None:
-        self.problem, self.accuracy, self.work, self.plan = problem, accuracy, work, plan
-        self.is_float = bool(accuracy.tolerance)
+        self.problem, self.tolerance, self.work, self.plan = problem, tolerance, work, plan
+        self.is_float = bool(tolerance)
+        # how far a stated number is from the exact one, at most
+        self.deviation = 0.0
         self.ledger = Ledger(problem)
         self._document = document
         self._active = ActiveSet(problem)
@@ -238,15 +240,22 @@ class Prover:
         if self.is_float and (flaw or not self._may_solve(draft.number, self._active, unknowns)):
             draft.states, draft.reason = self._active.snapshot(), flaw
             return
-        # states that give no basis are not a rounding error: no piece of any path has them
-        with located(piece):
-            solution = derive(self._active, piece.place)
-        draft.states, draft.solution = solution.active, solution
+        try:
+            with located(piece):
+                draft.solution = derive(self._active, piece.place)
+            draft.states = draft.solution.active
+        except CertificateError as error:
+            # numbers may be right even if float64 took dependent rows for independent ones
+            if not self.is_float:
+                raise
+            draft.states, draft.reason = self._active.snapshot(), error
 
     def _compare_stated(self, drafts: Sequence[Draft]) -> None:
         """Compare what is stated with the exact solutions; float pieces that are wrong are not solved."""
         claims = [(draft.segment, draft.solution, draft.piece.place) for draft in drafts if draft.solution]
-        for draft, error in zip(drafts, compare_stated(claims, self.accuracy), strict=True):
+        deviation, errors = compare_stated(claims, self.tolerance)
+        self.deviation = max(self.deviation, deviation)
+        for draft, error in zip(drafts, errors, strict=True):
             if error is not None:
                 draft.reason, draft.solution = error, None
                 if not self.is_float:
@@ -268,7 +277,7 @@ class Prover:
         found = corrected(
             draft.states,
             draft.piece,
-            self.accuracy.tolerance,
+            self.tolerance,
             lambda active: self._may_solve(draft.number, active, self._largest_system(active)),
         )
         if found is None:
@@ -276,7 +285,7 @@ class Prover:
         with located(draft.piece):
             stated = StatedPiece.read(draft.states, draft.segment, draft.piece.place)
         ends = draft.piece.lo, draft.piece.hi
-        if found.is_near(stated, ends, approximate(self.accuracy.tolerance)):
+        if found.is_near(stated, ends, approximate(self.tolerance)):
             draft.correction = found
             draft.is_confirmed = found.confirms(stated, ends, BOUND_TOLERANCE)
 
@@ -293,7 +302,7 @@ class Prover:
         """Find the exact spans of all drafts that are solved; the others are bounded or corrected."""
         self._compare_stated([draft for draft in drafts if draft.solution is not None])
         solved = [(draft, draft.solution) for draft in drafts if draft.solution is not None]
-        windows = [draft.piece.window(self.accuracy.tolerance) for draft, _ in solved]
+        windows = [draft.piece.window(self.tolerance) for draft, _ in solved]
         spans = list(optimal_spans([solution for _, solution in solved], windows)) if solved else []
         for (draft, solution), span in zip(solved, spans, strict=True):
             piece = draft.piece
@@ -337,7 +346,7 @@ class Prover:
 
     def _require_ends(self, draft: Draft, is_first: bool, is_last: bool) -> None:
         """Bound a first or last piece that misses the end of the path by more than rounding."""
-        piece, tolerance = draft.piece, self.accuracy.tolerance
+        piece, tolerance = draft.piece, self.tolerance
         if piece.status != "optimal" or piece.proof == BOUNDED or not (is_first or is_last):
             return
         starts_late = displacement(later(piece.span.lo, piece.lo), piece.lo) > tolerance
@@ -359,7 +368,7 @@ class Prover:
         for draft, reached in ((left, left.piece.span.hi), (right, right.piece.span.lo)):
             falls_short = reached != mu and (later(reached, mu) == mu) == (draft is left)
             # a bounded neighbour can reach over a rounding error, not over a part of a piece
-            is_wide = is_exact or displacement(reached, mu) > self.accuracy.tolerance
+            is_wide = is_exact or displacement(reached, mu) > self.tolerance
             if falls_short and is_wide and draft.piece.status == "optimal":
                 draft.reason = misfit
                 self._correct(draft)
@@ -381,7 +390,7 @@ class Prover:
                 continue
             # a correction finds the solution wherever it starts: unless the stated one is the same, a bound
             # has to show that it is off by no more than a rounding error
-            if piece.proof == EXACT or draft.is_confirmed:
+            if piece.proof == EXACT or (piece.proof == CORRECTED and draft.is_confirmed):
                 exact += [self._stated(draft)] if self.plan.takes_all_scales else []
                 continue
             bounded = self._stated(draft)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,29 +13,10 @@ from pqp.certificate.rationals import AffineBlock, Floats
 from pqp.certificate.solution import Solution
 from pqp.errors import CertificateError
 
-# Sixteen units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
-ROUNDINGS = 2.0**-49
+# Four units of rounding, relative to all numbers involved: more than is lost on the way to a comparison.
+ROUNDINGS = 2.0**-51
 # More than underflow can lose there.
 UNDERFLOW = 1e-300
-
-
-@dataclass
-class Accuracy:
-    """How far stated numbers may be off, and how far the worst of those seen so far is, relatively."""
-
-    tolerance: fmpq
-    worst: fmpq = field(default_factory=fmpq)
-    level: float = 0.0
-
-    def note(self, deviation: fmpq) -> None:
-        """Remember a deviation if it is the worst so far; `level` is that in float64."""
-        if deviation > self.worst:
-            self.worst, self.level = deviation, approximate(deviation)
-
-    def is_surpassed(self, deviation: float) -> bool:
-        """Return whether a deviation, a bound that float64 proves, may be the worst so far."""
-        # what is not a number is not below
-        return not deviation < (1 - ROUNDINGS) * self.level
 
 
 @dataclass(frozen=True)
@@ -58,21 +39,20 @@ class StatedVector:
         """The exact numbers, each rounded to the nearest."""
         return self.block.approximation[self.part, self.positions]
 
-    def compare(self, accuracy: Accuracy) -> None:
-        """Note the largest deviation relative to 1 + the largest exact entry; raise if it is too large."""
+    def compare(self, tolerance: fmpq) -> float:
+        """Return the largest deviation relative to 1 + the largest exact entry; raise if it is too large."""
         stated = numbers(self.values, len(self.positions), self.place)
         values = self.block.column(self.part, self.positions)
         scale = 1 + max((abs(v) for v in values), default=fmpq(0))
         gaps = [abs(a - b) for a, b in zip(stated, values, strict=True)]
         for r, gap in enumerate(gaps):
-            if gap > accuracy.tolerance * scale:
-                allowed = shown(accuracy.tolerance * scale)
+            if gap > tolerance * scale:
                 raise CertificateError(
                     argument=f"{self.place}[{self.block.places[self.positions[r]]}]",
-                    expected=f"{shown(values[r])} according to its states, up to {allowed}",
+                    expected=f"{shown(values[r])} according to its states, up to {shown(tolerance * scale)}",
                     found=f"{shown(stated[r])}, which is off by {shown(gap)}",
                 )
-        accuracy.note(max(gaps, default=fmpq(0)) / scale)
+        return approximate(max(gaps, default=fmpq(0)) / scale)
 
 
 def deviations(vectors: Sequence[StatedVector]) -> Floats:
@@ -121,11 +101,11 @@ def _both_parts(
 
 
 def compare_stated(
-    claims: Sequence[tuple[Any, Solution, str]], accuracy: Accuracy
-) -> list[CertificateError | None]:
-    """Return, for segments with their exact solutions and places, what they state wrongly; None if nothing.
+    claims: Sequence[tuple[Any, Solution, str]], tolerance: fmpq
+) -> tuple[float, list[CertificateError | None]]:
+    """Return how far segments are from their exact solutions, and what each states wrongly, None if nothing.
 
-    Only the worst deviation is reported, so what float64 proves to be no worse is not compared exactly.
+    What float64 proves to be within the tolerance is not compared exactly.
     """
     errors: list[CertificateError | None] = [None] * len(claims)
     vectors, owners = [], []
@@ -137,14 +117,12 @@ def compare_stated(
             continue
         vectors += found
         owners += [k] * len(found)
-    if not vectors:
-        return errors
-    bounds = deviations(vectors)
-    # the worst first, so that most others need not be compared; what is not a number comes before all
-    for v in np.argsort(np.where(np.isnan(bounds), -np.inf, -bounds), kind="stable").tolist():
-        if errors[owners[v]] is None and accuracy.is_surpassed(bounds[v]):
-            try:
-                vectors[v].compare(accuracy)
-            except CertificateError as error:
-                errors[owners[v]] = error
-    return errors
+    bounds = deviations(vectors) if vectors else np.zeros(0)
+    # what is not a number is not below the tolerance
+    for v in np.flatnonzero(~(bounds < approximate(tolerance))).tolist():
+        try:
+            bounds[v] = vectors[v].compare(tolerance)
+        except CertificateError as error:
+            errors[owners[v]] = errors[owners[v]] or error
+            bounds[v] = 0.0
+    return float(np.max(bounds, initial=0.0)), errors

@@ -290,6 +290,31 @@ def drifting():
     return path(problem, (-1.0, 2.0), pieces) | {"arithmetic": "float"}
 
 
+def doubled(share=0.5):
+    """minimise ½x² − mu x, x ≤ 1 stated by two rows, both held: they are dependent, and their y add up."""
+    problem = {"P": [[1]], "c": affine([0], [-1]), "A": [[1], [1]], "row_upper": affine([1, 1])}
+    pieces = [
+        optimal(0.0, 1.0, ("between", "off off"), x1=[1.0]),
+        optimal(1.0, 2.0, ("between", "upper upper"), x0=[1.0],
+                y0=[share, 1 - share], y1=[-share, share - 1]),
+    ]  # fmt: skip
+    return path(problem, (0.0, 2.0), pieces) | {"arithmetic": "float"}
+
+
+class TestSingular:
+    def test_right_numbers_of_dependent_rows_are_bounded(self):
+        proof = check(doubled())
+        assert (proof.exact, proof.bounded) == (1, 1)
+
+    def test_wrong_numbers_of_dependent_rows_are_refused(self):
+        with pytest.raises(CertificateError):
+            check(doubled(share=-0.5))
+
+    def test_exact_document_needs_a_basis(self):
+        with pytest.raises(CertificateError, match="nonsingular"):
+            check(doubled() | {"arithmetic": "exact"})
+
+
 class TestHalfExact:
     """The first piece is exact on a half of it."""
 
