@@ -28,13 +28,14 @@ def estimates_text(table: pd.DataFrame, title: str, forms: Mapping[str, Form]) -
       ours      50.0 %   25.0 %   75.0 %
     """
     first, *others = forms
+    labels = table.index.to_frame().to_numpy(dtype=object).tolist()
     rows = [
         [
-            *(word if isinstance(word, str) else f"{word:g}" for word in _words(name)),
+            *(word if isinstance(word, str) else f"{word:g}" for word in levels),
             *(forms[first](row[column]) for column in (first, "lo", "hi")),
             *(forms[column](row[column]) for column in others),
         ]
-        for name, row in table.iterrows()
+        for levels, (_, row) in zip(labels, table.iterrows(), strict=True)
     ]
     names = [str(name) for name in table.index.names]
     return text_table(title, [*names, first, "from", "to", *others], rows, left=len(names))
@@ -52,10 +53,6 @@ def percent(value: float) -> str:
 def one_decimal(value: float) -> str:
     """Return a number with one decimal; nothing where it is not known."""
     return "" if value != value else f"{value:.1f}"
-
-
-def _words(name: object) -> tuple[object, ...]:
-    return name if isinstance(name, tuple) else (name,)
 
 
 def announce(result: str, written: Iterable[Path | None]) -> None:

@@ -177,6 +177,6 @@ class ChoiceTable:
         is_whole = (design == np.rint(design)).all() and (np.abs(design) < LARGEST_WHOLE).all()
         return read_only(design.astype(np.int64) if is_whole else design)
 
-    def place(self, t: int) -> dict[str, Any]:
+    def place(self, t: int) -> dict[str, object]:
         """Return the respondent and the name of task t, as parts of an error."""
         return {"respondent": self.respondents[self.choices.respondent[t]], "task": self.choices.task[t]}

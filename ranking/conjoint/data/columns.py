@@ -147,8 +147,8 @@ class RowIds:
         """Return what a row belongs to, as parts of an error; rows are counted from 1."""
         if self.group[row] < 0:
             return {"row": row + 1}
-        alternative = None if self.alternative is None else self.alternative[row]
-        return {**self.task_place(row), "alternative": alternative, "row": row + 1}
+        place = {"respondent": self.respondent[row], "task": self.task[row], "row": row + 1}
+        return place if self.alternative is None else {**place, "alternative": self.alternative[row]}
 
     def task_place(self, row: int) -> dict[str, Any]:
         """Return the respondent and the task of a row, as parts of an error."""

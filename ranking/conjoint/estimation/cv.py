@@ -11,14 +11,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from ranking.conjoint.data.study import By, ConjointStudy
-from ranking.conjoint.estimation.model import ConjointSVM, require_study
+from ranking.conjoint.estimation.model import (
+    ConjointModel,
+    ConjointSVM,
+    HasIndividualPartWorths,
+    require_study,
+)
 from ranking.conjoint.estimation.path import ConjointPath, hit_rate_curve
 from ranking.conjoint.results.calibration import Calibration, calibrate, fit_scale, gaps_of, joined
 from ranking.core.validation import Array, Integers, require_choice, whole_number
@@ -74,7 +79,7 @@ METRICS = get_args(Metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConjointPathCV(PathSearch):
+class ConjointPathCV(HasIndividualPartWorths, PathSearch):
     """Part-worths from choices, with C and other parameters chosen by cross-validation on whole paths.
 
     Parameters
@@ -152,32 +157,8 @@ class ConjointPathCV(PathSearch):
         self.best_estimator_ = model.fit(study)
         return self
 
-    @property
-    def part_worths_(self) -> pd.DataFrame:
-        """The mean part-worths of the chosen model."""
-        return self._chosen().part_worths_
-
-    @property
-    def individual_part_worths_(self) -> pd.DataFrame:
-        """The part-worths of the chosen model, one row per respondent."""
-        return self._chosen().individual_part_worths_
-
-    @property
-    def importances_(self) -> "pd.Series[float]":
-        """The importances of attributes in the chosen model."""
-        return self._chosen().importances_
-
-    def utilities(self, study: ConjointStudy) -> Array:
-        """Return the utility of every alternative of a study; see `ConjointSVM`."""
-        return self._chosen().utilities(study)
-
-    def predict(self, study: ConjointStudy) -> Integers:
-        """Return the position of the best alternative of every task."""
-        return self._chosen().predict(study)
-
-    def score(self, study: ConjointStudy) -> float:
-        """Return the hit rate."""
-        return self._chosen().score(study)
+    def _fitted(self) -> ConjointModel:
+        return cast(ConjointModel, self._chosen())
 
 
 def fold_curve(

@@ -31,8 +31,62 @@ Pooling = Literal["aggregate", "individual", "shrinkage"]
 POOLINGS = get_args(Pooling)
 
 
+class HasIndividualPartWorths:
+    """What follows from part-worths for every respondent: those of a model, or of one that a search chose."""
+
+    @abstractmethod
+    def _fitted(self) -> "ConjointModel":
+        """Return the fitted model that has the part-worths."""
+
+    @property
+    def individual_part_worths_(self) -> pd.DataFrame:
+        """The part-worths, one row per respondent, columns by attribute and level."""
+        model = self._fitted()
+        return pd.DataFrame(model._individual(), index=model.respondents_, columns=model.space_.columns)
+
+    @property
+    def part_worths_(self) -> pd.DataFrame:
+        """The mean part-worths over respondents, by their weights: attribute, level, part_worth."""
+        weights = self._fitted().weights_.to_numpy()
+        return weighted_mean(self.individual_part_worths_, weights).to_frame("part_worth")
+
+    @property
+    def importances_(self) -> "pd.Series[float]":
+        """The importance of every attribute in per cent, of each respondent, then averaged by their weights.
+
+        See `ranking.conjoint.importances`; respondents without any preference are left out.
+        """
+        model = self._fitted()
+        table = importances(self.individual_part_worths_, model.space_)
+        mean = weighted_mean(table, model.weights_.to_numpy())
+        return mean.rename("importance").rename_axis("attribute")
+
+    def part_worths_for(self, study: ConjointStudy) -> pd.DataFrame:
+        """Return the part-worths of the respondents of a study; new ones have those common to all."""
+        model = self._fitted()
+        worths = np.vstack([model._individual(), model._common()])
+        return pd.DataFrame(worths[model._codes(study)], index=study.respondents, columns=study.columns)
+
+    def utilities(self, study: ConjointStudy) -> Array:
+        """Return the utility of every alternative of a study, row by row of its design."""
+        return utilities(self.part_worths_for(study), study)
+
+    def predict(self, study: ConjointStudy) -> Integers:
+        """Return the position of the best alternative of every task, counted from 0, the first of ties."""
+        table, _ = task_utilities(self.part_worths_for(study), study)
+        return np.asarray(np.argmax(table, axis=1), dtype=np.int64)
+
+    def hits(self, study: ConjointStudy) -> Array:
+        """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m, else 0."""
+        return hits(self.part_worths_for(study), study)
+
+    def score(self, study: ConjointStudy) -> float:
+        """Return the hit rate, tasks by the weights of their respondents."""
+        return hit_rate(self.part_worths_for(study), study)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConjointModel(BaseEstimator):
+class ConjointModel(HasIndividualPartWorths, BaseEstimator):
     """A model that has part-worths for every respondent of the study it was fitted to.
 
     A subclass calls `_learn_names`, and returns its part-worths by `_individual` and `_common`.
@@ -51,54 +105,15 @@ class ConjointModel(BaseEstimator):
     def _common(self) -> Array:
         """Return the part-worths that a new respondent is predicted by."""
 
+    def _fitted(self) -> "ConjointModel":
+        check_is_fitted(self)
+        return self
+
     def _learn_names(self, study: ConjointStudy) -> None:
         """Keep what names and weighs the part-worths."""
         require_study(study)
         self.space_ = space_of(study)
         self.respondents_, self.weights_ = study.respondents, study.weights
-
-    @property
-    def individual_part_worths_(self) -> pd.DataFrame:
-        """The part-worths, one row per respondent, columns by attribute and level."""
-        check_is_fitted(self)
-        return pd.DataFrame(self._individual(), index=self.respondents_, columns=self.space_.columns)
-
-    @property
-    def part_worths_(self) -> pd.DataFrame:
-        """The mean part-worths over respondents, by their weights: attribute, level, part_worth."""
-        return weighted_mean(self.individual_part_worths_, self.weights_.to_numpy()).to_frame("part_worth")
-
-    @property
-    def importances_(self) -> "pd.Series[float]":
-        """The importance of every attribute in per cent, of each respondent, then averaged by their weights.
-
-        See `ranking.conjoint.importances`; respondents without any preference are left out.
-        """
-        table = importances(self.individual_part_worths_, self.space_)
-        mean = weighted_mean(table, self.weights_.to_numpy())
-        return mean.rename("importance").rename_axis("attribute")
-
-    def part_worths_for(self, study: ConjointStudy) -> pd.DataFrame:
-        """Return the part-worths of the respondents of a study; new ones have those common to all."""
-        worths = np.vstack([self._individual(), self._common()])
-        return pd.DataFrame(worths[self._codes(study)], index=study.respondents, columns=study.columns)
-
-    def utilities(self, study: ConjointStudy) -> Array:
-        """Return the utility of every alternative of a study, row by row of its design."""
-        return utilities(self.part_worths_for(study), study)
-
-    def predict(self, study: ConjointStudy) -> Integers:
-        """Return the position of the best alternative of every task, counted from 0, the first of ties."""
-        table, _ = task_utilities(self.part_worths_for(study), study)
-        return np.asarray(np.argmax(table, axis=1), dtype=np.int64)
-
-    def hits(self, study: ConjointStudy) -> Array:
-        """Return for every task 1 if the chosen alternative is the best, 1/m if it is one of m, else 0."""
-        return hits(self.part_worths_for(study), study)
-
-    def score(self, study: ConjointStudy) -> float:
-        """Return the hit rate, tasks by the weights of their respondents."""
-        return hit_rate(self.part_worths_for(study), study)
 
     def _codes(self, study: ConjointStudy) -> Integers:
         """Return the row of part-worths of every respondent of a study; new ones have the last row."""

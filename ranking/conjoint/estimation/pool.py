@@ -55,7 +55,7 @@ def measured(program: Program, cap: Array, alpha: Array) -> PooledSolution:
     """Return α, moved between its bounds, with its duality gap."""
     alpha = np.clip(alpha, 0.0, cap)
     z = program.readout @ alpha
-    ridge = z @ (z / _diagonal(program)) / 2
+    ridge = z @ (z / program.diagonal) / 2
     primal = ridge + cap @ np.maximum(0.0, 1 - program.A @ z)
     dual = ridge - alpha.sum()
     # `dual` is minimised, minus the usual dual value, so the two add up to the gap
@@ -70,7 +70,7 @@ def interior_point(program: Program, cap: Array) -> Array:
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = PRECISION
     one = eye_array(s)
     solver = clarabel.DefaultSolver(
-        csc_array(block_diag([diags_array(1 / _diagonal(program)), csc_array((s, s))])),
+        csc_array(block_diag([diags_array(1 / program.diagonal), csc_array((s, s))])),
         np.repeat([0.0, -1.0], [n, s]),
         csc_array(block_array([[eye_array(n), -program.readout], [None, -one], [None, one]])),
         np.concatenate([np.zeros(n + s), cap]),
@@ -102,9 +102,3 @@ def _corrected(program: Program, cap: Array, inside: PooledSolution) -> Array:
     for rows, inverse in zip(groups, inverses, strict=True):
         alpha[rows] += inverse.T @ (inverse @ (missing[rows] - X[rows] @ step)) / (1 - g)
     return alpha
-
-
-def _diagonal(program: Program) -> Array:
-    """Return the diagonal of W in float64."""
-    assert program.W is not None
-    return program.W.astype(float)

@@ -140,11 +140,15 @@ class Program:
         g = Fraction(repr(self.shrinkage))
         return np.repeat(np.array([g, 1 - g], dtype=object), [self.d, self.rows.n_owners * self.d])
 
+    @property
+    def diagonal(self) -> Array:
+        """The diagonal of W in float64."""
+        return np.ones(self.A.shape[1]) if self.W is None else self.W.astype(float)
+
     @cached_property
     def readout(self) -> Any:
         """The sparse matrix W Aᵀ, of z in dual variables."""
-        transposed = csr_array(self.A.T, dtype=float)
-        return transposed if self.W is None else diags_array(self.W.astype(float)) @ transposed
+        return diags_array(self.diagonal) @ csr_array(self.A.T, dtype=float)
 
     def dual(self) -> pqp.ParametricQP:
         """Return the dual of CBC(C) in μ = C, one variable per row of A."""
@@ -154,12 +158,20 @@ class Program:
     def soft(self) -> pqp.ParametricQP:
         """Return CBC(C) in μ = C as it stands, one variable per entry of z, choices as soft rows."""
         lower = np.repeat([1, 0], self._sizes)
-        return pqp.ParametricQP(P=self._ridge(), c=0, A=self.A, row_lower=lower, penalty=self._prices())
+        return pqp.ParametricQP(
+            P=diags_array(1 / self.diagonal, format="csr"),
+            c=0,
+            A=self.A,
+            row_lower=lower,
+            penalty=self._prices(),
+        )
 
     def hard(self) -> pqp.ParametricQP:
         """Return CBC, in which all choices must be explained, as it stands: it does not depend on μ."""
         lower = np.repeat([1, 0], self._sizes)
-        return pqp.ParametricQP(P=self._ridge(), c=0, A=self.A, row_lower=lower)
+        return pqp.ParametricQP(
+            P=diags_array(1 / self.diagonal, format="csr"), c=0, A=self.A, row_lower=lower
+        )
 
     @property
     def _sizes(self) -> list[int]:
@@ -172,11 +184,6 @@ class Program:
         prices = pqp.mu * np.concatenate([self.rows.weight, np.zeros(p, dtype=np.int64)])
         # orders are hard at every C: no price is high enough to violate one
         return prices + np.repeat([0.0, np.inf], [s, p]) if p else prices
-
-    def _ridge(self) -> Any:
-        """Return W⁻¹, in float64."""
-        ones = np.ones(self.A.shape[1])
-        return diags_array(ones if self.W is None else 1 / self.W.astype(float), format="csr")
 
     def part_worths(self, z: Array) -> Array:
         """Return the part-worths of all owners, one row each, from z; leading axes are kept."""

@@ -134,7 +134,10 @@ def fit_scale(D: Array, weights: Array, sizes: Array) -> Calibration:
             far *= 2
         root = brentq(lambda beta: slope_of(D / size, weights, beta), 0.0, far, xtol=PRECISE, rtol=PRECISE)
         verdict, scale = "fitted", float(root) / size
-    fitted, chance = (_root_likelihood(D, weights, sizes, beta) for beta in (scale, 0.0))
+    # the chosen alternative is the first of those with D = 0
+    chosen = np.arange(len(D)), np.argmax(D == 0, axis=1)
+    logs = (log_logit(D, beta, sizes)[chosen] for beta in (scale, 0.0))
+    fitted, chance = (float(np.exp(np.average(log, weights=weights))) for log in logs)
     return Calibration(scale, fitted, chance, len(D), verdict)
 
 
@@ -142,13 +145,6 @@ def slope_of(D: Array, weights: Array, scale: float) -> float:
     """Return the derivative of the log likelihood of the choices at a scale."""
     expected = (logit(D, scale, np.ones(len(D))) * np.where(np.isneginf(D), 0.0, D)).sum(axis=1)
     return float(-(weights @ expected))
-
-
-def _root_likelihood(D: Array, weights: Array, sizes: Array, scale: float) -> float:
-    # the chosen alternative is the first of those with D = 0
-    chosen = np.argmax(D == 0, axis=1)
-    logs = log_logit(D, scale, sizes)[np.arange(len(D)), chosen]
-    return float(np.exp(np.average(logs, weights=weights)))
 
 
 def _left_out(fit: Fit, rest: ConjointStudy, held: ConjointStudy) -> Gaps:

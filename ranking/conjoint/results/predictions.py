@@ -124,7 +124,9 @@ def log_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float =
     scale
         What utilities are multiplied by, see `calibrate`.
     """
-    return float(_log_chosen(part_worths, study, scale) @ task_weights(study))
+    U, sizes = task_utilities(part_worths, study)
+    logs = log_logit(U, read_scale(scale), sizes)[np.arange(len(U)), study.choices.chosen]
+    return float(logs @ task_weights(study))
 
 
 def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> float:
@@ -136,8 +138,7 @@ def root_likelihood(part_worths: PartWorths, study: ConjointStudy, scale: float 
     >>> round(root_likelihood(example_part_worths()["price-minded"], example_study(), scale=0), 12)
     0.25
     """
-    logs = _log_chosen(part_worths, study, scale)
-    return float(np.exp(np.average(logs, weights=task_weights(study))))
+    return float(np.exp(log_likelihood(part_worths, study, scale) / task_weights(study).sum()))
 
 
 def agreement(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> "pd.Series[float]":
@@ -184,11 +185,6 @@ def _part_worths_of_rows(part_worths: PartWorths, study: ConjointStudy) -> Array
     table = read_part_worths(part_worths, study)
     rows = rows_of(table, study)[study.choices.respondent]
     return np.asarray(table.to_numpy()[rows[study.choices.task_of_row]])
-
-
-def _log_chosen(part_worths: PartWorths, study: ConjointStudy, scale: float) -> Array:
-    U, sizes = task_utilities(part_worths, study)
-    return log_logit(U, read_scale(scale), sizes)[np.arange(len(U)), study.choices.chosen]
 
 
 def common_shares(part_worths: PartWorths, study: ConjointStudy, scale: float = 1.0) -> pd.DataFrame:
