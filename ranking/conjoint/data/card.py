@@ -211,7 +211,22 @@ def remarks(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[
                 f"{name} ranges over {width:.3g} of its units, and the part-worth of one unit is shrunk like "
                 f"that of a level, so results depend on the unit: choose one of about {reach:.3g}"
             )
-    yield from _about_levels(table, tables["levels"])
+    for name, attribute in table.attributes.items():
+        if attribute.is_linear:
+            continue
+        mine = tables["levels"].loc[[name]]
+        rare = mine[(mine["share"] * len(attribute.labels) < RARE) | (mine["chosen"] == 0)]
+        if len(rare) > MOST_LEVELS:
+            found = f"{len(rare)} of {len(mine)} levels"
+            yield f"{name}: {found} were hardly shown or never chosen; is it an attribute?"
+            continue
+        for (_, level), row in rare.iterrows():
+            times = f"was shown {counted(int(row['shown']), 'time')} and never chosen"
+            if row["chosen"]:
+                times = f"was shown only {counted(int(row['shown']), 'time')}; is it meant?"
+            elif not row["shown"]:
+                times = "was never shown, so its part-worth says nothing"
+            yield f"{name}: level {quoted(level)} {times}"
     straight, double = (tables["straight_liners"]["probability"] < UNLIKELY).sum(), len(tables["duplicates"])
     if straight:
         who = f"{straight} of {counted(len(table.respondents), 'respondent')}"
@@ -221,25 +236,6 @@ def remarks(table: ChoiceTable, tables: Mapping[str, pd.DataFrame]) -> Iterator[
     idle = len(table.respondents) - len(np.unique(table.choices.respondent))
     if idle:
         yield f"{counted(idle, 'respondent')} without tasks"
-
-
-def _about_levels(table: ChoiceTable, levels: pd.DataFrame) -> Iterator[str]:
-    for name, attribute in table.attributes.items():
-        if attribute.is_linear:
-            continue
-        mine = levels.loc[[name]]
-        rare = mine[(mine["share"] * len(attribute.labels) < RARE) | (mine["chosen"] == 0)]
-        if len(rare) > MOST_LEVELS:
-            found = f"{len(rare)} of {len(mine)} levels"
-            yield f"{name}: {found} were hardly shown or never chosen; is it an attribute?"
-        else:
-            for (_, level), row in rare.iterrows():
-                times = f"was shown {counted(int(row['shown']), 'time')} and never chosen"
-                if row["chosen"]:
-                    times = f"was shown only {counted(int(row['shown']), 'time')}; is it meant?"
-                elif not row["shown"]:
-                    times = "was never shown, so its part-worth says nothing"
-                yield f"{name}: level {quoted(level)} {times}"
 
 
 # The share of tasks that counts as nearly all.

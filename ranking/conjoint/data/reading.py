@@ -154,13 +154,21 @@ def _read_weights(
     """Return the weight of every respondent, 1 if none are given."""
     if roles.weight is None:
         return np.ones(len(respondents))
-    if isinstance(roles.weight, str):
-        given: Any = _weights_in(frame[roles.weight], ids, found)
-    elif isinstance(roles.weight, Mapping | pd.Series):
-        given = roles.weight
-    else:
+    if not isinstance(roles.weight, str | Mapping | pd.Series):
         raise must_be("weight", "a column or weights by respondent", found=roles.weight)
-    by_name = {plain(name): value for name, value in given.items()}
+    by_name: dict[Any, Any] = {}
+    if isinstance(roles.weight, str):
+        reported: set[Any] = set()
+        for name, value in zip(ids.respondent, labels_of(frame[roles.weight]), strict=True):
+            if name is None or name in reported or by_name.setdefault(name, value) == value:
+                continue
+            reported.add(name)
+            message = "respondent {respondent} has different weights, {found}"
+            both = {"found": f"{quoted(by_name[name])} and {quoted(value)}", "column": roles.weight}
+            remedy = "write the same one in all rows"
+            found.add(message, argument="weight", respondent=name, remedy=remedy, **both)
+    else:
+        by_name = {plain(name): value for name, value in roles.weight.items()}
     for name in in_order(by_name.keys() - set(respondents)):
         message = "{argument} names respondent {found}, who has no task"
         found.add(message, argument="weight", respondent=name, found=quoted(name))
@@ -177,21 +185,6 @@ def _read_weights(
             found.add(message, found=quoted(value), expected="a positive number", **place)
         weights.append(float(number))
     return np.array(weights)
-
-
-def _weights_in(column: "pd.Series[Any]", ids: RowIds, found: Problems) -> dict[Any, Any]:
-    """Return the weights of a column by respondent; respondents with several are problems."""
-    weights: dict[Any, Any] = {}
-    reported: set[Any] = set()
-    for name, value in zip(ids.respondent, labels_of(column), strict=True):
-        if name is None or name in reported or weights.setdefault(name, value) == value:
-            continue
-        reported.add(name)
-        message = "respondent {respondent} has different weights, {found}"
-        shown = f"{quoted(weights[name])} and {quoted(value)}"
-        remedy = "write the same one in all rows"
-        found.add(message, argument="weight", column=column.name, respondent=name, found=shown, remedy=remedy)
-    return weights
 
 
 def as_labels(values: Array) -> Array:
