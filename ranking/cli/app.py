@@ -192,9 +192,10 @@ def graph(
       ranking graph cars.csv --label mpg --ignore name --reduction tree --plot cars.png
     """
     require_output(plot, PICTURES, "--plot", [file])
-    preferences = open_preferences(file, "FILE", Columns(label, query, ignore))
-    drawn = None if plot is None else plot_preference_graph(preferences.graph(reduction))
-    say(lined_up(preferences.counts() | {"cycle": preferences.cycle() or "none"}))
+    columns, wanted = Columns(label, query, ignore), None if plot is None else reduction
+    lines, made = open_preferences(file, "FILE", columns, wanted)
+    drawn = None if made is None else plot_preference_graph(made)
+    say(lined_up(lines))
     if drawn is not None and plot is not None:
         draw(drawn, plot)
 

@@ -19,7 +19,7 @@ from ranking.conjoint.data.reading import read_table as read_choice_table
 from ranking.conjoint.data.wide import PATTERN, wide_attributes
 from ranking.conjoint.results.orders import FALLS, RISES, order_rows
 from ranking.core.graph import Reduction, essential_pairs, find_cycle, preference_graph, preference_pairs
-from ranking.core.validation import Array, Integers, values_shown
+from ranking.core.validation import Array, values_shown
 from ranking.errors import DataError
 from ranking.io.items import (
     PAIR,
@@ -56,53 +56,6 @@ class Columns:
     query: str | None
     ignore: Sequence[str] | None = None
     features: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledItems:
-    """Preferences that labels imply; labels are numbers, so preferences never contradict each other."""
-
-    items: Items
-
-    def counts(self) -> dict[str, str]:
-        """Return how many pairs each reduction leaves."""
-        kinds: tuple[Reduction, ...] = get_args(Reduction)
-        return {kind: str(len(preference_pairs(self.items.y, self.items.qid, kind))) for kind in kinds}
-
-    def cycle(self) -> str | None:
-        """Return None: there is no cycle."""
-        return None
-
-    def graph(self, reduction: Reduction) -> Any:
-        """Return the graph of a reduction."""
-        return preference_graph(self.items.y, self.items.qid, reduction)
-
-
-@dataclass(frozen=True, eq=False)
-class ListedPairs:
-    """Preferences given pair by pair, between named items."""
-
-    pairs: Integers
-    names: list[Any]
-
-    def counts(self) -> dict[str, str]:
-        """Return how many pairs there are, and how many do not follow from others."""
-        reduced = "not defined, there is a cycle"
-        if self.cycle() is None:
-            reduced = str(int(essential_pairs(self.pairs, len(self.names)).sum()))
-        return {"full": str(len(self.pairs)), "transitive": reduced}
-
-    def cycle(self) -> str | None:
-        """Return items that contradict each other, by name."""
-        found = find_cycle(self.pairs, len(self.names))
-        return None if found is None else " > ".join(str(self.names[i]) for i in [*found, found[0]])
-
-    def graph(self, reduction: Reduction) -> Any:
-        """Return the graph of all pairs, or of those that do not follow from others."""
-        if reduction not in ("full", "transitive"):
-            raise CommandError(f"--reduction {reduction} needs labels; pairs can be full or transitive")
-        keep = slice(None) if reduction == "full" else essential_pairs(self.pairs, len(self.names))
-        return nx.DiGraph([(self.names[i], self.names[j]) for i, j in self.pairs[keep]])
 
 
 def open_items(file: Path, argument: str, columns: Columns, like: Items | None = None) -> Items:
@@ -153,14 +106,36 @@ def require_learnable(learning: Learning, train: Path, out: Path | None, option:
     require_output(out, (".csv",), option, inputs)
 
 
-def open_preferences(file: Path, argument: str, columns: Columns) -> LabelledItems | ListedPairs:
-    """Return the preferences of a file of items or of pairs."""
+def open_preferences(
+    file: Path, argument: str, columns: Columns, drawn: Reduction | None
+) -> tuple[dict[str, str], "nx.DiGraph | None"]:
+    """Return how many pairs of a file each reduction leaves, and a cycle if there is one, by name.
+
+    The graph of the reduction that is to be drawn comes with them.
+    """
     with about_file(argument, file):
-        if is_table(file):
-            table = read_table(file)
-            if set(PAIR) <= set(table.columns):
-                return ListedPairs(*read_pairs(table))
-    return LabelledItems(open_items(file, argument, columns))
+        table = read_table(file) if is_table(file) else None
+        listed = read_pairs(table) if table is not None and set(PAIR) <= set(table.columns) else None
+    if listed is None:
+        items = open_items(file, argument, columns)
+        kinds: tuple[Reduction, ...] = get_args(Reduction)
+        counts: dict[str, str] = {
+            kind: str(len(preference_pairs(items.y, items.qid, kind))) for kind in kinds
+        }
+        # labels are numbers, so what they imply never contradicts itself
+        graph = None if drawn is None else preference_graph(items.y, items.qid, drawn)
+        return {**counts, "cycle": "none"}, graph
+    pairs, names = listed
+    if drawn not in (None, "full", "transitive"):
+        raise CommandError(f"--reduction {drawn} needs labels; pairs can be full or transitive")
+    cycle = find_cycle(pairs, len(names))
+    if cycle is None or drawn == "transitive":
+        essential = pairs[essential_pairs(pairs, len(names))]
+    reduced = "not defined, there is a cycle" if cycle else str(len(essential))
+    shown = " > ".join(str(names[i]) for i in [*cycle, cycle[0]]) if cycle else "none"
+    kept = essential if drawn == "transitive" else pairs
+    graph = None if drawn is None else nx.DiGraph([(names[i], names[j]) for i, j in kept])
+    return {"full": str(len(pairs)), "transitive": reduced, "cycle": shown}, graph
 
 
 def open_scores(file: Path, argument: str, items: Items) -> Array:
