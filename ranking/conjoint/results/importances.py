@@ -37,7 +37,7 @@ def attribute_ranges(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataFra
     table = read_part_worths(part_worths, space)
     ranges = {}
     for name, attribute in space.attributes.items():
-        v = table.to_numpy()[:, space.block(name)]
+        v = table.to_numpy()[:, space.blocks[name]]
         if attribute.is_linear:
             lo, hi = space.ranges[name]
             ranges[name] = np.abs(v[:, 0]) * (hi - lo) / attribute.unit
@@ -65,7 +65,7 @@ def zero_centred_diffs(part_worths: PartWorths, study: StudyOrSpace) -> pd.DataF
     shift = np.zeros(len(v))
     for name, attribute in space.attributes.items():
         if not attribute.is_linear:
-            block = space.block(name)
+            block = space.blocks[name]
             mean = v[:, block].mean(axis=1)
             v[:, block] -= mean[:, None]
             shift += mean

@@ -274,7 +274,7 @@ def noise_rows(scenario: Scenario) -> Array:
     """Return the rows of a design as noise sees them."""
     space, Z = scenario.space, np.array(scenario.design, dtype=float)
     for name, (lo, hi) in space.ranges.items():
-        unit, block = space.attributes[name].unit, space.block(name)
+        unit, block = space.attributes[name].unit, space.blocks[name]
         width = (hi - lo) / unit
         # two levels are two coordinates that differ by 1 each, a distance of √2: so far apart are the ends
         Z[:, block] = np.sqrt(2) * (Z[:, block] - (lo + hi) / (2 * unit)) / width if width > 0 else 0.0

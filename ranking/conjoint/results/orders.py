@@ -67,7 +67,7 @@ def order_rows(study: StudyOrSpace, orders: Orders | None) -> OrderRows:
         for row in _rows(attribute, order):
             # whole numbers, so that constraints in a certificate are exact
             rows.append(np.zeros(len(space.columns), dtype=np.int64))
-            rows[-1][space.block(name)] = row
+            rows[-1][space.blocks[name]] = row
             # the worse and the better neighbour, in words if the attribute is linear
             worse: Hashable = "less" if row[0] > 0 else "more"
             better: Hashable = "more" if row[0] > 0 else "less"

@@ -7,7 +7,8 @@ to part-worths of an estimator, for what has to estimate many times.
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -44,21 +45,15 @@ Weights: TypeAlias = "ArrayLike | Mapping[Hashable, float] | pd.Series[float] | 
 Fit: TypeAlias = Callable[[ConjointStudy], PartWorths]
 
 
-@dataclass(frozen=True)
-class EstimatorFit:
-    """An estimator as a function from studies to part-worths, which can go to other processes."""
-
-    model: Estimator
-
-    def __call__(self, study: ConjointStudy) -> pd.DataFrame:
-        """Return the part-worths that a clone of the estimator finds in a study."""
-        return clone(self.model).fit(study).individual_part_worths_
+def fitted_part_worths(model: Estimator, study: ConjointStudy) -> pd.DataFrame:
+    """Return the part-worths that a clone of an estimator finds in a study."""
+    return clone(model).fit(study).individual_part_worths_
 
 
 def as_fit(fit: Fit | Estimator) -> Fit:
     """Return a function from studies to part-worths, from one, or from an estimator such as `ConjointSVM`."""
     if not isinstance(fit, type) and hasattr(fit, "fit"):
-        return EstimatorFit(fit)
+        return partial(fitted_part_worths, fit)  # which can go to other processes
     if isinstance(fit, type) or not callable(fit):
         wanted = "an estimator, such as ConjointSVM(C=0.1), or a function from studies to part-worths"
         raise must_be("fit", wanted, found=f"{fit!r:.60}")
@@ -71,7 +66,7 @@ class AttributeSpace:
 
     >>> from ranking.conjoint import example_study
     >>> space = space_of(example_study())
-    >>> space.block("size"), space.ranges
+    >>> space.blocks["size"], space.ranges
     (slice(6, 8, None), {})
     """
 
@@ -81,16 +76,12 @@ class AttributeSpace:
     has_none: bool
 
     @cached_property
-    def _blocks(self) -> dict[str, slice]:
-        sizes = [len(attribute.labels) for attribute in self.attributes.values()]
-        ends = np.cumsum(sizes).tolist()
+    def blocks(self) -> dict[str, slice]:
+        """Which columns are those of each attribute."""
+        ends = np.cumsum([0, *(len(attribute.labels) for attribute in self.attributes.values())])
         return {
-            name: slice(end - size, end) for name, size, end in zip(self.attributes, sizes, ends, strict=True)
+            name: slice(*part) for name, part in zip(self.attributes, pairwise(ends.tolist()), strict=True)
         }
-
-    def block(self, name: str) -> slice:
-        """Return which columns are those of an attribute."""
-        return self._blocks[name]
 
 
 # What gives the columns of part-worths: a study, or its space.

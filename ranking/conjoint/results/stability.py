@@ -326,7 +326,7 @@ def _range_lines(lines: PiecewiseLinear, space: AttributeSpace) -> PiecewiseLine
     blocks: list[list[int]] = []
     units = np.eye(len(space.columns))
     for name, attribute in space.attributes.items():
-        part = units[space.block(name)]
+        part = units[space.blocks[name]]
         if attribute.is_linear:
             part = np.outer(space.ranges[name], part[0]) / attribute.unit
         blocks.append(list(range(len(columns), len(columns) + len(part))))

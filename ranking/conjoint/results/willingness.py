@@ -117,7 +117,7 @@ def price_row(space: AttributeSpace, price: str) -> Array:
         raise unknown(message, price, space.attributes, "attributes", argument="price")
     attribute, row = space.attributes[price], np.zeros(len(space.columns))
     if attribute.is_linear:
-        row[space.block(price)] = 1 / attribute.unit
+        row[space.blocks[price]] = 1 / attribute.unit
         return row
     if not all(isinstance(label, Real) for label in attribute.labels) or len(attribute.labels) < 2:
         message = "the levels of {column} must be {expected} to count as money, got {found}"
@@ -126,7 +126,7 @@ def price_row(space: AttributeSpace, price: str) -> Array:
     centred = np.array(attribute.labels, dtype=float)
     # the slope of least squares is Σ (x − x̄) v / Σ (x − x̄)², linear in the part-worths v
     centred -= centred.mean()
-    row[space.block(price)] = centred / (centred @ centred)
+    row[space.blocks[price]] = centred / (centred @ centred)
     return row
 
 
@@ -142,7 +142,7 @@ def _level_rows(
     rows: list[Array] = []
     units = np.eye(len(space.columns))
     for name, attribute in space.attributes.items():
-        first = space.block(name).start
+        first = space.blocks[name].start
         if name == price:
             continue
         if attribute.is_linear:
