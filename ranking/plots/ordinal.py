@@ -77,7 +77,9 @@ def plot_levels(
     _draw_objects(axes, levels, codes, plane.points, is_right)
     axes.set(xlabel=plane.names[0], ylabel=plane.names[1])
     place_legend(axes, ax is None, columns=4)
-    set_title(axes, _title(fitted, is_right))
+    margin = f"C = {fitted.C:.4g}" if np.isfinite(fitted.C) else "hard margin"
+    kernel = "" if fitted.kernel == "linear" else f", kernel {fitted.kernel}"
+    set_title(axes, f"{margin}{kernel}: {int(is_right.sum())} of {len(is_right)} predicted correctly")
     return axes
 
 
@@ -92,7 +94,12 @@ def plot_level_path(path_model: PathLike, X: Rows, y: ArrayLike, ax: "Axes | Non
     require_labels(codes, n)
     axes = axes_for(ax, 8.0, 5.0)
     draw_C_axis(axes, window)
-    _draw_scores(axes, C, values[:, :n], levels, codes)
+    # one thin curve per object, named by levels, the highest first
+    colours = _colours(len(levels))
+    for code in np.unique(codes)[::-1].tolist():
+        mine = values[:, :n][:, codes == code]
+        names = [plain(str(levels.names[code])), *[""] * (mine.shape[1] - 1)]
+        axes.plot(C, mine, color=colours[code], linewidth=0.8, alpha=0.75, label=names)
     axes.plot(C, values[:, n], color="black", linewidth=2.0, label="thresholds p")
     axes.plot(C, values[:, n + 1 :], color="black", linewidth=2.0)
     draw_breakpoints(axes, model.breakpoints_, window)
@@ -146,23 +153,8 @@ def _draw_objects(axes: "Axes", levels: Levels, codes: Integers, points: Array, 
         axes.scatter(*points[~is_right].T, marker="o", label=WRONG, zorder=4, **ring)
 
 
-def _draw_scores(axes: "Axes", C: Array, scores: Array, levels: Levels, codes: Integers) -> None:
-    """Draw one thin curve per object, named by levels, the highest first."""
-    colours = _colours(len(levels))
-    for code in np.unique(codes)[::-1].tolist():
-        mine = scores[:, codes == code]
-        names = [plain(str(levels.names[code])), *[""] * (mine.shape[1] - 1)]
-        axes.plot(C, mine, color=colours[code], linewidth=0.8, alpha=0.75, label=names)
-
-
 def _colours(count: int) -> Array:
     """Return one colour per level: red, green, blue."""
     from matplotlib import colormaps
 
     return np.asarray(colormaps[COLOUR_MAP](np.linspace(*COLOUR_RANGE, count)))[:, :3]
-
-
-def _title(model: Any, is_right: Array) -> str:
-    margin = f"C = {model.C:.4g}" if np.isfinite(model.C) else "hard margin"
-    kernel = "" if model.kernel == "linear" else f", kernel {model.kernel}"
-    return f"{margin}{kernel}: {int(is_right.sum())} of {len(is_right)} predicted correctly"

@@ -164,18 +164,17 @@ def contradictions(survey: Survey) -> pd.DataFrame:
 
 def _profiles(study: ConjointStudy) -> dict[Any, str]:
     """Return every alternative in words, by respondent, task and alternative."""
-    frame, roles = study.to_frame(), study.arguments
-    keys = zip(*(frame[roles[role]] for role in (RESPONDENT, "task", "alternative")), strict=True)
-    cells = frame[list(study.attributes)].astype(object)
-    named = [dict(zip(study.attributes, row, strict=True)) for row in cells.to_numpy().tolist()]
-    # a number needs the name of its attribute
-    words = [
-        [level if isinstance(level, str) else f"{name} {level}" for name, level in row.items()]
-        for row in named
-    ]
-    is_none = cells.isna().all(axis=1)
-    shown = ["none" if none else ", ".join(row) for none, row in zip(is_none, words, strict=True)]
-    return dict(zip(keys, shown, strict=True))
+    choices, task = study.choices, study.choices.task_of_row
+    names = study.respondents[choices.respondent[task]]
+    words = []
+    for is_none, row in zip(study.is_none, study.profiles.astype(object).to_numpy().tolist(), strict=True):
+        # a number needs the name of its attribute
+        levels = [
+            level if isinstance(level, str) else f"{name} {level}"
+            for name, level in zip(study.profiles, row, strict=True)
+        ]
+        words.append("none" if is_none else ", ".join(levels))
+    return dict(zip(zip(names, choices.task[task], study.alternative, strict=True), words, strict=True))
 
 
 def _simulated(survey: Survey, market: Market) -> dict[str, pd.DataFrame]:

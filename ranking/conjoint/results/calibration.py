@@ -73,14 +73,10 @@ def calibrate(
 
     Parameters
     ----------
-    fit
-        An estimator, such as `ConjointSVM(C=0.1)`, or a function from a study to part-worths.
-    study
-        The study; tasks marked as held out are not used.
+    fit, study, n_jobs
+        As for `refit_bootstrap`.
     k, random_state, by
         The number of folds, their seed, and what is divided; see `ConjointStudy.folds`.
-    n_jobs
-        Processes, as in joblib.
 
     Returns
     -------

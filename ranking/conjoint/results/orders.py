@@ -121,10 +121,8 @@ def order_reversals(
 
     Parameters
     ----------
-    part_worths
-        One row per respondent or one for all, with the columns of the study; or a fitted model.
-    study
-        The study, or its space.
+    part_worths, study
+        As for `attribute_ranges`.
     orders
         By attribute: "rises" or "falls" along its levels, or along the numbers of a linear attribute; or
         its levels from the worst to the best.
