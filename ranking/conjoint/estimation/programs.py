@@ -148,7 +148,8 @@ class Program:
     @cached_property
     def readout(self) -> Any:
         """The sparse matrix W Aᵀ, of z in dual variables."""
-        return diags_array(self.diagonal) @ csr_array(self.A.T, dtype=float)
+        transposed = csr_array(self.A.T, dtype=float)
+        return transposed if self.W is None else diags_array(self.diagonal) @ transposed
 
     def dual(self) -> pqp.ParametricQP:
         """Return the dual of CBC(C) in μ = C, one variable per row of A."""
