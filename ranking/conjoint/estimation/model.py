@@ -203,19 +203,17 @@ class ConjointSVM(ConjointModel):
             _require_agreement(study, self.pooling, self.orders)
         self._learn_names(study)
         self.duality_gap_: float | None = None
-        if self.pooling == "individual":
-            found = Parallel(n_jobs=self.n_jobs)(delayed(solution_of)(program, C) for program in programs)
-            self.solved_by_: tuple[str, ...] = tuple(form for _, form in found)
-            pairs = zip(programs, found, strict=True)
-            return self._keep(np.vstack([program.part_worths(z) for program, (z, _) in pairs]))
-        (program,) = programs
-        if self.pooling == "aggregate":
-            z, form = solution_of(program, C)
-            self.solved_by_ = (form,)
-            return self._keep(np.repeat(program.part_worths(z), len(study.respondents), axis=0))
-        z, self.duality_gap_, form = solve_pool(program, C)
-        self.solved_by_ = (form,)
-        return self._keep(program.part_worths(z), program.common(z))
+        if self.pooling == "shrinkage":
+            (program,) = programs
+            z, self.duality_gap_, form = solve_pool(program, C)
+            self.solved_by_: tuple[str, ...] = (form,)
+            return self._keep(program.part_worths(z), program.common(z))
+        found = Parallel(n_jobs=self.n_jobs)(delayed(solution_of)(program, C) for program in programs)
+        self.solved_by_ = tuple(form for _, form in found)
+        pairs = zip(programs, found, strict=True)
+        worths = np.vstack([program.part_worths(z) for program, (z, _) in pairs])
+        # one program for all respondents together, or one for each
+        return self._keep(np.repeat(worths, len(study.respondents) // len(programs), axis=0))
 
     def _keep(self, worths: Array, common: Array | None = None) -> "ConjointSVM":
         """Keep part-worths under the names users look for."""

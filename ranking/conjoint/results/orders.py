@@ -143,12 +143,9 @@ def order_reversals(
     2     roast   light  medium         0    0.0        0.55
     3     roast  medium    dark         1    0.5        0.25
     """
-    space = space_of(study)
-    table = read_part_worths(part_worths, space)
+    table, steps, is_wrong = _reversals(part_worths, space_of(study), orders)
     counts = weights_of(weights, table, study)
-    steps = _steps(space, orders)
     found = pd.DataFrame(steps.neighbours, columns=["attribute", "worse", "better"])
-    is_wrong = _reversed(table, steps)
     return found.assign(
         reversed=is_wrong.sum(axis=0),
         share=np.average(is_wrong, axis=0, weights=counts),
@@ -158,22 +155,18 @@ def order_reversals(
 
 def reversal_counts(part_worths: PartWorths, study: StudyOrSpace, orders: Orders) -> "pd.Series[int]":
     """Return for every respondent how many neighbouring levels are reversed; see `order_reversals`."""
-    space = space_of(study)
-    table = read_part_worths(part_worths, space)
-    is_wrong = _reversed(table, _steps(space, orders))
+    table, _, is_wrong = _reversals(part_worths, space_of(study), orders)
     return pd.Series(is_wrong.sum(axis=1), index=table.index, name="reversals")
 
 
-def _steps(space: AttributeSpace, orders: Orders) -> OrderRows:
-    """Return the neighbours to look at, at least one."""
-    steps = order_rows(space, orders)
+def _reversals(
+    part_worths: PartWorths, space: AttributeSpace, orders: Orders
+) -> tuple[pd.DataFrame, OrderRows, Array]:
+    """Return part-worths, the neighbours to look at, and which of them each respondent reverses."""
+    table, steps = read_part_worths(part_worths, space), order_rows(space, orders)
     if not len(steps):
         wanted = "at least one attribute, such as {'price': 'falls'}"
         raise DataError("{argument} must name {expected}, got none", argument="orders", expected=wanted)
-    return steps
-
-
-def _reversed(table: pd.DataFrame, steps: OrderRows) -> Array:
-    """Return which neighbouring levels are reversed beyond rounding error, one row per respondent."""
     v, o = table.to_numpy(), steps.rows
-    return np.asarray(v @ o.T < -TIED * (np.abs(v) @ np.abs(o).T))
+    # beyond rounding error
+    return table, steps, v @ o.T < -TIED * (np.abs(v) @ np.abs(o).T)
