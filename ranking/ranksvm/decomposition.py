@@ -38,7 +38,7 @@ def decompose(
         objective = norm + float(upper @ np.maximum(0.0, residual))
         dual = float(pairs.margin @ alpha) - norm
         gap = (objective - dual) / objective if objective > 0 else 0.0
-        solution = Solution(C, point, objective, gap, balance, iteration)
+        solution = Solution(C, point, objective, gap, balance, iteration, alpha.copy())
         if callback:
             callback(solution)
         if gap <= tol:

@@ -3,49 +3,37 @@ r"""RankSVM at one C: a kernel model of preferences with the hinge or the square
 .. math:: \min_f \; \tfrac12\|f\|^2 + C \sum_p \omega_p \, \ell(\Delta_p - (f_i - f_j)), \qquad
           \ell(t) = \max(0, t) \text{ or } \max(0, t)^2
 
-The hinge loss is solved by `pqp`; the squared hinge loss by Newton's method (`solve_squared_hinge`), whose
-solution is proved by its duality gap. C multiplies the loss. Other conventions: :math:`\lambda = 1/C` (Zapien
-et al.).
+Every solver proves its solution by a duality gap. C multiplies the loss. Other conventions:
+:math:`\lambda = 1/C` (Zapien et al.).
 """
 
 from abc import abstractmethod
-from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
-from scipy.linalg.lapack import dpstrf
-from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from ranking.core.graph import Reduction, Representative
 from ranking.core.preferences import Pairs, Preferences, as_preferences, preferences_from_pairs, take_qid
-from ranking.core.representation import (
-    KernelEstimator,
-    ModelAtC,
-    Representation,
-    dual_solution,
-    hinge_value,
-    validated,
-)
+from ranking.core.representation import KernelEstimator, ModelAtC, Representation, validated
 from ranking.core.validation import (
     Array,
     Queries,
     Rows,
-    as_symmetric,
-    as_vector,
-    incidence,
-    item_pairs,
+    numbers,
     positive_number,
     query_codes,
-    read_only,
     require_choice,
+    whole_number,
 )
-from ranking.errors import ConvergenceError, DataError, must_be, rounding_remedy
+from ranking.errors import DataError, rounding_remedy
 from ranking.metrics.rankings import pairwise_accuracy
+from ranking.ranksvm.solvers import Fitted, Loss, Solver, Step, TrainingPairs, fit_at
+from ranking.ranksvm.spaces import Solution
 
 
 class RankerMixin:
@@ -100,7 +88,7 @@ class Ranker(RankerMixin, KernelEstimator):
 
     def _read(
         self, X: Any, y: Any, qid: Any, pairs: Pairs | None, pair_weight: Any, margin: Any
-    ) -> tuple[Representation, Preferences]:
+    ) -> tuple[Representation, TrainingPairs]:
         """Return the checked training data, and keep what scikit-learn expects to find."""
         X, qid = take_qid(X, qid)
         if y is None and pairs is None:
@@ -108,7 +96,12 @@ class Ranker(RankerMixin, KernelEstimator):
             raise DataError(message, argument="y", found=type(self).__name__, remedy="or pass pairs")
         # after the queries are taken out: a column of them must not count as a feature
         X, y = validated(self, X, y)
-        preferences = as_preferences(
+        if pairs is None and pair_weight is None and margin is None and self.reduction == "full":
+            labels = numbers(y, "y")
+            implied = TrainingPairs(labels, query_codes(qid, len(labels)))
+            if implied.sums.count:
+                return self._represent(X), implied
+        given = as_preferences(
             X.shape[0],
             y,
             qid,
@@ -119,7 +112,13 @@ class Ranker(RankerMixin, KernelEstimator):
             self.representative,
             self.random_state,
         )
-        return self._represent(X), preferences
+        return self._represent(X), TrainingPairs(None, None, given)
+
+    @property
+    def preferences_(self) -> Preferences:
+        """The pairs of the fit, listed when they are first asked for."""
+        check_is_fitted(self)
+        return self._pairs.preferences
 
     def _new_rows(self, X: Any) -> Any:
         """Return new rows, checked against those of the fit."""
@@ -141,183 +140,6 @@ class Ranker(RankerMixin, KernelEstimator):
         return tags
 
 
-# The method is finite and takes 5 to 20 steps; many more mean that rounding error prevents convergence.
-MAX_ITERATIONS = 100
-# By how much a Gram matrix may miss being positive semidefinite through rounding, relative to its diagonal:
-# distances inside an RBF kernel lose that many digits where points lie far from the origin.
-ROUNDING = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class NewtonSolution:
-    r"""A solution of the L2 problem: f = Kβ, and the dual α that proves it.
-
-    `objective` is the primal value; `duality_gap` is (primal − dual)/primal, so the primal value is at most
-    this share above the least one (a negative gap is rounding). β is the shortest of all that give the same
-    f; Dᵀα is another one, up to the accuracy reached, and the same if K is not singular.
-    """
-
-    beta: Array
-    alpha: Array
-    objective: float
-    duality_gap: float
-    iterations: int
-
-
-def solve_squared_hinge(
-    K: ArrayLike,
-    pairs: ArrayLike,
-    C: float = 1.0,
-    *,
-    weights: ArrayLike | None = None,
-    margins: ArrayLike | None = None,
-    tol: float = 1e-10,
-) -> NewtonSolution:
-    r"""Return the minimiser of the L2 loss over preference pairs, at one C.
-
-    .. math:: \min_\beta \; \tfrac12 \beta^\top K \beta
-              + C \sum_{p = (i, j)} \omega_p \max(0, \Delta_p - (f_i - f_j))^2, \qquad f = K\beta
-
-    [Kuo et al. 2014, (3.13), where ω = Δ = 1]. C multiplies the loss, and there is no ½ on the loss. With
-    :math:`\alpha_p = 2 C \omega_p \max(0, \Delta_p - (f_i - f_j))` as a point of the dual problem
-
-    .. math:: \max_{\alpha \ge 0} \; \Delta^\top \alpha - \tfrac12 \alpha^\top D K D^\top \alpha
-              - \sum_p \frac{\alpha_p^2}{4 C \omega_p}
-
-    every point carries its own certificate: the gap between the two values.
-
-    The method. Factor :math:`K = LL^\top`, L having as many columns as K has rank, and put
-    :math:`w = L^\top \beta`, so that the problem is well-posed where K is singular. On the pairs S with a
-    loss, let :math:`A = 2 C D_S^\top \Omega_S D_S`; the gradient is :math:`w - L^\top D^\top \alpha`, the
-    generalised Hessian :math:`I + L^\top A L`. Each Newton step goes to the exact minimum on its line, which
-    makes the method finite [Keerthi and DeCoste 2005]; it stops at a relative gap of `tol`. A step takes
-    O(n³) time for n items and O(n² + m) memory for m pairs; no matrix has a row and a column per pair.
-
-    A float64 Gram matrix of deficient rank is positive semidefinite only up to rounding; it is read as the
-    matrix :math:`LL^\top`, which differs from it by rounding only. Where it differs by more, K is rejected.
-
-    Parameters
-    ----------
-    K : symmetric positive semidefinite, n x n; singular and zero are allowed.
-    pairs : m x 2, item i preferred to item j; a pair may occur more than once.
-    weights : ω >= 0, 1 where not given.
-    margins : Δ, 1 where not given.
-
-    >>> solution = solve_squared_hinge([[1.0, 0.0], [0.0, 1.0]], [(1, 0)], C=0.25)
-    >>> solution.beta.round(12), round(solution.objective, 12)
-    (array([-0.25,  0.25]), 0.125)
-    """
-    gram = as_symmetric(K)
-    edges = item_pairs(pairs, len(gram))
-    positive_number(C, "C")
-    m = len(edges)
-    omega = np.ones(m) if weights is None else as_vector(weights, "weights", m)
-    for p in np.flatnonzero(omega < 0)[:1]:
-        raise must_be(f"weights[{p}]", "at least 0", found=str(omega[p]), remedy="swap i and j")
-    delta = np.ones(m) if margins is None else as_vector(margins, "margins", m)
-    positive_number(tol, "tol")
-    # the loss of a pair is (c/2) max(0, slack)²
-    L, D, c = _factor(gram), incidence(edges, len(gram)), 2 * C * omega
-    w, slack = np.zeros(L.shape[1]), delta
-    for iteration in range(MAX_ITERATIONS):
-        alpha = c * np.maximum(slack, 0)
-        image = L.T @ (D.T @ alpha)
-        # computed afresh: a certificate must not inherit the rounding error of the slack carried along
-        objective = float(w @ w + c @ np.maximum(delta - D @ (L @ w), 0) ** 2) / 2
-        # a pair of weight 0 has c = 0 and α = 0, and 0/0 is not a number
-        conjugate = np.divide(alpha**2, c, out=np.zeros_like(c), where=c > 0)
-        lower = float(delta @ alpha - image @ image / 2 - conjugate.sum() / 2)
-        gap = (objective - lower) / objective if objective != lower else 0.0
-        # rounding can make a gap negative, and one far below 0 proves nothing either
-        if abs(gap) <= tol:
-            # where K is singular Lᵀβ = w has many solutions; QR gives the shortest one, without forming LᵀL
-            Q, R = qr(L, mode="economic")
-            beta = np.asarray(Q @ solve_triangular(R, w, trans="T"))
-            return NewtonSolution(read_only(beta), read_only(alpha), objective, gap, iteration)
-        active = slack > 0
-        step = _newton_step(L, D[active], c[active], image - w)
-        # to the least point on the line w + t·step
-        change = D @ (L @ step)
-        t = _line_minimum(c, slack, change, (float(w @ step), float(step @ step)))
-        # the slack is carried from step to step: at large C it is far smaller than the margin it is the rest
-        # of, and computing it afresh would leave α = c·slack without correct digits
-        w, slack = w + t * step, slack - t * change
-    raise ConvergenceError(
-        "no convergence: the relative duality gap is {found}, more than {expected}",
-        MAX_ITERATIONS,
-        gap,
-        argument="tol",
-        found=f"{gap:.1e} after {MAX_ITERATIONS} Newton steps",
-        expected=f"tol = {tol:.1e}",
-        remedy=f"the objective reached is {objective:.6g}; raise tol or lower C = {C:g}",
-    )
-
-
-def _factor(K: Array) -> Array:
-    """Return L with K = LLᵀ up to rounding and as many columns as K has rank, by Cholesky with pivoting."""
-    size = float(np.abs(K.diagonal()).max())
-    # pivoting finds the rank; Cholesky without it fails on the singular matrices of low-rank kernels
-    lower, pivots, rank, _ = dpstrf(K, lower=1)
-    L = np.zeros((len(K), rank if size else 0))
-    L[pivots - 1] = np.tril(lower)[:, : L.shape[1]]
-    missing = np.abs(K - L @ L.T)
-    if missing.max() > ROUNDING * size:
-        i, j = (int(k) for k in np.unravel_index(missing.argmax(), K.shape))
-        raise DataError(
-            "{argument} must be {expected}, but it is not: {found}",
-            argument="K",
-            expected="positive semidefinite",
-            found=f"the nearest product LL' misses K[{i}, {j}] = {K[i, j]} by {missing[i, j]:.1e}",
-            remedy="check that K is a Gram matrix, in full precision",
-        )
-    return L
-
-
-def _newton_step(L: Array, D_S: csr_array[Any], curvature: Array, descent: Array) -> Array:
-    r"""Return d with (I + LᵀAL) d = `descent`; only items in a pair of S have a row in A."""
-    T = np.unique(D_S.indices)
-    D_ST, L_T = D_S[:, T], L[T]
-    A_TT = (D_ST.T @ (D_ST * curvature[:, None])).toarray()
-    # K + 2 C K AᵀA K of Kuo et al. (2014), appendix B, their A being D_S, written in w = Lᵀβ: so it has
-    # an inverse although K need not have one
-    hessian = np.eye(L_T.shape[1]) + L_T.T @ (A_TT @ L_T)
-    try:
-        # all eigenvalues are at least 1, so this fails only where C times K makes the identity vanish
-        return np.asarray(cho_solve(cho_factor(hessian), descent))
-    except LinAlgError as error:
-        message = "C times K is {found}: the regulariser is below rounding error"
-        raise ConvergenceError(
-            message, argument="C", found=f"{np.abs(hessian).max():.1e}", remedy="lower C"
-        ) from error
-
-
-def _line_minimum(c: Array, a: Array, b: Array, line: tuple[float, float]) -> float:
-    r"""Return the t >= 0 that minimises a line's objective.
-
-    .. math:: p t + \tfrac{q}{2} t^2 + \sum \tfrac{c}{2} \max(0, a - t b)^2, \qquad (p, q) = \text{line}
-
-    The derivative is continuous, piecewise linear and increasing; its bends are where some a − tb vanishes.
-    """
-    p, q = line
-
-    def derivative(t: float) -> float:
-        return p + t * q - float((c * b) @ np.maximum(a - t * b, 0))
-
-    bends = np.unique(np.divide(a, b, out=np.zeros_like(a), where=a * b > 0))
-    # the derivative increases, so bisection finds the two bends between which it vanishes
-    place = bisect_left(bends, 0.0, key=derivative)
-    low = bends[place - 1] if place else 0.0
-    # beyond the last bend nothing changes any more, so any t there will do
-    high = bends[place] if place < len(bends) else 2 * low + 1
-    # which pairs have a loss is the same between two bends; halfway no pair is at its bend
-    on = a - (low + high) / 2 * b > 0
-    slope = q + float((c * b**2)[on].sum())
-    return max((float((c * a * b)[on].sum()) - p) / slope, 0.0) if slope > 0 else 0.0
-
-
-Loss = Literal["hinge", "squared_hinge"]
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankSVM(ModelAtC, Ranker):
     """A ranking support vector machine with one C.
@@ -329,18 +151,32 @@ class RankSVM(ModelAtC, Ranker):
     kernel, gamma, degree, coef0, kernel_params
         "linear", "rbf", "poly", "tanimoto", "minmax", "precomputed" or a function; see `kernel_matrix`.
     loss
-        "hinge", solved exactly by `pqp`, or "squared_hinge", by Newton's method.
+        "hinge" or "squared_hinge".
+    solver
+        "auto" is "exact" up to 1 000 pairs and "newton" beyond. "exact" finds the optimum to rounding, with
+        `pqp` for the hinge loss; "newton" counts pairs, and takes seconds for millions of them. The systems
+        that the literature compares: "decomposition" (SVMlight), "cutting_plane" (SVMrank),
+        "conditional_gradient" (ROSVM), "linear_program" (RV-SVM, which is another model); hinge loss only.
+    tol
+        The relative duality gap at which an iteration ends.
+    max_iter
+        Steps of an iteration at most; None for a large number that suits the solver.
+    warm_start
+        Whether "newton" starts from what the last fit reached, even one that was interrupted.
+    cache_size
+        Megabytes for a Gram matrix; a larger one is made anew in blocks at every step of an iteration.
     reduction, representative, random_state
         Which of the pairs that labels imply are used; see `preference_pairs`. A reduced graph is another
         soft-margin problem.
 
     Attributes
     ----------
-    alpha_ : dual variables, one per pair of `preferences_`.
     coef_ : weights of features, of a linear kernel only.
-    dual_coef_ : β, one per training row: f(x) = Σ β_i k(x_i, x).
-    objective_, duality_gap_ : the optimal value, and how far it may be from it, relatively.
-    solved_by_ : with the hinge loss, "point", or "path" where the path from C = 0 was followed instead.
+    dual_coef_ : β, one per training row: f(x) = Σ β_i k(x_i, x), up to the duality gap.
+    alpha_ : dual variables, one per pair of `preferences_`, of solvers that know them.
+    objective_, duality_gap_ : the value reached, and how far above the least it may be, relatively.
+    n_iter_ : steps taken.
+    solved_by_ : the solver; "point" or "path" where `pqp` solved one C or followed the path from C = 0.
     preferences_, n_features_in_, feature_names_in_.
 
     >>> ranker = RankSVM(C=10).fit([[0.0], [1.0], [3.0]], [1, 2, 3])
@@ -350,8 +186,13 @@ class RankSVM(ModelAtC, Ranker):
 
     C: float = field(default=1.0, kw_only=False)
     loss: Loss = "hinge"
+    solver: Solver = "auto"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    warm_start: bool = False
+    cache_size: float = 1000.0
 
-    @rounding_remedy("lower C")
+    @rounding_remedy("lower C, or take solver='newton'")
     def fit(
         self,
         X: Rows,
@@ -360,34 +201,57 @@ class RankSVM(ModelAtC, Ranker):
         pairs: Pairs | None = None,
         pair_weight: ArrayLike | None = None,
         margin: ArrayLike | None = None,
+        callback: Callable[[Step], None] | None = None,
     ) -> "RankSVM":
-        """Fit to labels y within queries qid, or to pairs (or a graph of them), the preferred row first."""
-        C = positive_number(self.C, "C")
-        require_choice(self.loss, ("hinge", "squared_hinge"), "loss")
-        representation, preferences = self._read(X, y, qid, pairs, pair_weight, margin)
-        if self.loss == "hinge":
-            alpha, self.solved_by_ = dual_solution(
-                representation.dual(preferences), C, representation.is_linear
-            )
-            self.objective_, self.duality_gap_ = hinge_value(representation, preferences, alpha, C)
-        else:
-            # unknowns are at most one per item here, in the dual one per pair, O(n²) of them
-            # [Kuo et al. 2014, section 3.1]
-            edges, weights, margins = preferences.pairs, preferences.weight, preferences.margin
-            solution = solve_squared_hinge(representation.gram, edges, C, weights=weights, margins=margins)
-            alpha, self.objective_ = solution.alpha, solution.objective
-            self.duality_gap_ = solution.duality_gap
-        return self._keep(representation, preferences, alpha)
+        """Fit to labels y within queries qid, or to pairs (or a graph of them), the preferred row first.
 
-    def _keep(self, representation: Representation, preferences: Preferences, alpha: Array) -> "RankSVM":
+        `callback` receives a `Step` at every step of an iteration.
+        """
+        C = positive_number(self.C, "C")
+        require_choice(self.loss, get_args(Loss), "loss")
+        require_choice(self.solver, get_args(Solver), "solver")
+        tol, cache_size = positive_number(self.tol, "tol"), positive_number(self.cache_size, "cache_size")
+        steps = None if self.max_iter is None else whole_number(self.max_iter, "max_iter")
+        representation, pairs_of_fit = self._read(X, y, qid, pairs, pair_weight, margin)
+
+        def note(solution: Solution) -> None:
+            # kept at once, so that a fit that is interrupted can go on from here
+            self._reached = solution.point.coef
+            if callback:
+                callback(Step(solution.iterations, solution.objective, solution.gap))
+
+        size = representation.X.shape[1] if representation.is_linear else representation.X.shape[0]
+        reached = getattr(self, "_reached", None) if self.warm_start else None
+        fitted = fit_at(
+            representation,
+            pairs_of_fit,
+            C,
+            self.loss,
+            self.solver,
+            tol=tol,
+            max_iter=steps,
+            cache_size=cache_size,
+            start=reached if reached is not None and len(reached) == size else None,
+            callback=note,
+        )
+        return self._keep(representation, pairs_of_fit, fitted)
+
+    def _keep(self, representation: Representation, pairs: TrainingPairs, fitted: Fitted) -> "RankSVM":
         """Keep a solution under the names scikit-learn's users look for."""
-        self.representation_, self.preferences_, self.alpha_ = representation, preferences, alpha
-        self._b = np.asarray(representation.basis(preferences.pairs) @ alpha).ravel()
-        first, second = preferences.pairs.T
-        n = preferences.n_items
-        # β = Pᵀ α / λ in Zapien et al. (2009), section 3; our α is their α / λ, so it holds the factor
-        self.dual_coef_ = np.bincount(first, alpha, n) - np.bincount(second, alpha, n)
+        self.representation_, self._pairs = representation, pairs
+        self._b = self._reached = fitted.coef
+        self._alpha, self.dual_coef_ = fitted.alpha, fitted.dual_coef
+        self.objective_, self.duality_gap_ = fitted.objective, fitted.gap
+        self.n_iter_, self.solved_by_ = fitted.iterations, fitted.solver
         return self
+
+    @property
+    def alpha_(self) -> Array:
+        """The dual variables, one per pair of `preferences_`."""
+        check_is_fitted(self)
+        if self._alpha is None:
+            raise AttributeError(f"solver={self.solved_by_!r} knows only sums of alpha_; see dual_coef_")
+        return self._alpha() if callable(self._alpha) else self._alpha
 
     def decision_function(self, X: Rows) -> Array:
         """Return a score for every row: the higher, the more preferred."""

@@ -11,12 +11,13 @@ gap to the hinge is counted too; γ falls until the whole gap is small enough.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ranking.core.validation import Array
-from ranking.ranksvm.pair_counts import NearPairs, PairSums
+from ranking.ranksvm.pair_counts import ListedPairs, NearPairs, PairSums
 from ranking.ranksvm.spaces import Callback, Point, Solution, Space, no_convergence
 
 # Products with the Hessian for one Newton step, at most; the step reached by then still goes down.
@@ -89,7 +90,9 @@ def minimise(
     for iteration in range(max_iter + 1):
         gradient = point.plus(-1.0, space.adjoint(loss.dual_balance))
         missed = space.inner(gradient, gradient) / 2
-        solution = _proved(space, pairs, C, point, loss, missed, iteration)
+        solution = _proved(space, pairs, C, point, loss, missed, iteration)._replace(
+            alpha=partial(_alpha, C=C, gamma=gamma, scores=point.scores)
+        )
         if callback:
             callback(solution)
         if solution.gap <= tol:
@@ -121,6 +124,12 @@ def _proved(
             point, objective = Point(point.coef * grown, point.scores * grown), norm * grown**2
     gap = (objective - dual) / objective if objective > 0 else 0.0
     return Solution(C, point, objective, gap, loss.dual_balance, iteration)
+
+
+def _alpha(pairs: ListedPairs, C: float, gamma: float, scores: Array) -> Array:
+    """Return α_p = C ω_p ℓ'(r_p) at given scores."""
+    residual = np.maximum(pairs.margin - pairs.D @ scores, 0.0)
+    return np.asarray(C * pairs.weight * (np.minimum(residual / gamma, 1.0) if gamma else 2 * residual))
 
 
 def _newton_direction(space: Space, gradient: Point, loss: _Loss) -> Point:

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 import pqp
 from ranking.core.preferences import Pairs, take_qid
-from ranking.core.representation import hinge_value, validated
+from ranking.core.representation import validated
 from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
 from ranking.errors import must_be, rounding_remedy
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
+from ranking.ranksvm.solvers import fitted_from_alpha
 from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
 from ranking.selection.path_model import PathEstimator, end_of_path, on_path
 from ranking.selection.piecewise import PiecewiseLinear
@@ -94,7 +95,7 @@ class RankSVMPath(PathEstimator, Ranker):
     ) -> "RankSVMPath":
         """Trace the path for labels y within queries, or for pairs; `progress` receives a `pqp.Progress`."""
         C_max = end_of_path(self.C_max, self.C)
-        self.representation_, self.preferences_ = self._read(X, y, qid, pairs, pair_weight, margin)
+        self.representation_, self._pairs = self._read(X, y, qid, pairs, pair_weight, margin)
         self.path_ = self._solve(self.representation_.dual(self.preferences_), (0.0, C_max), progress)
         self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
@@ -129,9 +130,10 @@ class RankSVMPath(PathEstimator, Ranker):
         shared = {name: value for name, value in self.get_params().items() if name in Ranker().get_params()}
         model = RankSVM(self._checked(C), **shared)
         # the path knows α at this C, so nothing is solved again
-        model._keep(self.representation_, self.preferences_, self.alpha_at(C))
-        model.objective_, model.duality_gap_ = hinge_value(
-            self.representation_, self.preferences_, model.alpha_, model.C
+        model._keep(
+            self.representation_,
+            self._pairs,
+            fitted_from_alpha(self.representation_, self._pairs, self.alpha_at(C), model.C, "path"),
         )
         self._share(model)
         return model

@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 
 from ranking.core.validation import Array
 from ranking.errors import ConvergenceError
+from ranking.ranksvm.pair_counts import ListedPairs
 
 # So many coefficients at most are found by elimination where an iteration takes too long.
 MOST_UNKNOWNS = 2000
@@ -110,7 +111,8 @@ class KernelSpace:
 class Solution(NamedTuple):
     r"""A function, its value P at C, its relative duality gap, and what is known of the dual point α.
 
-    P is at most this share of itself above the least one. `dual_balance` is Dᵀα, one number per item.
+    P is at most this share of itself above the least one. `dual_balance` is Dᵀα, one number per item;
+    `alpha` is α itself or returns it for a list of the same pairs, where a solver knows more than sums.
     """
 
     C: float
@@ -119,6 +121,7 @@ class Solution(NamedTuple):
     gap: float
     dual_balance: Array
     iterations: int
+    alpha: Array | Callable[[ListedPairs], Array] | None = None
 
 
 Callback: TypeAlias = Callable[[Solution], None]
