@@ -19,6 +19,8 @@ DEMAND, SUPPLY, SUPPLY_RATE = 0, 1, 2
 FLOW_NOISE = 1e-10
 # What is not worth sending along a path, relative to that.
 ROUTE_NOISE = 1e-3
+# What a flow may lack, relative to the largest supply: the rounding errors of the trace.
+SUPPLY_NOISE = 1e-13
 
 _compiled = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -493,3 +495,18 @@ def level(velocity: Array, successor: Array, start: int) -> None:
         velocity[obj] = mean
         size = 1
         obj = successor[obj]
+
+
+def flow_of(tail: Array, head: Array, capacity: Array, supply: Array) -> Array:
+    """Return a flow within capacities that carries the supply of every node, as far as there is one.
+
+    >>> flow_of(np.array([0, 0]), np.array([1, 2]), np.ones(2), np.array([1.5, -0.5, -1.0])).tolist()
+    [0.5, 1.0]
+    """
+    n, m = len(supply), len(tail)
+    arcs = np.argsort(np.stack([tail, head], axis=1).ravel(), kind="stable")
+    begin = np.searchsorted(np.stack([tail, head], axis=1).ravel()[arcs], np.arange(n + 1))
+    flow, excess = np.zeros(m), supply.copy()
+    noise = SUPPLY_NOISE * float(np.abs(supply).max())
+    route(tail, head, capacity, flow, excess, begin, arcs, noise, np.empty(n, np.bool_))
+    return flow

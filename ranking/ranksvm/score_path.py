@@ -8,12 +8,16 @@ import numpy as np
 from ranking.core.preferences import Preferences
 from ranking.core.validation import Array
 from ranking.errors import must_be
-from ranking.ranksvm import score_kernels as kernels
-from ranking.ranksvm.score_kernels import DEMAND, MARGIN, SATISFIED, SUPPLY, SUPPLY_RATE, VIOLATED
+from ranking.ranksvm.score_kernels import (
+    DEMAND,
+    MARGIN,
+    SATISFIED,
+    SUPPLY,
+    SUPPLY_RATE,
+    VIOLATED,
+    flow_of,
+)
 from ranking.ranksvm.score_trace import APART, Blocks, PairTable, Trace, is_long, trace
-
-# What a flow may lack, relative to the largest supply: the rounding errors of the trace.
-FLOW_NOISE = 1e-13
 
 
 class Line(NamedTuple):
@@ -28,6 +32,7 @@ def follow_scores(
     preferences: Preferences,
     C_max: float = np.inf,
     should_stop: Callable[[float, int], str | None] = lambda C, events: None,
+    patience: int | None = None,
 ) -> "ScorePath":
     """Return the path of a ranking problem with K = F Fᵀ; see `trace`.
 
@@ -47,7 +52,7 @@ def follow_scores(
     number[order] = np.arange(n)
     table = PairTable.of(number[preferences.pairs], preferences.weight, n)
     rows = np.ascontiguousarray(F[order])
-    found = trace(rows, table, C_max, should_stop)
+    found = trace(rows, table, C_max, should_stop, patience)
     return ScorePath(rows, table, order, preferences.weight, found)
 
 
@@ -82,6 +87,11 @@ class ScorePath:
         """The number of joins and splits."""
         return len(self._trace.events)
 
+    @property
+    def ties(self) -> int:
+        """The number of ties that were solved at once."""
+        return self._trace.events.ties
+
     def piece_of(self, C: float) -> int:
         """Return the number of the piece that C lies on; at a breakpoint that of the right side."""
         if not self.lo <= C <= self.hi:
@@ -93,10 +103,10 @@ class ScorePath:
         target = int(self._done[piece])
         snapshot = target // APART
         if target < self._position or snapshot > self._position // APART:
-            self._state = Blocks.restored(self.F, self.table, self._trace.snapshots[snapshot])
+            self._state.restore(self._trace.snapshots[snapshot])
             self._position = snapshot * APART
         while self._position < target:
-            self._state.replay(*self._trace.events[self._position])
+            self._state.replay(self._trace.events[self._position])
             self._position += 1
         C, end = self.breakpoints[piece : piece + 2]
         if is_long(end - C, C):
@@ -146,18 +156,3 @@ class ScorePath:
             excess = state.flows[SUPPLY] + (C - state.C) * state.flows[SUPPLY_RATE]
             alpha[edges] = flow_of(t.better[edges], t.lower[edges], C * t.weight[edges], excess)
         return np.asarray(alpha[t.row] * (self.weight / t.weight[t.row]))
-
-
-def flow_of(tail: Array, head: Array, capacity: Array, supply: Array) -> Array:
-    """Return a flow within capacities that carries the supply of every node, as far as there is one.
-
-    >>> flow_of(np.array([0, 0]), np.array([1, 2]), np.ones(2), np.array([1.5, -0.5, -1.0])).tolist()
-    [0.5, 1.0]
-    """
-    n, m = len(supply), len(tail)
-    arcs = np.argsort(np.stack([tail, head], axis=1).ravel(), kind="stable")
-    begin = np.searchsorted(np.stack([tail, head], axis=1).ravel()[arcs], np.arange(n + 1))
-    flow, excess = np.zeros(m), supply.copy()
-    noise = FLOW_NOISE * float(np.abs(supply).max())
-    kernels.route(tail, head, capacity, flow, excess, begin, arcs, noise, np.empty(n, np.bool_))
-    return flow

@@ -33,7 +33,10 @@ import pqp
 from ranking.core.validation import Array
 from ranking.ranksvm import score_kernels as kernels
 from ranking.ranksvm.score_kernels import DEMAND, MARGIN, SATISFIED, SUPPLY, SUPPLY_RATE, VIOLATED
+from ranking.ranksvm.score_ties import settled
 
+# Objects whose squared distance is below this part of their squared lengths are the same.
+SAME = 8 * np.finfo(float).eps
 # Rates below this part of the largest velocity are rounding errors.
 SLOWEST = 1e-11
 # Weights whose slope is below this part of Fᵀd stand still: it is the rounding error of the projection.
@@ -47,16 +50,28 @@ DOUBTFUL = 1e-12
 # before M and Q are, too.
 CADENCE = 50
 SPREAD = 1e-10
+# By how much a score difference may be on the wrong side of its margin before the trace gives up.
+WRONG_SIDE = 1e-6
+# Steps below this part of C have no length.
+NO_LENGTH = 1e-13
 # Events between two snapshots, from which the path is read.
 APART = 250
 
 
 def gram_factor(K: Array) -> Array:
-    """Return F with K = F Fᵀ up to rounding and as many columns as K has rank, by Cholesky with pivoting."""
-    lower, pivots, rank, _ = dpstrf(K, lower=1, tol=np.finfo(float).eps * float(K.diagonal().max()))
-    F = np.zeros((len(K), rank))
+    """Return F with K = F Fᵀ up to rounding and as many columns as K has rank, by Cholesky with pivoting.
+
+    Objects whose distance in feature space is a rounding error have the same row: what is left of a distance
+    in the last columns of F would be noise, enlarged.
+    """
+    diagonal = K.diagonal()
+    is_same = diagonal[:, None] + diagonal - 2 * K <= SAME * (diagonal[:, None] + diagonal)
+    twin = is_same.argmax(axis=1)
+    alone, row = np.unique(twin, return_inverse=True)
+    lower, pivots, rank, _ = dpstrf(K[np.ix_(alone, alone)], lower=1)
+    F = np.zeros((len(alone), rank))
     F[pivots - 1] = np.tril(lower)[:, :rank]
-    return F
+    return np.ascontiguousarray(F[row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,12 +273,15 @@ class Blocks:
                 kernels.level(self.velocity, self.successor, obj)
         self.kin = self.block.copy()
 
-    def replay(self, C: float, objects: Array, is_split: bool) -> None:
+    def replay(self, event: "Event") -> None:
         """Move to an event of a trace, and through it."""
+        C, objects, is_split, tie = event
         if is_long(C - self.C, self.C):
             self.refresh()
         self.advance(C - self.C)
-        if is_split:
+        if tie is not None:
+            self.restore(tie)
+        elif is_split:
             self.split(objects)
         elif not self.merge(int(objects[0]), int(objects[1])):
             raise pqp.InternalError(f"objects {objects} do not join at C = {C!r} when the path is read")
@@ -357,8 +375,11 @@ class Blocks:
             self.flows[SUPPLY_RATE, objects] = -known @ M
             self.score, self.velocity = self.F @ self.w, self.F @ self.w_rate
             if self._level() <= SPREAD:
-                return
+                break
             self.rebuild()
+        t = self.table
+        if kernels.worst_gap(t.first, t.lower, self.status, self.score) > WRONG_SIDE:
+            raise trouble(self.C, "a pair is on the wrong side of its margin")
 
     def _level(self) -> float:
         """Make scores and velocities of blocks those of rigid bodies; return by how much scores were not."""
@@ -379,50 +400,74 @@ class Blocks:
         violated = np.packbits(self.status == VIOLATED)
         return Snapshot(self.C, violated, self.block.astype(np.int32), self.offset.astype(np.int32))
 
-    @classmethod
-    def restored(cls, F: Array, table: PairTable, at: Snapshot) -> "Blocks":
-        """Return the state of a snapshot."""
-        blocks = cls(F, table)
-        blocks.C, blocks.block, blocks.offset = at.C, at.block.astype(np.int64), at.offset.astype(np.int64)
-        better = table.better
-        is_margin = (blocks.block[better] == blocks.block[table.lower]) & (
-            blocks.offset[better] == blocks.offset[table.lower] + 1
+    def restore(self, at: Snapshot) -> None:
+        """Go to the state of a snapshot."""
+        t, n = self.table, len(self.score)
+        self.C, self.block, self.offset = at.C, at.block.astype(np.int64), at.offset.astype(np.int64)
+        violated = np.unpackbits(at.violated, count=len(t.lower)).astype(bool)
+        is_margin = (self.block[t.better] == self.block[t.lower]) & (
+            self.offset[t.better] == self.offset[t.lower] + 1
         )
-        violated = np.unpackbits(at.violated, count=len(table.lower)).astype(bool)
-        blocks.status = np.where(is_margin, MARGIN, np.where(violated, VIOLATED, SATISFIED)).astype(np.int8)
-        n = len(blocks.block)
-        weight = np.where(violated, table.weight, 0.0)
-        blocks.flows[DEMAND] = np.bincount(better, weight, n) - np.bincount(table.lower, weight, n)
+        self.status[:] = np.where(is_margin, MARGIN, np.where(violated, VIOLATED, SATISFIED))
+        weight = np.where(self.status == VIOLATED, t.weight, 0.0)
+        self.flows[DEMAND] = np.bincount(t.better, weight, n) - np.bincount(t.lower, weight, n)
         # rings of blocks: each member is followed by the next one of its block, the last by the first
-        order = np.argsort(blocks.block, kind="stable")
-        ends = np.flatnonzero(np.diff(blocks.block[order], append=-1))
+        order = np.argsort(self.block, kind="stable")
+        ends = np.flatnonzero(np.diff(self.block[order], append=-1))
         after = np.roll(order, -1)
         after[ends] = order[np.append(0, ends[:-1] + 1)]
-        blocks.successor[order] = after
-        for obj in np.flatnonzero(blocks.successor != np.arange(n)):
-            blocks._enter(int(obj))
-        blocks.kin = blocks.block.copy()
-        blocks.rebuild()
-        blocks.refresh()
-        return blocks
+        self.successor[order] = after
+        self.count, self.rank = 0, 0
+        self.place[:] = -1
+        for obj in np.flatnonzero(self.successor != np.arange(n)):
+            self._enter(int(obj))
+        self.kin = self.block.copy()
+        self.rebuild()
+        self.refresh()
+
+    def settle(self) -> Snapshot:
+        """Solve a tie at once, and return the state beyond it."""
+        status, n = settled(self), len(self.score)
+        edges = np.flatnonzero(status == MARGIN)
+        graph = coo_array((np.ones(len(edges)), (self.table.better[edges], self.table.lower[edges])), (n, n))
+        _, part = connected_components(graph, directed=False)
+        _, roots = np.unique(part, return_index=True)
+        block = roots[part]
+        offset = np.rint(self.score - self.score[block])
+        free = np.flatnonzero(block != np.arange(n))
+        if np.linalg.matrix_rank(self.F[free] - self.F[block[free]]) < len(free):
+            raise trouble(self.C, "differences within the blocks of a tie depend on one another")
+        violated = np.packbits(status == VIOLATED)
+        self.restore(Snapshot(self.C, violated, block.astype(np.int32), offset.astype(np.int32)))
+        return self.snapshot()
+
+
+class Event(NamedTuple):
+    """What happens at C: two objects join, a set splits off and moves down, or a tie is solved at once."""
+
+    C: float
+    objects: Array
+    is_split: bool
+    tie: Snapshot | None
 
 
 class Events:
-    """The events of a trace in order: where each is, and the pair that joins or the set that moves down."""
+    """The events of a trace in order, a few bytes each."""
 
     def __init__(self) -> None:
-        self._C, self._ends, self._objects, self._is_split = (
-            array("d"),
-            array("q", [0]),
-            array("i"),
-            array("b"),
-        )
+        self._C, self._is_split = array("d"), array("b")
+        self._objects, self._ends = array("i"), array("q", [0])
+        self._ties: dict[int, Snapshot] = {}
 
     def __len__(self) -> int:
         return len(self._C)
 
-    def append(self, C: float, objects: Iterable[int], is_split: bool) -> None:
+    def append(
+        self, C: float, objects: Iterable[int], is_split: bool = False, tie: Snapshot | None = None
+    ) -> None:
         """Add an event."""
+        if tie is not None:
+            self._ties[len(self)] = tie
         self._objects.extend(objects)
         self._ends.append(len(self._objects))
         self._is_split.append(is_split)
@@ -433,9 +478,14 @@ class Events:
         """The C of every event."""
         return np.array(self._C)
 
-    def __getitem__(self, k: int) -> tuple[float, Array, bool]:
+    @property
+    def ties(self) -> int:
+        """The number of ties that were solved at once."""
+        return len(self._ties)
+
+    def __getitem__(self, k: int) -> Event:
         objects = np.array(self._objects[self._ends[k] : self._ends[k + 1]], dtype=np.int64)
-        return self._C[k], objects, bool(self._is_split[k])
+        return Event(self._C[k], objects, bool(self._is_split[k]), self._ties.get(k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,37 +503,57 @@ def trace(
     table: PairTable,
     C_max: float = np.inf,
     should_stop: Callable[[float, int], str | None] = lambda C, events: None,
+    patience: int | None = None,
 ) -> Trace:
     """Follow the scores from C = 0 to C_max, or to the last event; `should_stop` returns a reason to stop.
 
     One event at a time: of those at one C each changes the direction before the next one is looked for, and
-    steps between them have no length.
+    steps between them have no length. After `patience` steps without length, by default two per object, all
+    that is due at this C is solved at once (`settle`), so that the trace comes to an end. Where rounding
+    errors defeat it, the path ends at the last C at which the state was computed afresh and found right.
     """
     blocks, events = Blocks(F, table), Events()
     snapshots: list[Snapshot] = []
-    is_fresh = True
-    while True:
-        if len(events) % APART == 0 and len(events) // APART == len(snapshots):
-            snapshots.append(blocks.snapshot())
-        if reason := should_stop(blocks.C, len(events)):
-            return Trace(events, snapshots, blocks.C, reason)
-        merge_step, i, j = blocks.next_merge()
-        left = C_max - blocks.C
-        step, cut = blocks.next_split(min(merge_step, left))
-        if is_long(step, blocks.C) and not is_fresh:
-            blocks.refresh()
-            is_fresh = True
-            continue
-        if not len(cut) and merge_step >= left:
-            return Trace(events, snapshots, C_max, None)
-        blocks.advance(step)
-        if len(cut):
-            blocks.split(cut)
-            events.append(blocks.C, cut, True)
-        elif blocks.merge(i, j):
-            events.append(blocks.C, (i, j), False)
-        else:
-            continue
-        is_fresh = len(events) % CADENCE == 0
-        if is_fresh:
-            blocks.refresh()
+    is_fresh, still, most = True, 0, 2 * len(F) if patience is None else patience
+    right = 0.0
+    try:
+        while True:
+            if len(events) % APART == 0 and len(events) // APART == len(snapshots):
+                snapshots.append(blocks.snapshot())
+            if reason := should_stop(blocks.C, len(events)):
+                return Trace(events, snapshots, blocks.C, reason)
+            merge_step, i, j = blocks.next_merge()
+            left = C_max - blocks.C
+            step, cut = blocks.next_split(min(merge_step, left))
+            if is_long(step, blocks.C) and not is_fresh:
+                blocks.refresh()
+                is_fresh, right = True, blocks.C
+                continue
+            if not len(cut) and merge_step >= left:
+                return Trace(events, snapshots, C_max, None)
+            still = still + 1 if step <= NO_LENGTH * blocks.C else 0
+            if still > most + 2 * len(F):
+                raise trouble(blocks.C, "the events at this C do not come to an end")
+            blocks.advance(step)
+            if still == most + 1:
+                events.append(blocks.C, (), tie=blocks.settle())
+            elif len(cut):
+                blocks.split(cut)
+                events.append(blocks.C, cut, is_split=True)
+            elif blocks.merge(i, j):
+                events.append(blocks.C, (i, j))
+            else:
+                continue
+            is_fresh = len(events) % CADENCE == 0
+            if is_fresh:
+                blocks.refresh()
+                right = blocks.C
+    except pqp.NumericalTroubleError as error:
+        return Trace(events, snapshots, right, str(error))
+
+
+def trouble(C: float, what: str) -> pqp.NumericalTroubleError:
+    """Return the error of a trace that rounding errors defeat at some C."""
+    return pqp.NumericalTroubleError(
+        "rounding errors at {found}", found=f"C = {C:g}: {what}", remedy="follow the pairs instead"
+    )

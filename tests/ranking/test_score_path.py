@@ -217,3 +217,29 @@ class TestFlows:
             assert_allclose(
                 K @ (slow.constant + C * slow.slope), K @ (fast.constant + 2 * C * fast.slope), atol=1e-7
             )
+
+
+class TestTies:
+    """Ties that are solved at once, by a complementarity problem, give the same path."""
+
+    @pytest.mark.parametrize("kernel", KERNELS)
+    @pytest.mark.parametrize("problem", PROBLEMS)
+    @given(seed=SEEDS)
+    @settings(max_examples=4, deadline=None)
+    def test_every_point_is_optimal(self, problem, kernel, seed):
+        K, preferences = problem(2 * seed + 1, kernel)
+        path = follow_scores(gram_factor(K), preferences, patience=0)
+        for C in some_C(path, 6, seed):
+            assert_optimal(path, preferences, K, C)
+
+    def test_there_are_such_ties(self):
+        found = [follow_scores(gram_factor(K), pairs, patience=0).ties for K, pairs in map(twins, range(5))]
+        assert min(found) > 0
+
+
+def twins(seed):
+    """Return a Gram matrix and all pairs of two levels, every item there twice."""
+    K, preferences = two_levels(seed, "rbf")
+    n = len(K)
+    copies = [np.add(preferences.pairs, (a * n, b * n)) for a in range(2) for b in range(2)]
+    return np.tile(K, (2, 2)), preferences_from_pairs(np.concatenate(copies), 2 * n)
