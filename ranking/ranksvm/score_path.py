@@ -1,6 +1,6 @@
 """A path in scores as it is read: weights, β, α and pair sets at every C, from the events of the trace."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from ranking.core.preferences import Preferences
 from ranking.core.validation import Array
 from ranking.errors import must_be
+from ranking.ranksvm.score_certificate import ProvedPiece, is_surely_convex, prove_piece, require_cover
 from ranking.ranksvm.score_kernels import (
     DEMAND,
     MARGIN,
@@ -18,6 +19,16 @@ from ranking.ranksvm.score_kernels import (
     flow_of,
 )
 from ranking.ranksvm.score_trace import APART, Blocks, PairTable, Trace, is_long, trace
+
+# Pieces shorter than this part of C are of no length but for rounding errors.
+NO_LENGTH = 1e-11
+
+
+class Certificate(NamedTuple):
+    """The pieces that are proved, and whether K is proved to be positive semidefinite, as they assume."""
+
+    pieces: tuple[ProvedPiece, ...]
+    is_convex: bool
 
 
 class Line(NamedTuple):
@@ -156,3 +167,20 @@ class ScorePath:
             excess = state.flows[SUPPLY] + (C - state.C) * state.flows[SUPPLY_RATE]
             alpha[edges] = flow_of(t.better[edges], t.lower[edges], C * t.weight[edges], excess)
         return np.asarray(alpha[t.row] * (self.weight / t.weight[t.row]))
+
+    def certify(self, K: Array, preferences: Preferences, pieces: Iterable[int] | None = None) -> Certificate:
+        """Prove pieces, all by default, in exact rationals from K and the preferences, or raise.
+
+        All pieces together must also cover the path without a gap; those of no length, at a tie, prove
+        themselves by that. The time of a piece grows with the third power of the objects on a margin.
+        """
+        chosen = range(len(self)) if pieces is None else pieces
+        ends = np.minimum(self.breakpoints, 2 * self._starts[-1] + 1)
+        proved = []
+        for k in chosen:
+            C = float((ends[k] + ends[k + 1]) / 2)
+            if ends[k + 1] - ends[k] > NO_LENGTH * ends[k + 1]:
+                proved.append(prove_piece(K, preferences.pairs, preferences.weight, self.statuses(C), C))
+        if pieces is None:
+            require_cover(proved, self.hi)
+        return Certificate(tuple(proved), is_surely_convex(K))

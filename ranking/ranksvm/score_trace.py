@@ -89,6 +89,7 @@ class PairTable:
     entering: Array
     weight: Array
     row: Array
+    is_whole: bool
     is_complete: bool
 
     @classmethod
@@ -100,7 +101,10 @@ class PairTable:
         entering = np.argsort(worse, kind="stable")
         first, into = (np.searchsorted(column, np.arange(n + 1)) for column in (better, worse[entering]))
         is_complete = bool((weights == 1).all()) and _is_complete(better, worse, n)
-        return cls(better, first, worse, into, better[entering], entering, weights, row, is_complete)
+        is_whole = bool((weights == np.rint(weights)).all())
+        return cls(
+            better, first, worse, into, better[entering], entering, weights, row, is_whole, is_complete
+        )
 
 
 def _is_complete(better: Array, worse: Array, n: int) -> bool:
@@ -135,12 +139,11 @@ class Blocks:
         self.F, self.table, self.C = F, table, 0.0
         self.diagonal = np.einsum("ij,ij->i", F, F)
         self.status = np.full(len(table.lower), VIOLATED, np.int8)
+        self.block, self.successor, self.offset = np.arange(n), np.arange(n), np.zeros(n, np.int64)
         # the part of its capacity that flows on every pair on the margin, where a search for a flow begins
         self.share = np.zeros(len(table.lower))
         self.flows = np.zeros((3, n))
-        for objects, sign in ((table.better, 1), (table.lower, -1)):
-            self.flows[DEMAND] += sign * np.bincount(objects, table.weight, n)
-        self.block, self.successor, self.offset = np.arange(n), np.arange(n), np.zeros(n, np.int64)
+        self.flows[DEMAND] = self._demand()
         # objects of blocks with two members or more have a column in M; `place` is its number
         self.objects, self.place, self.count = np.empty(n, np.int64), np.full(n, -1), 0
         # rows k < rank: a vector m_k with zero sum over every block, and Fᵀm_k; the latter are orthonormal
@@ -326,6 +329,12 @@ class Blocks:
         kernels.add_outer(Q, factors, q - sign * Q[-1])
         self.rank -= 1
 
+    def _demand(self) -> Array:
+        """Return d from the statuses."""
+        t, n = self.table, len(self.block)
+        weight = np.where(self.status == VIOLATED, t.weight, 0.0)
+        return np.asarray(np.bincount(t.better, weight, n) - np.bincount(t.lower, weight, n))
+
     def _enter(self, obj: int) -> None:
         """Give an object a column in M."""
         if self.count == self.M.shape[1]:
@@ -362,6 +371,9 @@ class Blocks:
     def refresh(self) -> None:
         """Compute weights, scores and direction afresh; M and Q too, where scores of a block have spread."""
         objects = self.objects[: self.count]
+        if not self.table.is_whole:
+            # sums and differences of these weights are rounded, and what is left of them would grow with C
+            self.flows[DEMAND] = self._demand()
         for _ in range(2):
             M, Q = self.M[: self.rank, : self.count], self.Q[: self.rank]
             g = self.F.T @ self.flows[DEMAND]
@@ -409,8 +421,7 @@ class Blocks:
             self.offset[t.better] == self.offset[t.lower] + 1
         )
         self.status[:] = np.where(is_margin, MARGIN, np.where(violated, VIOLATED, SATISFIED))
-        weight = np.where(self.status == VIOLATED, t.weight, 0.0)
-        self.flows[DEMAND] = np.bincount(t.better, weight, n) - np.bincount(t.lower, weight, n)
+        self.flows[DEMAND] = self._demand()
         # rings of blocks: each member is followed by the next one of its block, the last by the first
         order = np.argsort(self.block, kind="stable")
         ends = np.flatnonzero(np.diff(self.block[order], append=-1))

@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 
 from ranking import RankSVMPath, hastie_path, kernel_matrix
 from ranking.core.preferences import Preferences, preferences_from_labels, preferences_from_pairs
+from ranking.ranksvm.score_certificate import ProofError, prove_gap, prove_piece, require_cover
 from ranking.ranksvm.score_kernels import MARGIN, SATISFIED, VIOLATED
-from ranking.ranksvm.score_path import follow_scores
+from ranking.ranksvm.score_path import NO_LENGTH, follow_scores
 from ranking.ranksvm.score_trace import gram_factor
 from tests.data_folder import mixture, needs
 
@@ -235,6 +236,74 @@ class TestTies:
     def test_there_are_such_ties(self):
         found = [follow_scores(gram_factor(K), pairs, patience=0).ties for K, pairs in map(twins, range(5))]
         assert min(found) > 0
+
+
+class TestProof:
+    @pytest.mark.parametrize("problem", PROBLEMS)
+    @given(seed=SEEDS)
+    @settings(max_examples=6, deadline=None)
+    def test_all_pieces_are_proved_and_meet_exactly(self, problem, seed):
+        K, preferences = problem(2 * seed, "linear")
+        K = np.rint(8 * K)
+        K = K @ K + 64 * np.eye(len(K))
+        path = follow_scores(gram_factor(K), preferences)
+        certificate = path.certify(K, preferences)
+        assert certificate.is_convex
+        for piece, line in zip(certificate.pieces, map(path.beta, self.long_pieces(path)), strict=True):
+            assert_allclose(np.array(piece.constant, float), line.constant, atol=MISS)
+            assert_allclose(np.array(piece.slope, float), line.slope, atol=MISS)
+
+    @staticmethod
+    def long_pieces(path):
+        ends = path.breakpoints
+        return [
+            k
+            for k in range(len(path))
+            if ends[k + 1] - ends[k] > NO_LENGTH * ends[k + 1] or k + 1 == len(path)
+        ]
+
+    def test_wrong_statuses_are_rejected(self):
+        K, preferences = two_levels(4, "rbf")
+        path = follow_scores(gram_factor(K), preferences)
+        for k in range(3, 13):
+            C = float(path.breakpoints[k : k + 2].mean())
+            statuses = path.statuses(C)
+            prove_piece(K, preferences.pairs, preferences.weight, statuses, C)
+            wrong = statuses.copy()
+            # α on the margin is not unique, so a margin pair may rightly be called violated
+            off = np.flatnonzero(wrong != MARGIN)
+            wrong[off[k % len(off)]] *= -1
+            with pytest.raises(ProofError):
+                prove_piece(K, preferences.pairs, preferences.weight, wrong, C)
+
+    def test_a_piece_is_not_optimal_elsewhere(self):
+        K, preferences = two_levels(4, "rbf")
+        path = follow_scores(gram_factor(K), preferences)
+        C = float(path.breakpoints[5:7].mean())
+        with pytest.raises(ProofError):
+            prove_piece(K, preferences.pairs, preferences.weight, path.statuses(C), 2 * C)
+
+    def test_pieces_that_leave_a_gap_are_rejected(self):
+        K, preferences = two_levels(4, "rbf")
+        pieces = follow_scores(gram_factor(K), preferences).certify(K, preferences).pieces
+        with pytest.raises(ProofError):
+            require_cover([*pieces[:3], *pieces[4:]], np.inf)
+
+    @pytest.mark.parametrize("problem", PROBLEMS)
+    def test_the_gap_of_a_flow_is_proved_and_small(self, problem):
+        K, preferences = problem(6, "rbf")
+        path = follow_scores(gram_factor(K), preferences)
+        for C in some_C(path, 4, most=10):
+            # the product C ω is rounded, so the next smaller number is surely within the limit
+            alpha = np.minimum(path.alpha(C), np.nextafter(C * preferences.weight, 0))
+            primal, gap = prove_gap(K, preferences.pairs, preferences.weight, alpha, float(C))
+            assert 0 <= gap <= GAP * primal
+
+    def test_dual_variables_beyond_their_limits_prove_nothing(self):
+        K, preferences = two_levels(4, "rbf")
+        ones = np.ones(len(preferences))
+        with pytest.raises(ProofError):
+            prove_gap(K, preferences.pairs, preferences.weight, ones, 0.5)
 
 
 def twins(seed):
