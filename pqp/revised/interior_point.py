@@ -30,11 +30,6 @@ class InteriorPoint:
     y: Array
     status: str
 
-    @property
-    def has_no_solution(self) -> bool:
-        """Whether the library is sure that there is no solution."""
-        return "Infeasible" in self.status
-
 
 @dataclass(frozen=True, eq=False)
 class ConeProgram:

@@ -72,11 +72,6 @@ class PieceRecord:
         return len(self.ends)
 
     @property
-    def is_ascending(self) -> bool:
-        """Whether it was traced towards larger mu."""
-        return self.ends[-1] >= self.starts[0]
-
-    @property
     def used(self) -> int:
         """How many lines there are."""
         return self.stops[len(self.ends) - 1] if self.ends else 0

@@ -500,17 +500,6 @@ class Tracer:
                 self._refine_slopes()
         return begins * len(self.states) + i
 
-    def _enter_state(self, i: int, old: int, new: int) -> None:
-        """Put an item into its next state; all lines are to be recomputed."""
-        table = self.lcp.table
-        self._changed.setdefault(i, old)
-        self.pivots += 1
-        self.states[i] = new
-        self.lines[VALUE, i] = table.lines[old, 0, i] + self.mu * table.lines[old, 1, i]
-        # The item is at this end of its new state, and must not be found to reach it again.
-        is_low = table.following[LO, new, i] == old
-        self.flags[AT_LO, i], self.flags[AT_HI, i] = is_low, not is_low
-
     def _refine_slopes(self) -> None:
         """Correct the slopes by what they leave over on R."""
         self.counts.refinements += 1
@@ -547,9 +536,8 @@ class Tracer:
                 tie.items[k] for k in solution.crossed if k != solution.infeasible
             ]:
                 raise no_progress("an item is at both its bounds at mu = {found} (float64 rounding)", self.mu)
-            self._cross_together(
-                [(tie.ends[k], tie.items[k]) for k in solution.crossed], "event", len(tie.items)
-            )
+            ends, items = ([part[k] for k in solution.crossed] for part in (tie.ends, tie.items))
+            self._cross_together(ends, items, "event", len(tie.items))
             if solution.infeasible is None:
                 return None
             item, end = tie.items[solution.infeasible], tie.ends[solution.infeasible]
@@ -613,29 +601,31 @@ class Tracer:
     def _is_steep(self, end: int) -> bool:
         return abs(self.falls(end)) > self._flat[int(self.flags[DUAL, end % len(self.states)])]
 
-    def _cross_together(self, crossed: list[tuple[int, int]], kind: Any, tied: int) -> None:
+    def _cross_together(self, ends: Sequence[int], items: Sequence[int], kind: Any, tied: int) -> None:
         """Let items cross their ends at once, and recompute all lines."""
-        if not crossed:
-            return
-        following, before = self.lcp.table.following, self.states.copy()
-        entering: list[int] = []
-        leaving: list[int] = []
-        for end, i in crossed:
-            old = int(self.states[i])
-            new = int(following[end, old, i])
-            self._enter_state(i, old, new)
-            self._list_change(i, old, new, entering, leaving)
-        self.basis.change(entering, leaving)
+        if items:
+            chosen = np.array(items)
+            new = self.lcp.table.following[list(ends), self.states[chosen], chosen]
+            self._change_states(chosen, new, kind, tied)
+
+    def _change_states(self, items: Array, new: Array, kind: Any, tied: int) -> None:
+        """Put items into new states at once, and recompute all lines."""
+        table, before, old = self.lcp.table, self.states.copy(), self.states[items]
+        for item, state in zip(items.tolist(), old.tolist(), strict=True):
+            self._changed.setdefault(item, state)
+        self.pivots += len(items)
+        self.states[items] = new
+        at, slope = table.lines[old, 0, items], table.lines[old, 1, items]
+        self.lines[VALUE, items] = at + self.mu * slope
+        # The items are at these ends of their new states, and must not be found to reach them again.
+        self.flags[AT_LO, items] = is_low = table.following[LO, new, items] == old
+        self.flags[AT_HI, items] = ~is_low
+        was_inside, is_inside = (VALUE_FIXED[states] == self.system.is_row[items] for states in (old, new))
+        entering, leaving = items[is_inside & ~was_inside], items[was_inside & ~is_inside]
+        if len(entering) or len(leaving):
+            self.basis.change(entering.tolist(), leaving.tolist())
         self.recompute()
         self._log_change(before, kind, tied)
-
-    def _list_change(self, i: int, old: int, new: int, entering: list[int], leaving: list[int]) -> None:
-        """Note whether an item that changes its state enters R, leaves it, or neither."""
-        was_inside, is_inside = (VALUE_FIXED[state] == self.system.is_row[i] for state in (old, new))
-        if is_inside and not was_inside:
-            entering.append(i)
-        elif was_inside and not is_inside:
-            leaving.append(i)
 
     def _log_change(self, before: Array, kind: Any, tied: int) -> None:
         """Log the items whose states have changed, if logging is on."""
@@ -698,9 +688,13 @@ class Tracer:
             return None
         here = LO if sense > 0 else HI
         if own <= room[end, other]:
-            self._flip(item, here)
+            # The item goes over two ends at once: it stays in R, or outside.
+            following, state = self.lcp.table.following, self.states[item]
+            new = following[1 - here, following[here, state, item], item]
+            self._change_states(np.array([item]), np.array([new]), "jump", 1)
+            self.flags[AT_LO : AT_HI + 1] = False
         else:
-            self._cross_together([(here, item), (int(end), int(other))], "jump", 1)
+            self._cross_together((here, int(end)), (item, int(other)), "jump", 1)
         return None
 
     def _is_closing(self, item: int, sense: int, response: Array) -> bool:
@@ -739,21 +733,6 @@ class Tracer:
         far = table.lines[neighbour, slice(4, 6) if sense > 0 else slice(2, 4), item]
         here = table.lines[state, FIXED, item]
         return float(abs(far[0] - here[0] + self.mu * (far[1] - here[1])))
-
-    def _flip(self, item: int, end: int) -> None:
-        """Take an item over two ends at once: it stays in R, or outside."""
-        following, before = self.lcp.table.following, self.states.copy()
-        old = int(self.states[item])
-        new = int(following[1 - end, int(following[end, old, item]), item])
-        entering: list[int] = []
-        leaving: list[int] = []
-        self._enter_state(item, old, new)
-        self._list_change(item, old, new, entering, leaving)
-        if entering or leaving:
-            self.basis.change(entering, leaving)
-        self.recompute()
-        self.flags[AT_LO : AT_HI + 1] = False
-        self._log_change(before, "jump", 1)
 
 
 def no_progress(what: str, mu: float) -> NumericalTroubleError:
