@@ -298,6 +298,13 @@ class Candidates:
         self.misses_y[:, places] &= ~kept
         self.forget_y()
 
+    def restore(self, chosen: Indices, x: Floats, y: Floats) -> None:
+        """Take back what some pieces were."""
+        if len(chosen):
+            self.x[chosen], self.y[chosen] = x[chosen], y[chosen]
+            self.forget_x()
+            self.settle()
+
     def settle(self) -> None:
         """Let y of single rows be the exact functions that stationarity gives, and round these.
 

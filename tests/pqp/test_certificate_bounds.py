@@ -315,6 +315,27 @@ class TestSingular:
             check(doubled() | {"arithmetic": "exact"})
 
 
+def nearly_dependent(share):
+    """minimise ½|x|² − mu x₁, x₁ ≤ 1, x₁ + 10⁻¹³ x₂ ≤ 1, both held: x and the sum of the two y are clear."""
+    problem = {"P": [[1, 0], [0, 1]], "c": affine([0, 0], [-1, 0]), "A": [[1, 0], [1, 1e-13]]}
+    problem |= {"row_upper": affine([1, 1])}
+    y = {"y0": [1 + share, -share], "y1": [-1.0, 0.0]}
+    piece = optimal(1.5, 2.0, ("between between", "upper upper"), x0=[1.0, 0.0], **y)
+    return path(problem, (1.5, 2.0), [piece]) | {"arithmetic": "float"}
+
+
+class TestNearlySingular:
+    def test_multipliers_that_refinement_would_move_far_may_be_as_good(self):
+        proof = check(nearly_dependent(0.1))
+        assert proof.exact == 0
+        assert proof.largest_gap <= BOUND_TOLERANCE
+
+    @pytest.mark.parametrize("share", [10.0, -0.1])
+    def test_multipliers_that_balance_no_gradient_or_have_a_wrong_sign_are_refused(self, share):
+        with pytest.raises(CertificateError):
+            check(nearly_dependent(share))
+
+
 class TestHalfExact:
     """The first piece is exact on a half of it."""
 
