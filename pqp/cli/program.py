@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import NoneType
@@ -252,10 +252,15 @@ def declared(name: str, hint: Any, default: Any = None) -> Any:
     base = get_args(kind)[0] if NoneType in get_args(kind) else kind
     limit = OneOf(get_args(base)) if get_origin(base) is Literal else next(iter(limits), None)
     if isinstance(limit, OneOf):
-        metavar = f"<{'|'.join(limit.names)}>"
-        found = typer.Option(option, parser=_name_reader(option, limit.names), metavar=metavar, help=sentence)
+        names = list(limit.names)
+        read = _reader(option, f"one of {', '.join(names)}", lambda word: names[names.index(word)], names)
+        found = typer.Option(option, parser=read, metavar=f"<{'|'.join(names)}>", help=sentence)
     elif base in (int, float):
-        read = _number_reader(option, base, None if limit is None else limit.least)
+        least = None if limit is None else limit.least
+        wanted = (
+            f"a {'whole ' if base is int else ''}number{'' if least is None else f' of at least {least}'}"
+        )
+        read = _reader(option, wanted, partial(_number, kind=base, least=least))
         found = typer.Option(option, parser=read, metavar="<number>", help=sentence)
     else:
         # a flag that is off by default can only be switched on
@@ -263,34 +268,27 @@ def declared(name: str, hint: Any, default: Any = None) -> Any:
     return Annotated[kind, found]
 
 
-def _number_reader(option: str, kind: type[int] | type[float], least: int | None) -> Callable[[Any], float]:
-    wanted = "a whole number" if kind is int else "a number"
-    if least is not None:
-        wanted = f"{wanted} of at least {least}"
+def _reader(
+    option: str, wanted: str, read: Callable[[Any], Any], names: Sequence[str] = ()
+) -> Callable[[Any], Any]:
+    """Return a function that reads a word, and answers a wrong one in the words of this program."""
 
-    def read(word: Any) -> float:
+    def answer(word: Any) -> Any:
         try:
-            value = kind(word)
+            return read(word)
         except ValueError:
-            value = None
-        if value is None or (least is not None and value < least):
-            raise CommandError(f"{option} must be {wanted}, got {word!r}")
-        return value
+            near = difflib.get_close_matches(word, names, n=1) if names else []
+            guess = f"; did you mean {near[0]!r}?" if near else ""
+            raise CommandError(f"{option} must be {wanted}, got {word!r}{guess}") from None
 
-    return read
+    return answer
 
 
-def _name_reader(option: str, known: Sequence[str]) -> Callable[[str], str]:
-    """Return a function that reads one of some names, and answers a wrong one with the nearest."""
-
-    def read(word: str) -> str:
-        if word in known:
-            return word
-        near = difflib.get_close_matches(word, known, n=1)
-        guess = f"; did you mean {near[0]!r}?" if near else ""
-        raise CommandError(f"{option} must be one of {', '.join(known)}, got {word!r}{guess}")
-
-    return read
+def _number(word: Any, kind: type[int] | type[float], least: int | None) -> float:
+    value = kind(word)
+    if least is not None and value < least:
+        raise ValueError
+    return value
 
 
 def make_app() -> typer.Typer:

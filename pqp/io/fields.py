@@ -112,11 +112,9 @@ def require_length(entries: Sequence[Any] | Array, place: str, length: int | Non
 
 def list_of(read: Reader, length: int | None = None) -> Reader:
     """Return a reader of lists whose entries have one reader."""
-
-    def read_entries(value: Any, place: str) -> list[Any]:
-        return [read(entry, f"{place}[{i}]") for i, entry in enumerate(read_list(value, place, length))]
-
-    return read_entries
+    return lambda value, place: [
+        read(entry, f"{place}[{i}]") for i, entry in enumerate(read_list(value, place, length))
+    ]
 
 
 def read_scalar(value: Any, place: str) -> Number:

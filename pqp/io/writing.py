@@ -197,7 +197,7 @@ def problem_document(problem: ParametricQP) -> Document:
     names = ("c", "row_lower", "row_upper", "lower", "upper", "penalty")
     affine: dict[str, Affine] = {name: getattr(problem, name) for name in names}
     return {
-        "P": _encode_stored(problem.P.stored()),
+        "P": _encode_matrix(problem.P.stored()),
         "A": _encode_matrix(problem.A),
         **{
             name: {"constant": encode_array(data.constant), "slope": encode_array(data.slope)}
@@ -270,20 +270,15 @@ def write_document(document: Document, file: str | os.PathLike[str]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _encode_stored(stored: Any) -> Any:
-    """Return a matrix or a vector, or a dictionary of such, as a document holds it."""
+def _encode_matrix(stored: Any) -> Any:
+    """Return the rows of an array, the nonzero entries of a sparse matrix, or a dictionary of such."""
     if isinstance(stored, dict):
-        return {key: _encode_stored(value) for key, value in stored.items()}
-    return _encode_matrix(stored)
-
-
-def _encode_matrix(matrix: Any) -> Any:
-    """Return the rows of a matrix, or the nonzero entries of a sparse one."""
-    if isinstance(matrix, np.ndarray):
-        return encode_array(matrix)
-    entries = matrix.tocoo()
+        return {key: _encode_matrix(value) for key, value in stored.items()}
+    if isinstance(stored, np.ndarray):
+        return encode_array(stored)
+    entries = stored.tocoo()
     parts = {"row": entries.row, "column": entries.col, "value": entries.data}
-    return {"sparse": {"shape": list(matrix.shape), **{key: encode_array(v) for key, v in parts.items()}}}
+    return {"sparse": {"shape": list(stored.shape), **{key: encode_array(v) for key, v in parts.items()}}}
 
 
 class CompactSegments(Sequence[Document]):

@@ -155,11 +155,11 @@ class Affine:
 
     def _sympy_(self) -> Any:
         """Return the affine number as a formula, so that it mixes with sympy variables."""
-        if self.shape:
-            from sympy import SympifyError
+        import sympy
 
-            raise SympifyError("an array of affine data is not one formula")
-        return _sympy_number(self.constant[()]) + _sympy_number(self.slope[()]) * mu_symbol()
+        if self.shape:
+            raise sympy.SympifyError("an array of affine data is not one formula")
+        return sympy.sympify(self.constant[()]) + sympy.sympify(self.slope[()]) * mu_symbol()
 
     def __repr__(self) -> str:
         if not self.shape:
@@ -256,14 +256,6 @@ def _reciprocal(numbers: Array) -> Array:
         return 1.0 / numbers
     # integers and Fractions stay exact, as everywhere in affine data
     return np.vectorize(lambda n: Fraction(1) / Fraction(n), otypes=[object])(numbers)
-
-
-def _sympy_number(number: Any) -> Any:
-    import sympy
-
-    if isinstance(number, Fraction):
-        return sympy.Rational(number.numerator, number.denominator)
-    return sympy.sympify(number)
 
 
 mu = Affine(np.array(0), np.array(1))

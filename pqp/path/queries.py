@@ -148,31 +148,21 @@ def some_names(names: Sequence[str], most: int) -> str:
 def _solve_linear(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> list[Ends]:
     """Return where constant + slope·mu has a value within a segment."""
     constant, slope = line
+    ends = [mu for mu in (segment.lo, segment.hi) if not is_infinite(mu)]
+    # the size of the numbers that are compared, which exact arithmetic does not need
+    terms = [constant, value, *(slope * mu for mu in ends)] if field.zero else []
+    size = max((abs(float(term)) for term in terms), default=1.0)
     # a slope counts as zero if the whole segment changes the value by rounding error only: a root of such
     # a function would be anywhere
-    if field.sign(slope * _width(segment), _size(line, value, segment, field)) == 0:
-        is_level = field.sign(constant - value, _size(line, value, segment, field)) == 0
-        return [(segment.lo, segment.hi)] if is_level else []
+    width = ends[-1] - ends[0] if len(ends) == 2 else 0
+    if field.sign(slope * (width or 1), size) == 0:
+        return [(segment.lo, segment.hi)] if field.sign(constant - value, size) == 0 else []
     root = field.number((value - constant) / slope)
     scale = max(1.0, abs(float(root))) if field.zero else 1.0
     if field.sign(segment.lo - root, scale) > 0 or field.sign(root - segment.hi, scale) > 0:
         return []
     nearest = min(max(root, segment.lo), segment.hi)  # a float root at a breakpoint may miss both pieces
     return [(nearest, nearest)]
-
-
-def _width(segment: Segment) -> Number:
-    """Return the length of a segment, 1 if it is infinite or a point."""
-    is_finite = not is_infinite(segment.lo) and not is_infinite(segment.hi)
-    return (segment.hi - segment.lo if is_finite else 1) or 1
-
-
-def _size(line: tuple[Any, Any], value: Number, segment: Segment, field: Field) -> float:
-    """Return the size of the numbers that are compared; exact arithmetic does not need it."""
-    if not field.zero:
-        return 1.0
-    ends = [float(mu) for mu in (segment.lo, segment.hi) if not is_infinite(mu)]
-    return max(abs(float(line[0])), abs(float(value)), *(abs(float(line[1]) * mu) for mu in ends), 0.0)
 
 
 def _joined(found: list[Ends]) -> tuple[Ends, ...]:
