@@ -17,6 +17,7 @@ from pqp.errors import EXACT_SETTING, NumericalTroubleError
 from pqp.lcp.problem import ParametricLCP
 from pqp.linalg.affine import AffineArray
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, exact_array, infinite, is_infinite
+from pqp.model.affine import Affine
 from pqp.model.problem import ParametricQP, QPData
 from pqp.records.residuals import Sizes
 from pqp.records.segment import Segment
@@ -107,7 +108,8 @@ def compile_problem(problem: ParametricQP, field: Field) -> CompiledQP:
 def _compiled(problem: ParametricQP, data: QPData) -> CompiledQP:
     signs, shift = _shift(problem, data)
     moving = np.flatnonzero(signs)
-    variables = [Pair("variable", j, _variable_side(problem, j)) for j in moving.tolist()]
+    limits = problem.lower, problem.upper
+    variables = [Pair("variable", j, (*_finite_sides(*limits, j), "equal")[0]) for j in moving.tolist()]
     # x is measured from its lower limit, which z ≥ 0 keeps; only a second limit needs a row
     both = ~infinite(data.lower.constant) & ~infinite(data.upper.constant)
     bounds = moving[both[moving]]
@@ -165,20 +167,13 @@ def _shift(problem: ParametricQP, data: QPData) -> tuple[Array, AffineArray]:
 
 
 def _sides(problem: ParametricQP, i: int) -> list[Side]:
-    if problem.is_equality[i]:
-        return ["equal"]
-    finite: list[Side] = []
-    if not is_infinite(problem.row_lower.constant[i]):
-        finite.append("lower")
-    if not is_infinite(problem.row_upper.constant[i]):
-        finite.append("upper")
-    return finite
+    """Return the sides of a row that have limits."""
+    return ["equal"] if problem.is_equality[i] else _finite_sides(problem.row_lower, problem.row_upper, i)
 
 
-def _variable_side(problem: ParametricQP, j: int) -> Side:
-    if not is_infinite(problem.lower.constant[j]):
-        return "lower"
-    return "equal" if is_infinite(problem.upper.constant[j]) else "upper"
+def _finite_sides(lower: Affine, upper: Affine, i: int) -> list[Side]:
+    limits: dict[Side, Affine] = {"lower": lower, "upper": upper}
+    return [side for side, limit in limits.items() if not is_infinite(limit.constant[i])]
 
 
 def _names(problem: ParametricQP, pair: Pair) -> tuple[str, str]:
