@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 import pqp
 from ranking.core.validation import Array, Integers, Labels, Rows, positive_number
 from ranking.errors import DataError, must_be, rounding_remedy
-from ranking.ordinal.base import OrdinalModel, Training, require_two
+from ranking.ordinal.base import OrdinalModel, require_two
 from ranking.ordinal.generation import (
     InitialSet,
     Limits,
@@ -122,31 +122,27 @@ class OrdinalSVMPath(PathEstimator, OrdinalModel):
         ends = self._interval()
         training = self._read(X, y, sample_weight)
         self.training_, self.representation_ = training, training.representation
-        self.sectioned_path_ = self._trace(training, ends, progress)
-        self._basis = training.representation.basis(training.hinges.pairs)
-        self.C_ = self._known(self.C_end_ if self.C is None else self.C)
-        return self
-
-    def _trace(
-        self, training: Training, ends: tuple[float, float], progress: Callable[[pqp.Progress], None] | None
-    ) -> SectionedPath:
-        """Return the path on all objects, or on a working set that grows."""
         if self.working_set is None:
             everything = WorkingSet(training, np.arange(training.hinges.n_items), self.ordered)
             path = self._solve(everything.program(), ends, progress)
             section = PathSection(path, everything, float(path.lo), float(path.hi))
-            return SectionedPath([section], path.stopped)
-        rounds: list[Round] = []
-        X = training.representation.X[training.items]
-        rows = initial_working_set(training.codes, X, self.working_set, self.random_state, name="working_set")
-        # users number objects, programs distinct items
-        start = training.items[rows]
-        limits = Limits(self.max_pieces, self.time_limit)
-        traced = list(trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append))
-        if not traced:
-            raise no_piece_error("a limit was reached first")
-        self.rounds_ = pd.DataFrame(rounds)
-        return SectionedPath(traced, None if traced[-1].hi == ends[1] else "a limit was reached")
+            self.sectioned_path_ = SectionedPath([section], path.stopped)
+        else:
+            X = training.representation.X[training.items]
+            how, seed = self.working_set, self.random_state
+            rows = initial_working_set(training.codes, X, how, seed, name="working_set")
+            # users number objects, programs distinct items
+            start, rounds = training.items[rows], list[Round]()
+            limits = Limits(self.max_pieces, self.time_limit)
+            found = trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append)
+            if not (sections := list(found)):
+                raise no_piece_error("a limit was reached first")
+            self.rounds_ = pd.DataFrame(rounds)
+            stopped = None if sections[-1].hi == ends[1] else "a limit was reached"
+            self.sectioned_path_ = SectionedPath(sections, stopped)
+        self._basis = training.representation.basis(training.hinges.pairs)
+        self.C_ = self._known(self.C_end_ if self.C is None else self.C)
+        return self
 
     def _interval(self) -> tuple[float, float]:
         C_max = positive_number(self.C_max, "C_max", can_be_infinite=True)
