@@ -16,13 +16,7 @@ from ranking.core.validation import Array, Integers, numbers, require_choice
 from ranking.errors import DataError, must_be
 from ranking.metrics.levels import LEVEL_METRICS, table_errors
 from ranking.selection.choice_along_path import SelectionCurve, Steps, step_curve
-from ranking.selection.piecewise import (
-    ENTRIES,
-    PiecewiseLinear,
-    crossings,
-    running_sums,
-    steps_of,
-)
+from ranking.selection.piecewise import ENTRIES, PiecewiseLinear, crossings, running_sums, steps_of
 
 # The name of a level metric, or a function of the numbers of true and of predicted levels that is maximised.
 LevelMetricLike: TypeAlias = str | Callable[[Integers, Integers], float]
