@@ -51,30 +51,31 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
         content = gzip.decompress(content) if content.startswith(GZIP_MAGIC) else content
     except (OSError, EOFError, zlib.error) as error:
         raise must_be(name, "a complete gzip file", found=str(error)) from None
+
+    def fault(line: int, message: str, found: str, expected: str) -> DataError:
+        place = f"{name}, line {line}"
+        return DataError(message, argument=place, found=found, expected=expected, row=line)
+
     lines, items, queries, comments = [], [], [], []
-    for number, text in enumerate(content.split(b"\n"), start=1):
+    for line, text in enumerate(content.split(b"\n"), start=1):
         item, _, comment = text.partition(b"#")
         if not item.strip():
             continue
-        place = {"argument": f"{name}, line {number}", "row": number}
         words = item.split(maxsplit=2)
         try:
             if not words[1].startswith(b"qid:"):
                 raise ValueError
             queries.append(int(words[1].removeprefix(b"qid:")))
         except (IndexError, ValueError):
-            message, found = (
-                "{argument}: no {expected} in {found}",
-                item.strip()[:40].decode(errors="replace"),
-            )
+            found = repr(item.strip()[:40].decode(errors="replace"))
             wanted = "qid:number after the label"
-            raise DataError(message, found=repr(found), expected=wanted, **place) from None
+            raise fault(line, "{argument}: no {expected} in {found}", found, wanted) from None
         try:
             comments.append(comment.decode().removeprefix(" ").rstrip())
         except UnicodeDecodeError as error:
             message = "{argument}: the comment is not {expected}, {found}"
-            raise DataError(message, found=error.reason, expected="UTF-8", **place) from None
-        lines.append(number)
+            raise fault(line, message, error.reason, "UTF-8") from None
+        lines.append(line)
         items.append(item)
     if not items:
         raise DataError("{argument} holds no item; expected lines {expected}", argument=name, expected=LINE)
@@ -82,13 +83,11 @@ def read_letor(file: File, n_features: int | None = None) -> LetorData:
         X, y = _load(items, n_features)
     except (ValueError, OverflowError):
         # the reader does not say which line is at fault, so each is read alone
-        for number, item in zip(lines, items, strict=True):
+        for line, item in zip(lines, items, strict=True):
             try:
                 _load([item], n_features)
             except (ValueError, OverflowError) as error:
-                place = {"argument": f"{name}, line {number}", "row": number}
-                message = "{argument}: {found}; expected {expected}"
-                raise DataError(message, found=str(error), expected=LINE, **place) from None
+                raise fault(line, "{argument}: {found}; expected {expected}", str(error), LINE) from None
         raise
     for k in np.flatnonzero(~(np.isfinite(X).all(axis=1) & np.isfinite(y)))[:1]:
         message = "{argument}, line {found}: labels and features must be {expected}"
