@@ -126,14 +126,10 @@ def _of_counts(X: Any, Y: Any, name: str) -> Array:
     """Return the Tanimoto or the MinMax kernel, filled block by block, the upper half only if Y is X."""
     for counts, argument in ((X, "X"), (Y, "Y")):
         if counts.min() < 0:
-            raise DataError(
-                # the checks of scikit-learn look for these words in an estimator of counts
-                "Negative values in data: {argument} holds {found}, but kernel="
-                + repr(name)
-                + " is for counts",
-                argument=argument,
-                found=f"{counts.min():g}",
-            )
+            # the checks of scikit-learn look for the first words in an estimator of counts
+            message = "Negative values in data: {argument} holds {found}, but {expected} is for counts"
+            found, kernel = f"{counts.min():g}", f"kernel={name!r}"
+            raise DataError(message, argument=argument, found=found, expected=kernel)
     K = np.empty((X.shape[0], Y.shape[0]))
     for rows in _blocks(*X.shape):
         for columns in _blocks(*Y.shape):

@@ -107,13 +107,10 @@ def read_levels(y: Any, levels: Sequence[Any] | None = None, name: str = "y") ->
         return Levels(categories)
     values = _column(y, name)
     if values.dtype.kind not in "biuf":
+        message = "{argument} holds labels without an order of their own, {found}"
         found = values_shown(sorted(set(values.tolist()), key=str))
-        raise DataError(
-            "{argument} holds labels without an order of their own, {found}",
-            argument=name,
-            found=found,
-            remedy="pass levels=[...], lowest first, or a pandas categorical with ordered=True",
-        )
+        remedy = "pass levels=[...], lowest first, or a pandas categorical with ordered=True"
+        raise DataError(message, argument=name, found=found, remedy=remedy)
     return Levels(np.unique(values))
 
 

@@ -147,11 +147,8 @@ def soft_margin(
     """
     require_choice(norm, (1, 2), "norm")
     if norm == 2 and C is None:
-        raise DataError(
-            "{argument} must be {expected}: the squared loss has no path in C that is a pQP",
-            argument="C",
-            expected="a number with norm=2",
-        )
+        message = "{argument} must be {expected}: the squared loss has no path in C that is a pQP"
+        raise DataError(message, argument="C", expected="a number with norm=2")
     price: Any = pqp.mu if C is None else positive_number(C, "C")
     weight, zero, no_slack = hinges.weight, np.zeros(len(hinges)), np.zeros(0)
     if norm == 2:

@@ -168,12 +168,9 @@ class SelectionCurve:
             object.__setattr__(self, name, array)
         steps = len(self.edges) - 1
         if steps < 1 or self.values.shape != (steps,) or self.errors.shape != (steps,):
-            raise DataError(
-                "{argument} must be {expected}, got {found}",
-                argument="values and errors",
-                expected="one value and one standard error between every two edges",
-                found=f"{self.values.shape} and {self.errors.shape} for {steps + 1} edges",
-            )
+            wanted = "one value and one standard error between every two edges"
+            found = f"{self.values.shape} and {self.errors.shape} for {steps + 1} edges"
+            raise must_be("values and errors", wanted, found=found)
         if not (np.diff(self.edges) > 0).all():
             message = "{argument} must {expected}"
             raise DataError(message, argument="edges", found=self.edges.tolist(), expected="ascend")
