@@ -277,15 +277,13 @@ class PathSection:
             pieces = slice(begin, min(begin + BLOCK, self.pieces))
             images = self.path.images(working.basis, pieces)
             lo, hi = images.lo, np.minimum(images.hi, self.hi)
-            coefficients, at = _settled(images), inside(lo, hi)
+            coefficients = _settled(images)
+            at = inside(lo, hi)
             scores = [np.asarray((rows @ part.T).T) for part in coefficients]
             cuts = PiecewiseLinear(lo, hi, *_settled(self.path.multiplier_images(rises, pieces)))
             # a threshold that no hinge holds has a middle for lines, in parts if it bends
-            parts, loose = (
-                [cuts.pieces(slice(k, k + 1)) for k in range(len(lo))],
-                self._loose(working, pieces),
-            )
-            for k in loose:
+            parts = [cuts.pieces(slice(k, k + 1)) for k in range(len(lo))]
+            for k in self._loose(working, pieces):
                 parts[k] = self._middles((lo[k], hi[k]), at[k], *(part[k] for part in coefficients))
             names = ("lo", "hi", "constant", "slope")
             cuts = PiecewiseLinear(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))

@@ -132,7 +132,8 @@ class OrdinalSVMPath(PathEstimator, OrdinalModel):
             how, seed = self.working_set, self.random_state
             rows = initial_working_set(training.codes, X, how, seed, name="working_set")
             # users number objects, programs distinct items
-            start, rounds = training.items[rows], list[Round]()
+            start = training.items[rows]
+            rounds: list[Round] = []
             limits = Limits(self.max_pieces, self.time_limit)
             found = trace_sections(training, ends, self.ordered, start, self.add, limits, rounds.append)
             if not (sections := list(found)):
