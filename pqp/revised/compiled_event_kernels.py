@@ -125,27 +125,6 @@ def move(
 
 
 @_compiled
-def apply(
-    lines: Array, flags: Array, items: Array, steps: Array, change: Array
-) -> tuple[float, float, float]:
-    """See `event_kernels.apply`."""
-    slope, g, fixed, inside = lines[SLOPE], lines[G_SLOPE], lines[FIXED_SLOPE], flags[INSIDE]
-    worst, primal_top, dual_top = 0.0, 0.0, 0.0
-    for i in range(len(g)):
-        g[i] += change[i]
-        slope[i] = slope[i] if inside[i] else g[i]
-    for k in range(len(items)):
-        i = items[k]
-        slope[i] += steps[k]
-        worst = max(worst, abs(fixed[i] - g[i]))
-        if flags[DUAL, i]:
-            dual_top = max(dual_top, abs(slope[i]))
-        else:
-            primal_top = max(primal_top, abs(slope[i]))
-    return worst, primal_top, dual_top
-
-
-@_compiled
 def cross(
     lines: Array,
     flags: Array,

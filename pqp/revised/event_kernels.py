@@ -89,6 +89,7 @@ def apply(
 ) -> tuple[float, float, float]:
     """Add a change of all slopes of g, and steps to the slopes of v on R, the items.
 
+    It is part of `cross`; on its own it is called too rarely to be compiled.
     Return the largest difference between the slope of g on R and the one that is fixed there, and the largest
     slopes of v on R: of variables, and of rows.
     """

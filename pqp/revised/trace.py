@@ -57,6 +57,7 @@ from pqp.revised.event_kernels import (
     LO_SLOPE,
     SLOPE,
     VALUE,
+    apply,
 )
 from pqp.revised.event_kernels import HI as HI_LINE
 from pqp.revised.event_kernels import LO as LO_LINE
@@ -507,7 +508,7 @@ class Tracer:
         rest = lines[FIXED_SLOPE, R] - lines[G_SLOPE, R]
         steps = self.basis.solve(self.system.signs[R] * rest)
         change = self.basis.product(steps)
-        _, *tops = KERNELS.current.apply(lines, self.flags, R, steps, change)
+        _, *tops = apply(lines, self.flags, R, steps, change)
         self._set_flat(*tops)
 
     def _change_basis(self, watch: Watch | None, refuse_large: bool = False) -> UnblockedRay | None:

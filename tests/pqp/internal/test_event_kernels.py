@@ -135,13 +135,13 @@ def test_move_finds_the_ends_that_are_reached(kernel, noise, seed, size, whole, 
 
 @FEW
 @given(seed=SEEDS, size=SIZES)
-def test_apply_adds_steps_inside_and_the_change_of_g_elsewhere(kernel, seed, size):
+def test_apply_adds_steps_inside_and_the_change_of_g_elsewhere(seed, size):
     random = np.random.default_rng(seed)
     lines, flags = lines_of(random, size, whole=False)
     items = random.permutation(np.flatnonzero(flags[INSIDE]))
     lines[SLOPE, ~flags[INSIDE]] = lines[G_SLOPE, ~flags[INSIDE]]
     steps, change, before = random.normal(size=len(items)), random.normal(size=size), lines.copy()
-    rest, primal_top, dual_top = kernel.apply(lines, flags, items, steps, change)
+    rest, primal_top, dual_top = event_kernels.apply(lines, flags, items, steps, change)
     g, slopes = before[G_SLOPE] + change, before[G_SLOPE] + change
     slopes[items] = before[SLOPE, items] + steps
     assert np.allclose(lines[G_SLOPE], g, atol=CLOSE)
