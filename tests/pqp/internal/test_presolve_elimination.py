@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
+from scipy.sparse import eye_array as identity
 
-from pqp.revised.presolve import Elimination
+import pqp
+from pqp.revised.presolve import Elimination, presolve
 from tests.systems import FEW, SEEDS, positive
 
 ROWS = 5
@@ -63,3 +65,15 @@ def test_variables_are_stationary_and_rows_see_them_through_the_operator(kind, s
     assert np.allclose(P @ w + cost - A.T @ y, 0)
     assert np.allclose(A @ w, elimination.operator.times(y) + elimination.offset())
     assert np.allclose(P @ elimination.solved(w), w)
+
+
+@pytest.mark.parametrize(("entries", "is_kept_sparse"), [(2, True), (20, False)])
+def test_sparse_columns_with_many_entries_are_eliminated_as_a_dense_factor(entries, is_kept_sparse):
+    """An event reads single columns of the factor, which takes far longer in a sparse one."""
+    rows = np.zeros((30, 40))
+    for i, row in enumerate(rows):
+        row[(i + np.arange(entries)) % 40] = 1.0
+    problem = pqp.ParametricQP(identity(40), np.ones(40), A=csr_array(rows), row_lower=pqp.mu)
+    elimination = presolve(problem).elimination
+    assert issparse(elimination.columns) == is_kept_sparse
+    assert np.array_equal(elimination.operator.block(np.arange(30), np.arange(30)), rows @ rows.T)

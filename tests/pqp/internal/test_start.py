@@ -164,6 +164,26 @@ def test_start_of_a_solvable_family_is_optimal(family, n, m, seed):
     assert_optimal(runner, found, 0.0)
 
 
+def no_event(*arguments, **options):
+    raise AssertionError("a homotopy")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_items_outside_are_pivoted_on_in_blocks_where_p_is_positive_definite(monkeypatch, seed):
+    """From rest most limits are violated, and one event per item would take longer."""
+    monkeypatch.setattr(starting.Tracer, "run", no_event)
+    runner, found = begin_at(strictly_convex(np.random.default_rng(seed), 30, 20), 0.0)
+    assert_optimal(runner, found, 0.0)
+
+
+def test_guess_that_is_optimal_is_not_followed(monkeypatch):
+    """At rest all 300 rows are violated: the library is asked at once, and its guess needs no event."""
+    monkeypatch.setattr(starting.Tracer, "run", no_event)
+    rows = np.random.default_rng(0).integers(-2, 3, size=(300, 10)).astype(float)
+    runner, found = begin_at(pqp.catalog.choice(rows), 5.0)
+    assert_optimal(runner, found, 5.0)
+
+
 STARTS = {
     "at the lower limit": pqp.ParametricQP([[1]], [2], lower=mu),
     "at the upper limit": pqp.ParametricQP([[1]], [-2], lower=-1, upper=1),
