@@ -20,7 +20,7 @@ from flint import fmpq, fmpq_mat
 from pqp.certificate.document import End, approximate
 from pqp.certificate.problem import LimitVector, Mask, Problem
 from pqp.certificate.rationals import AffineBlock, Floats, Indices
-from pqp.certificate.states import VARIABLES, Codes, Snapshot
+from pqp.certificate.states import ABOVE, BELOW, VARIABLES, Codes, Snapshot
 
 # A unit of rounding and a sixteenth more: k of them exceed γ_k by what covers the rounding of the bound.
 ROUNDING = 1.0625 * 2.0**-53
@@ -224,6 +224,7 @@ class Conditions:
         """Yield the conditions that are inequalities; `distances` says how far rows are from limits."""
         yield from self._limits_of_x()
         yield from self._limits_of_rows(distances)
+        yield from self._crossing_limits()
         yield from self._signs_of_bound_multipliers()
         yield from self._signs_of_multipliers()
 
@@ -244,6 +245,22 @@ class Conditions:
                 value, error = distances(limits)
                 yield Inequality("row", None, side != 0, error - side[:, None] * value)
 
+    def _crossing_limits(self) -> Iterator[Inequality]:
+        """Where limits of a soft row cross, it is not held, and beyond the one that it misses more."""
+        columns = np.array(sorted(self.problem.crossing), dtype=np.int64)
+        if not len(columns):
+            return
+        limits = self.problem.row_lower, self.problem.row_upper
+        lower, upper = (self.windows.limits(side).of(columns) for side in limits)
+        crossed = lower.minus(upper)
+        excess = crossed.value + self.bound * crossed.size
+        yield Inequality("row", columns, self.is_held[:, columns], excess)
+        codes = np.array([state.rows[columns] for state in self._states])
+        side = (codes == BELOW) * 1.0 - (codes == ABOVE)
+        rows, middle = self.products.activity.of(columns), lower.plus(upper)
+        excess = side[:, None] * (2 * rows.value - middle.value)
+        yield Inequality("row", columns, side != 0, excess + self.bound * (2 * rows.size + middle.size))
+
     def _signs_of_bound_multipliers(self) -> Iterator[Inequality]:
         """Variables at a limit are pushed against it: only for these the costly P x and Aᵀy are needed."""
         codes = self.variables
@@ -256,8 +273,7 @@ class Conditions:
     def _signs_of_multipliers(self) -> Iterator[Inequality]:
         """Held rows push to the side of their limit, by no more than their penalty.
 
-        Their values are at a limit, so they respect the other one unless the two cross; rows whose limits
-        may cross are never decided here. Usually few rows are held, and the others are not asked for.
+        Usually few rows are held, and the others are not asked for.
         """
         columns = np.flatnonzero(self.is_held.any(axis=0))
         if not len(columns):

@@ -336,6 +336,35 @@ class TestNearlySingular:
             check(nearly_dependent(share))
 
 
+def crossing(c, x, y, state):
+    """minimise ½x² + cx + 10 max(1 − x, x + 1): a soft row with crossing limits 1 ≤ x ≤ −1."""
+    problem = {"P": [[1]], "c": affine([c]), "A": [[1]], "penalty": affine([10])}
+    problem |= {"row_lower": affine([1]), "row_upper": affine([-1])}
+    piece = optimal(0.0, 1.0, ("between", state), x0=[float(x)], y0=[float(y)])
+    return path(problem, (0.0, 1.0), [piece]) | {"arithmetic": "float"}
+
+
+class TestCrossingLimits:
+    @pytest.mark.parametrize(("c", "x", "state"), [(10.5, -0.5, "below"), (-10.5, 0.5, "above")])
+    def test_row_beyond_the_limit_that_it_misses_more_is_certified(self, c, x, state, monkeypatch):
+        document = crossing(c, x, 10 if state == "below" else -10, state)
+        assert check(document).exact == 1
+        monkeypatch.setattr(Work, "allows", lambda *_: False)
+        assert check(document).bounded == 1
+
+    @pytest.mark.parametrize(
+        ("c", "x", "y", "state"),
+        [(0, 1, 1, "lower"), (0, -1, -1, "upper"), (9.5, 0.5, 10, "below"), (-9.5, -0.5, -10, "above")],
+    )
+    def test_row_at_or_beyond_the_limit_that_it_misses_less_is_refused(self, c, x, y, state, monkeypatch):
+        document = crossing(c, x, y, state)
+        with pytest.raises(CertificateError):
+            check(document)
+        monkeypatch.setattr(Work, "allows", lambda *_: False)
+        with pytest.raises(CertificateError):
+            check(document)
+
+
 class TestHalfExact:
     """The first piece is exact on a half of it."""
 
