@@ -195,7 +195,17 @@ def as_numbers(values: object, name: str) -> Array:
     Traceback (most recent call last):
     pqp.errors.ProblemError: c[1] must be a number, got nan
     """
-    array = _kind_checked(_as_array(values, name), name)
+    array = _as_array(values, name)
+    kind = array.dtype.kind
+    if kind not in "fibuO":
+        words = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates"}
+        raise must_be(name, "made of real numbers", words.get(kind, str(array.dtype)))
+    if kind == "f":
+        array = array.astype(float)
+    elif kind in "ib" and largest(array) <= EXACT_INTEGERS:
+        array = array.astype(np.int64)
+    else:
+        array = _fractions(array, name)
     for index in np.argwhere(array != array)[:1]:  # only nan differs from itself
         raise must_be(entry_name(name, index), "a number", math.nan)
     array.flags.writeable = False
@@ -218,18 +228,6 @@ def _as_array(values: Any, name: str) -> Array:
     except ValueError as error:
         message = "{argument} is ragged: its rows differ in length ({found})"
         raise ProblemError(message, argument=name, found=str(error)) from None
-
-
-def _kind_checked(array: Array, name: str) -> Array:
-    kind = array.dtype.kind
-    if kind == "f":
-        return array.astype(float)
-    if kind in "ib" and largest(array) <= EXACT_INTEGERS:
-        return array.astype(np.int64)
-    if kind in "iuO":
-        return _fractions(array, name)
-    words = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates"}
-    raise must_be(name, "made of real numbers", words.get(kind, str(array.dtype)))
 
 
 def _fractions(array: Array, name: str) -> Array:

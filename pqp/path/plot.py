@@ -1,6 +1,6 @@
 """The picture of a path: the curves x(mu), their breakpoints and jumps, and where there is no solution."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -110,18 +110,16 @@ def _clip(segment: Segment, window: tuple[float, float]) -> Array:
     return np.clip([float(segment.lo), float(segment.hi)], *window)
 
 
-def _runs(path: "Path") -> Iterator[list[Segment]]:
-    """Yield the optimal segments, those that x crosses without a jump together."""
+def _runs(path: "Path") -> list[list[Segment]]:
+    """Return the optimal segments, those that x crosses without a jump together."""
     jumps = {jump.mu for jump in path.jumps}
-    run: list[Segment] = []
+    runs: list[list[Segment]] = [[]]
     for segment in path.segments:
-        if run and (segment.status != "optimal" or segment.lo in jumps):
-            yield run
-            run = []
+        if segment.status != "optimal" or segment.lo in jumps:
+            runs.append([])
         if segment.status == "optimal":
-            run.append(segment)
-    if run:
-        yield run
+            runs[-1].append(segment)
+    return [run for run in runs if run]
 
 
 def _colours(runs: Sequence[Run], chosen: list[int]) -> dict[int, Any]:

@@ -71,11 +71,9 @@ class TraceInfo(TraceCounts):
         """How each part of the path was found, ascending; neighbours found in one way are taken together."""
         result: list[RungInterval] = []
         for one in sorted(self._found):
-            last = result[-1] if result else None
-            if last is not None and (last.hi, last.rung) == (one.lo, one.rung):
-                result[-1] = RungInterval(last.lo, one.hi, one.rung)
-            else:
-                result.append(one)
+            if result and (result[-1].hi, result[-1].rung) == (one.lo, one.rung):
+                one = one._replace(lo=result.pop().lo)
+            result.append(one)
         return tuple(result)
 
     def rung_of(self, piece: Segment) -> str | None:
@@ -135,11 +133,10 @@ def join_unsolvable(segments: Sequence[Segment]) -> list[Segment]:
     """
     result: list[Segment] = []
     for segment in segments:
-        joined = _joined(result[-1], segment) if result else None
-        if joined is None:
-            result.append(segment)
-        else:
+        if result and (joined := _joined(result[-1], segment)):
             result[-1] = joined
+        else:
+            result.append(segment)
     sides = groupby(result, key=attrgetter("status"))
     return [segment for status, side in sides for segment in _on_one_ray(status, list(side))]
 
