@@ -15,6 +15,8 @@ from ranking.core.validation import Array
 VIOLATED, MARGIN, SATISFIED = 1, 0, -1
 # Rows of `flows`: d, β − C d, and the slope of the latter in C.
 DEMAND, SUPPLY, SUPPLY_RATE = 0, 1, 2
+# Rates below this part of the largest velocity are rounding errors.
+SLOWEST = 1e-11
 # By how much a cut may lack capacity, relative to the flow through its block: rounding errors of the sums.
 FLOW_NOISE = 1e-10
 # What is not worth sending along a path, relative to that.
@@ -27,10 +29,13 @@ _compiled = njit(cache=True, error_model="numpy", nogil=True)
 
 @_compiled
 def next_merge(
-    first: Array, lower: Array, status: Array, score: Array, velocity: Array, slowest: float
+    first: Array, lower: Array, status: Array, score: Array, velocity: Array
 ) -> tuple[float, int, int]:
     """Return the first step at which a pair reaches its margin, inf if none does, and the pair."""
     n, step, owner, partner = len(score), np.inf, -1, -1
+    slowest = 0.0
+    for i in range(n):
+        slowest = max(slowest, SLOWEST * abs(velocity[i]))
     their_score, their_velocity = np.empty(n), np.empty(n)
     for i in range(n):
         begin, end = first[i], first[i + 1]
@@ -480,6 +485,16 @@ def add_outer(table: Array, factors: Array, row: Array) -> None:
         factor, own = factors[k], table[k]
         for m in range(len(row)):
             own[m] += factor * row[m]
+
+
+@_compiled
+def advance(step: float, w: Array, w_rate: Array, score: Array, velocity: Array, flows: Array) -> None:
+    """Move weights, scores and supplies along their lines."""
+    for k in range(len(w)):
+        w[k] += step * w_rate[k]
+    for i in range(len(score)):
+        score[i] += step * velocity[i]
+        flows[SUPPLY, i] += step * flows[SUPPLY_RATE, i]
 
 
 @_compiled

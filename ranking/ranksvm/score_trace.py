@@ -37,8 +37,6 @@ from ranking.ranksvm.score_ties import settled
 
 # Objects whose squared distance is below this part of their squared lengths are the same.
 SAME = 8 * np.finfo(float).eps
-# Rates below this part of the largest velocity are rounding errors.
-SLOWEST = 1e-11
 # Weights whose slope is below this part of Fᵀd stand still: it is the rounding error of the projection.
 STANDING = 1e-14
 # A pair whose difference the others fix already has no freedom left: δ = ‖(I − QQᵀ)Fᵀu‖² relative to
@@ -162,8 +160,7 @@ class Blocks:
     def next_merge(self) -> tuple[float, int, int]:
         """Return the step to the first pair of two blocks that reaches its margin, and its objects."""
         t = self.table
-        slowest = SLOWEST * max(self.velocity.max(), -self.velocity.min())
-        return kernels.next_merge(t.first, t.lower, self.status, self.score, self.velocity, slowest)
+        return kernels.next_merge(t.first, t.lower, self.status, self.score, self.velocity)
 
     def next_split(self, step: float) -> tuple[float, Array]:
         """Return the step to the first cut that is used up, at most the one given, and the set it lowers."""
@@ -190,9 +187,7 @@ class Blocks:
     def advance(self, step: float) -> None:
         """Move along the line."""
         self.C += step
-        self.w += step * self.w_rate
-        self.score += step * self.velocity
-        self.flows[SUPPLY] += step * self.flows[SUPPLY_RATE]
+        kernels.advance(step, self.w, self.w_rate, self.score, self.velocity, self.flows)
 
     def merge(self, i: int, j: int) -> bool:
         """Join the blocks of i and j, i above j by the margin, unless the other blocks fix that already."""
