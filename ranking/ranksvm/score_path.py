@@ -1,12 +1,14 @@
 """A path in scores as it is read: weights, β, α and pair sets at every C, from the events of the trace."""
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ranking.core.preferences import Preferences
-from ranking.core.validation import Array
+from ranking.core.validation import Array, counted
 from ranking.errors import must_be
 from ranking.ranksvm.score_certificate import ProvedPiece, is_surely_convex, prove_piece, require_cover
 from ranking.ranksvm.score_kernels import (
@@ -24,11 +26,18 @@ from ranking.ranksvm.score_trace import APART, Blocks, PairTable, Trace, is_long
 NO_LENGTH = 1e-11
 
 
-class Certificate(NamedTuple):
+class ScoreCertificate(NamedTuple):
     """The pieces that are proved, and whether K is proved to be positive semidefinite, as they assume."""
 
     pieces: tuple[ProvedPiece, ...]
     is_convex: bool
+
+
+class Piece(NamedTuple):
+    """The interval of C of a piece."""
+
+    lo: float
+    hi: float
 
 
 class Line(NamedTuple):
@@ -44,14 +53,17 @@ def follow_scores(
     C_max: float = np.inf,
     should_stop: Callable[[float, int], str | None] = lambda C, events: None,
     patience: int | None = None,
+    gram: Callable[[], Array] | None = None,
 ) -> "ScorePath":
-    """Return the path of a ranking problem with K = F Fᵀ; see `trace`.
+    """Return the path of a ranking problem with K = F Fᵀ and margins 1; see `trace`.
+
+    `gram` returns the K that proofs are about; F Fᵀ by default.
 
     >>> from ranking.core.preferences import preferences_from_labels
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> path = follow_scores(X, preferences_from_labels([0, 0, 1]))
     >>> path.breakpoints.round(9).tolist(), path.weights(0).slope.tolist()
-    ([0.0, 0.066666667, 0.166666667, 0.25, inf], [5.0])
+    ([0.066666667, 0.166666667, 0.25], [5.0])
     """
     n, (better, worse) = len(F), preferences.pairs.T
     # With objects in the order of queries and levels, those below another one have consecutive numbers, which
@@ -64,7 +76,7 @@ def follow_scores(
     table = PairTable.of(number[preferences.pairs], preferences.weight, n)
     rows = np.ascontiguousarray(F[order])
     found = trace(rows, table, C_max, should_stop, patience)
-    return ScorePath(rows, table, order, preferences.weight, found)
+    return ScorePath(rows, table, order, preferences, found, gram or (lambda: F @ F.T))
 
 
 class ScorePath:
@@ -74,24 +86,46 @@ class ScorePath:
     object of the trace. `stopped` says why the path ends early, where it does.
     """
 
-    def __init__(self, F: Array, table: PairTable, order: Array, weight: Array, found: Trace) -> None:
-        self.F, self.table, self.order, self.weight, self.stopped = F, table, order, weight, found.stopped
-        self.lo, self.hi = 0.0, found.end
-        self._trace = found
+    def __init__(
+        self,
+        F: Array,
+        table: PairTable,
+        order: Array,
+        preferences: Preferences,
+        found: Trace,
+        gram: Callable[[], Array],
+    ) -> None:
+        self.F, self.table, self.order, self.preferences = F, table, order, preferences
+        self.lo, self.hi, self.stopped = 0.0, found.end, found.stopped
+        self._trace, self._gram = found, gram
         C = found.events.C
         self._starts = np.unique(np.append(0.0, C[self.hi > C]))
         # events up to the start of each piece, those at it included
         self._done = np.searchsorted(C, self._starts, side="right")
         self._state, self._position = Blocks(F, table), 0
 
+    def __repr__(self) -> str:
+        early = f", {self.stopped}" if self.stopped else ""
+        return f"ScorePath({counted(len(self), 'piece')} on [0, {self.hi:g}]{early})"
+
     def __len__(self) -> int:
         """Return the number of pieces."""
         return len(self._starts)
 
     @property
-    def breakpoints(self) -> Array:
-        """The ends of all pieces, ascending."""
+    def edges(self) -> Array:
+        """The ends of all pieces, ascending; the last may be infinite."""
         return np.append(self._starts, self.hi)
+
+    @property
+    def breakpoints(self) -> Array:
+        """The values of C at which two pieces meet, ascending."""
+        return self._starts[1:]
+
+    @property
+    def segments(self) -> list[Piece]:
+        """Where the pieces begin and end."""
+        return [Piece(*ends) for ends in pairwise(self.edges.tolist())]
 
     @property
     def events(self) -> int:
@@ -119,7 +153,7 @@ class ScorePath:
         while self._position < target:
             self._state.replay(self._trace.events[self._position])
             self._position += 1
-        C, end = self.breakpoints[piece : piece + 2]
+        C, end = self.edges[piece : piece + 2]
         if is_long(end - C, C):
             self._state.refresh()
         return self._state
@@ -144,17 +178,17 @@ class ScorePath:
         """Return for every pair whether it is `VIOLATED`, on the `MARGIN` or `SATISFIED`."""
         return np.asarray(self.state(self.piece_of(C)).status[self.table.row])
 
-    def counts(self) -> Array:
-        """Return the numbers of satisfied, margin and violated pairs, one row per piece."""
+    def counts(self) -> pd.DataFrame:
+        """Return for every piece its ends and how many α are 0 (lower), inside, and C ω (upper)."""
         multiplicity = np.bincount(self.table.row)
-        return np.array(
-            [
-                [multiplicity[self.state(k).status == kind].sum() for kind in (SATISFIED, MARGIN, VIOLATED)]
-                for k in range(len(self))
-            ]
-        )
+        sizes = [
+            [multiplicity[self.state(k).status == kind].sum() for kind in (SATISFIED, MARGIN, VIOLATED)]
+            for k in range(len(self))
+        ]
+        table = pd.DataFrame(np.reshape(sizes, (-1, 3)), columns=["lower", "between", "upper"])
+        return table.assign(lo=self.edges[:-1], hi=self.edges[1:])
 
-    def alpha(self, C: float) -> Array:
+    def x(self, C: float) -> Array:
         r"""Return dual variables at C, one per pair.
 
         They are 0 on satisfied pairs and C ω on violated ones. Those on the margin are a flow that carries
@@ -166,21 +200,21 @@ class ScorePath:
         if len(edges):
             excess = state.flows[SUPPLY] + (C - state.C) * state.flows[SUPPLY_RATE]
             alpha[edges] = flow_of(t.better[edges], t.lower[edges], C * t.weight[edges], excess)
-        return np.asarray(alpha[t.row] * (self.weight / t.weight[t.row]))
+        return np.asarray(alpha[t.row] * (self.preferences.weight / t.weight[t.row]))
 
-    def certify(self, K: Array, preferences: Preferences, pieces: Iterable[int] | None = None) -> Certificate:
+    def certify(self, pieces: Iterable[int] | None = None) -> ScoreCertificate:
         """Prove pieces, all by default, in exact rationals from K and the preferences, or raise.
 
         All pieces together must also cover the path without a gap; those of no length, at a tie, prove
         themselves by that. The time of a piece grows with the third power of the objects on a margin.
         """
-        chosen = range(len(self)) if pieces is None else pieces
-        ends = np.minimum(self.breakpoints, 2 * self._starts[-1] + 1)
+        K, w = self._gram(), self.preferences
+        ends = np.minimum(self.edges, 2 * self._starts[-1] + 1)
         proved = []
-        for k in chosen:
+        for k in range(len(self)) if pieces is None else pieces:
             C = float((ends[k] + ends[k + 1]) / 2)
             if ends[k + 1] - ends[k] > NO_LENGTH * ends[k + 1]:
-                proved.append(prove_piece(K, preferences.pairs, preferences.weight, self.statuses(C), C))
+                proved.append(prove_piece(K, w.pairs, w.weight, self.statuses(C), C))
         if pieces is None:
             require_cover(proved, self.hi)
-        return Certificate(tuple(proved), is_surely_convex(K))
+        return ScoreCertificate(tuple(proved), is_surely_convex(K))

@@ -556,6 +556,8 @@ def trace(
                 right = blocks.C
     except pqp.NumericalTroubleError as error:
         return Trace(events, snapshots, right, str(error))
+    except KeyboardInterrupt:
+        return Trace(events, snapshots, float(events.C[-1]) if len(events) else 0.0, "interrupted")
 
 
 def trouble(C: float, what: str) -> pqp.NumericalTroubleError:

@@ -73,7 +73,7 @@ PROBLEMS = [two_levels, several_levels, weighted, contradictory]
 
 def some_C(path, count, seed=0, most=1e3):
     """Return values of C at and between breakpoints, where the problem is not dominated by rounding."""
-    bends = path.breakpoints[1:]
+    bends = path.breakpoints
     bends = bends[bends < most]
     between = np.exp(np.random.default_rng(seed).uniform(np.log(1e-3), np.log(most), count))
     return [C for C in [*between, *bends[:: max(1, len(bends) // count)]] if path.hi >= C]
@@ -87,7 +87,7 @@ def margins(path, preferences, K, alpha):
 
 def gap(path, preferences, K, C):
     """The relative duality gap of α, which is feasible, and of the scores that it gives."""
-    alpha = path.alpha(C)
+    alpha = path.x(C)
     assert alpha.min() >= 0
     assert (alpha <= C * preferences.weight * (1 + 1e-12)).all()
     better, worse = preferences.pairs.T
@@ -99,7 +99,7 @@ def gap(path, preferences, K, C):
 
 def assert_optimal(path, preferences, K, C):
     """Assert the definition: α feasible, its scores those of the path, and complementary."""
-    alpha, status = path.alpha(C), path.statuses(C)
+    alpha, status = path.x(C), path.statuses(C)
     line = path.beta(path.piece_of(C))
     margin = margins(path, preferences, K, alpha)
     f = K @ (line.constant + C * line.slope)
@@ -140,8 +140,7 @@ class TestEveryPoint:
     def test_scores_do_not_jump(self, problem, kernel, seed):
         K, preferences = problem(seed, kernel)
         path = follow_scores(gram_factor(K), preferences)
-        for k in range(1, len(path)):
-            C = path.breakpoints[k]
+        for k, C in enumerate(path.breakpoints, start=1):
             if C < 1e3:
                 before, after = (K @ (line.constant + C * line.slope) for line in map(path.beta, (k - 1, k)))
                 assert_allclose(before, after, atol=MISS)
@@ -159,7 +158,7 @@ class TestReading:
         K, preferences = two_levels(4, "rbf")
         whole, part = (follow_scores(gram_factor(K), preferences, C_max) for C_max in (np.inf, 0.5))
         assert (part.hi, whole.hi, part.stopped) == (0.5, np.inf, None)
-        assert_allclose(part.breakpoints[:-1], whole.breakpoints[whole.breakpoints < 0.5])
+        assert_allclose(part.breakpoints, whole.breakpoints[whole.breakpoints < 0.5])
 
     def test_a_path_that_is_stopped_says_why_and_is_right_up_to_there(self):
         K, preferences = two_levels(4, "rbf")
@@ -171,15 +170,16 @@ class TestReading:
     def test_the_last_piece_goes_on_for_ever(self):
         K, preferences = two_levels(5, "linear")
         path = follow_scores(gram_factor(K), preferences)
-        end = path.breakpoints[-2]
+        end = path.breakpoints[-1]
         for C in (2 * end, 1000 * end):
             assert abs(gap(path, preferences, K, C)) <= GAP
 
     def test_counts_are_those_of_the_statuses(self):
         K, preferences = two_levels(4, "rbf")
         path = follow_scores(gram_factor(K), preferences, 10.0)
-        middles = (path.breakpoints[1:] + path.breakpoints[:-1]) / 2
-        for counts, C in zip(path.counts(), middles, strict=True):
+        middles = (path.edges[1:] + path.edges[:-1]) / 2
+        table = path.counts()[["lower", "between", "upper"]].to_numpy()
+        for counts, C in zip(table, middles, strict=True):
             status = path.statuses(C)
             assert counts.tolist() == [(status == kind).sum() for kind in (SATISFIED, MARGIN, VIOLATED)]
 
@@ -200,9 +200,9 @@ class TestLongPaths:
         K, preferences = X @ X.T, preferences_from_labels([0] * 13 + [1])
         path = follow_scores(gram_factor(K), preferences)
         other = hastie_path(K, preferences.pairs)
-        assert_allclose(1 / path.breakpoints[1:-1], other.lambdas[:-1], rtol=1e-8)
+        assert_allclose(1 / path.breakpoints, other.lambdas[:-1], rtol=1e-8)
         for lambda_ in other.lambdas[:-1]:
-            assert_allclose(lambda_ * path.alpha(1 / lambda_), other.alpha_at(lambda_), atol=MISS)
+            assert_allclose(lambda_ * path.x(1 / lambda_), other.alpha_at(lambda_), atol=MISS)
 
 
 class TestFlows:
@@ -246,8 +246,8 @@ class TestProof:
         K, preferences = problem(2 * seed, "linear")
         K = np.rint(8 * K)
         K = K @ K + 64 * np.eye(len(K))
-        path = follow_scores(gram_factor(K), preferences)
-        certificate = path.certify(K, preferences)
+        path = follow_scores(gram_factor(K), preferences, gram=lambda: K)
+        certificate = path.certify()
         assert certificate.is_convex
         for piece, line in zip(certificate.pieces, map(path.beta, self.long_pieces(path)), strict=True):
             assert_allclose(np.array(piece.constant, float), line.constant, atol=MISS)
@@ -255,7 +255,7 @@ class TestProof:
 
     @staticmethod
     def long_pieces(path):
-        ends = path.breakpoints
+        ends = path.edges
         return [
             k
             for k in range(len(path))
@@ -266,7 +266,7 @@ class TestProof:
         K, preferences = two_levels(4, "rbf")
         path = follow_scores(gram_factor(K), preferences)
         for k in range(3, 13):
-            C = float(path.breakpoints[k : k + 2].mean())
+            C = float(path.edges[k : k + 2].mean())
             statuses = path.statuses(C)
             prove_piece(K, preferences.pairs, preferences.weight, statuses, C)
             wrong = statuses.copy()
@@ -279,13 +279,13 @@ class TestProof:
     def test_a_piece_is_not_optimal_elsewhere(self):
         K, preferences = two_levels(4, "rbf")
         path = follow_scores(gram_factor(K), preferences)
-        C = float(path.breakpoints[5:7].mean())
+        C = float(path.edges[5:7].mean())
         with pytest.raises(ProofError):
             prove_piece(K, preferences.pairs, preferences.weight, path.statuses(C), 2 * C)
 
     def test_pieces_that_leave_a_gap_are_rejected(self):
         K, preferences = two_levels(4, "rbf")
-        pieces = follow_scores(gram_factor(K), preferences).certify(K, preferences).pieces
+        pieces = follow_scores(gram_factor(K), preferences).certify().pieces
         with pytest.raises(ProofError):
             require_cover([*pieces[:3], *pieces[4:]], np.inf)
 
@@ -295,7 +295,7 @@ class TestProof:
         path = follow_scores(gram_factor(K), preferences)
         for C in some_C(path, 4, most=10):
             # the product C ω is rounded, so the next smaller number is surely within the limit
-            alpha = np.minimum(path.alpha(C), np.nextafter(C * preferences.weight, 0))
+            alpha = np.minimum(path.x(C), np.nextafter(C * preferences.weight, 0))
             primal, gap = prove_gap(K, preferences.pairs, preferences.weight, alpha, float(C))
             assert 0 <= gap <= GAP * primal
 
