@@ -137,14 +137,18 @@ class _Side(NamedTuple):
 def _sides(problem: Problem, x: Sequence[Affine], ends: Sequence[fmpq]) -> list[_Side]:
     """Return x and A x with their limits, in scales as those of bounded optimal pieces (`bounds`)."""
     hard, found = problem.hard_limits, []
+    noise = fmpq(*NOISE_SHARE.as_integer_ratio())
     sizes = [max((abs(line.at(mu)) for mu in ends), default=fmpq(0)) for line in x]
+    # rows of which all x are 0 have no size of their own either
+    largest = max(sizes, default=fmpq(0))
+    sizes = [max(size, largest * noise) for size in sizes]
     terms = (problem.A.row(i).items() for i in range(problem.m))
     row_sizes = [sum((abs(value) * sizes[j] for j, value in row), fmpq(0)) for row in terms]
     for name, values, scales, lower, upper in (
         ("x[{}]", x, sizes, hard["lower"], hard["upper"]),
         ("row {}", _activities(problem, dict(enumerate(x))), row_sizes, hard["row_lower"], hard["row_upper"]),
     ):
-        least = max(scales, default=fmpq(0)) * fmpq(*NOISE_SHARE.as_integer_ratio())
+        least = max(scales, default=fmpq(0)) * noise
         for k, (value, low, high) in enumerate(zip(values, lower, upper, strict=True)):
             misses = [low.at(mu) - value.at(mu) for mu in ends if low is not None]
             misses += [value.at(mu) - high.at(mu) for mu in ends if high is not None]

@@ -236,6 +236,16 @@ class TestUnbounded:
         assert (proof.exact, proof.bounded) == (0, 1)
         assert 0 < proof.largest_violation < 1e-15
 
+    @pytest.mark.parametrize(("limit", "is_accepted"), [(-5e-15, True), (-1e-6, False)])
+    def test_row_whose_terms_are_all_0_may_have_a_limit_that_is_a_rounding_error(self, limit, is_accepted):
+        """minimise −x with 0.1 u ≤ limit at u = 0, and v = 10 in no row."""
+        problem = {"P": [[0] * 3] * 3, "c": affine([-1, 0, 0]), "A": [[0, 0.1, 0]]}
+        problem |= {"row_upper": affine([limit])}
+        piece = unbounded(0.0, 1.0, [1, 0, 0], [0.0, 0.0, 10.0], [0.0] * 3, [0])
+        document = path(problem, (0.0, 1.0), [piece]) | {"arithmetic": "float"}
+        with contextlib.nullcontext() if is_accepted else pytest.raises(CertificateError):
+            assert check(document).bounded == 1
+
     @pytest.mark.parametrize("shift", [1e-6, -1e-6])
     def test_feasible_point_may_not_miss_limits_by_more(self, shift):
         with pytest.raises(CertificateError):
