@@ -143,6 +143,24 @@ class System:
         below = self._rows @ x if self.G is None else self._rows @ x + self.G.times(y)
         return np.concatenate([self.H.times(x) - self._columns @ y, below])
 
+    def sizes(self, vector: Array) -> Array:
+        """Return bounds on the sums of the sizes of the terms of M v, for v with entries of these sizes.
+
+        An entry of a positive semidefinite block that is not sparse is bounded by the diagonal.
+        """
+        n, parts = self.variables, []
+        for part, own in ((self.H, vector[:n]), (self.G, vector[n:])):
+            if part is None:
+                parts.append(np.zeros(len(own)))
+                continue
+            entries = part.entries()
+            roots = np.sqrt(np.maximum(part.diagonal(), 0.0))
+            parts.append(roots * (roots @ own) if entries is None else abs(entries) @ own)
+        if self.B is not None:
+            parts[0] = parts[0] + abs(self._columns) @ vector[n:]
+            parts[1] = parts[1] + abs(self._rows) @ vector[:n]
+        return np.concatenate(parts)
+
     def _signed(self, vector: Array) -> Array:
         """Return J times a vector or a block."""
         if self.B is not None:

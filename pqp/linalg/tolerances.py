@@ -94,6 +94,8 @@ START_DEPENDENT = (1e-9, 1e-7, 1e-5)
 # How far from its ends an item begins the homotopy, relative to the largest number of its kind: more than the
 # error of an interior point, so that no two items reach their ends together on the way.
 START_MARGIN = 1e-5
+# The margin is smaller by this factor in every homotopy after the first one, which begins at a basis.
+SMALLER_MARGIN = 1e-3
 # A limit that a homotopy still violates by less than this part of the largest number is violated by rounding.
 START_ROUNDING = 1e-9
 # Items this close to an end, relative to the largest number of a basis, are in an excerpt from the beginning.
@@ -107,6 +109,12 @@ ACCURATE = 1e-9
 # A number is judged relative to itself and its limit, and to this share of the largest number that goes into
 # it: below that share it consists of the rounding errors of sums, which a small number cannot avoid.
 SHARE_OF_LARGEST = 1e-1
+# But at most to this many times the largest terms of its own item on the run, or it would be as wrong as they
+# are large: relative to multipliers of 1e8, one of -1e-5 passed where the costs are 1.
+TIMES_OWN_TERMS = 3.0
+# Terms of an item count as at least this share of the largest number of its kind: rounding errors spread from
+# large items to small ones. What is below 3e-13 of the largest number is never a miss.
+LEAST_HEIGHT = 1e-4
 # A piece is stated as constants and slopes. Where a slope times mu is so large that its rounding error, 4e-16
 # of it, exceeds ACCURATE of all else, no float64 number of the piece is more accurate than that.
 STEEP_SHARE = 4e-16 / ACCURATE

@@ -256,6 +256,7 @@ def find_misses(
     lines: Array,
     last: Array,
     heights: Array,
+    rounding: Array,
     mus: Array,
     change_ends: Array,
     items: Array,
@@ -312,15 +313,15 @@ def find_misses(
                 is_dual = value_fixed[states[i]]
                 fixed = lines[0, i] + mu * lines[1, i]
                 low, high = lines[2, i] + mu * lines[3, i], lines[4, i] + mu * lines[5, i]
-                dependent, miss, kind = own_g[i], 0.0, 2
+                dependent, miss, height = own_g[i], 0.0, heights[1, i] + rounding[k, 2 + int(is_dual)]
                 if inside[i]:
-                    dependent, kind = v[i], 0
-                    height = heights[k, 2] if is_dual else heights[k, 3]
+                    height = heights[1, i] + (rounding[k, 2] if is_dual else rounding[k, 3])
                     miss = abs(own_g[i] - fixed) / (abs(fixed) + height)
+                    dependent, height = v[i], heights[0, i] + rounding[k, int(is_dual)]
                 over = max(low - dependent, dependent - high)
                 if not over <= 0.0:
                     limit = high if dependent > high else low
-                    over /= abs(dependent) + abs(limit) + heights[k, kind + int(is_dual)]
+                    over /= abs(dependent) + abs(limit) + height
                 else:
                     over = 0.0
                 if np.isnan(miss) or np.isnan(over):

@@ -215,6 +215,7 @@ def find_misses(
     lines: Array,
     last: Array,
     heights: Array,
+    rounding: Array,
     mus: Array,
     change_ends: Array,
     items: Array,
@@ -228,8 +229,9 @@ def find_misses(
     """Write the largest relative miss of the conditions of every piece.
 
     `states`, `inside` (which items are in R) and `lines` of the state table are those of the piece before,
-    and are brought up to date; `last` is v, then g, at its end; `heights` are those of every piece: [0] of
-    values and [1] of multipliers that were solved for, [2, 3] of those that follow. `g` comes without its
+    and are brought up to date; `last` is v, then g, at its end; `heights` are what misses of [0] v and of [1]
+    g of every item are relative to, and `rounding` what is added on every piece: [0] for values and [1] for
+    multipliers that were solved for, [2, 3] for those that follow. `g` comes without its
     `offsets`, a constant and a slope in mu. Where v does not jump at the start of a piece, all conditions
     there are those of the end before but for the items that change their states.
     """
@@ -252,11 +254,13 @@ def find_misses(
             fixed, low, high = (lines[line, suspects] + mu * lines[line + 1, suspects] for line in (0, 2, 4))
             is_unknown, is_dual = inside[suspects], value_fixed[states[suspects]]
             # The equations of the unknowns: there g is the fixed quantity, of the other kind than v.
-            rest = np.abs(own_g - fixed) / (np.abs(fixed) + np.where(is_dual, heights[k, 2], heights[k, 3]))
+            height = heights[1, suspects] + np.where(is_dual, rounding[k, 2], rounding[k, 3])
+            rest = np.abs(own_g - fixed) / (np.abs(fixed) + height)
             dependent = np.where(is_unknown, v, own_g)
             miss = np.maximum(low - dependent, dependent - high)
             limit = np.where(dependent > high, high, low)
-            height = heights[k, np.where(is_unknown, 0, 2) + is_dual]
+            height = heights[np.where(is_unknown, 0, 1), suspects]
+            height = height + rounding[k, np.where(is_unknown, 0, 2) + is_dual]
             scale = np.abs(dependent) + np.abs(limit) + height
             with np.errstate(invalid="ignore"):
                 found = np.concatenate([rest[is_unknown], np.where(miss <= 0.0, 0.0, miss / scale)])

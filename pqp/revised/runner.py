@@ -315,8 +315,8 @@ class _Run:
         self.legs: list[Leg] = []
         self.info = TraceInfo()
         self.settings = TraceSettings()
-        # The largest values and multipliers of the run, which misses are relative to.
-        self.tops = np.zeros(2)
+        # The largest numbers of every item on the run, which misses are relative to.
+        self.largest = np.zeros((2, len(self.scaled.lcp.table)))
         result.info = self.info
 
     def execute(self, start: Array | None) -> None:
@@ -409,21 +409,21 @@ class _Run:
 
         A trace that went astray may have numbers without end. Nothing is judged relative to them.
         """
-        lcp, tops = self.scaled.lcp, self._largest(parts)
+        lcp, largest = self.scaled.lcp, self._largest(parts)
         while True:
-            misses = [violations(part, lcp, tops) for part in parts]
+            misses = [violations(part, lcp, largest) for part in parts]
             is_sound = [own <= KKT_RESIDUAL for own in misses]
             sound = [run for part, own in zip(parts, is_sound, strict=True) for run in part.runs(own)]
-            smaller = tops if all(own.all() for own in is_sound) else self._largest(sound)
-            if np.array_equal(smaller, tops):
-                self.tops = tops
+            smaller = largest if all(own.all() for own in is_sound) else self._largest(sound)
+            if np.array_equal(smaller, largest):
+                self.largest = largest
                 return np.concatenate(misses)
-            tops = smaller
+            largest = smaller
 
     def _largest(self, parts: list[PieceSequence]) -> Array:
         """Return the largest numbers of the run and of some sequences."""
         lcp = self.scaled.lcp
-        return np.max([self.tops, *(largest_numbers(part, lcp) for part in parts)], axis=0)
+        return np.max([self.largest, *(largest_numbers(part, lcp) for part in parts)], axis=0)
 
     # ---- the first pass ----
 
@@ -648,7 +648,7 @@ class _Run:
             tracer = Tracer(self.scaled.lcp, states, other)
             leg = Leg()
             leg.pieces.append_whole(replace(tracer.point(), start=a, end=b))
-            if violations(leg.sequence(), self.scaled.lcp, self.tops)[0] <= ACCURATE:
+            if violations(leg.sequence(), self.scaled.lcp, self.largest)[0] <= ACCURATE:
                 self.legs.append(leg)
                 return
 

@@ -20,8 +20,10 @@ from scipy.sparse.linalg import splu
 from pqp.errors import NumericalTroubleError
 from pqp.linalg.field import Array
 from pqp.linalg.tolerances import (
+    ACCURATE,
     GOAL_REACHED,
     HOMOTOPY_TIES,
+    SMALLER_MARGIN,
     START_DEPENDENT,
     START_MARGIN,
     START_ROUNDING,
@@ -49,6 +51,7 @@ from pqp.revised.states import (
     constants_at,
 )
 from pqp.revised.trace import TooManyEventsError, Tracer, TraceSettings, UnblockedRay
+from pqp.revised.verify import violations
 from pqp.stopping import Watch
 
 # Rest is far from right if the way from it has more events than this and a share of the items, or than that.
@@ -63,6 +66,10 @@ MOST_IN_VAIN = 3
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 # What a held variable may weigh as a pivot of a row, relative to a free one: it is pulled in only if it must.
 HELD_WEIGHT = 1e-5
+# Unknowns of a guess that are looked through by a dense elimination: more would take minutes.
+MOST_ELIMINATED = 2000
+# A diagonal entry of at least this share of the largest entry is the better pivot: growth is least.
+BUNCH_PARLETT = (1 + 17**0.5) / 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +243,7 @@ class Guess:
             self._repair_rows(dependent)
             self._repair_variables(dependent)
         if not self._is_regular():
-            raise SingularBasisError
+            self._keep_independent()
 
     def _unknown(self) -> Array:
         return self.problem.is_unknown(self.states)
@@ -341,6 +348,18 @@ class Guess:
         for item in order[pivots < 0].tolist():
             self._drop_row(item, False)
 
+    def _keep_independent(self) -> None:
+        """Solve only for unknowns that are independent beyond doubt, however few; shifts do the rest."""
+        unknowns = np.flatnonzero(self._unknown())
+        if len(unknowns) > MOST_ELIMINATED:
+            raise SingularBasisError
+        S = self.system.signs[unknowns, None] * self.system.block(unknowns, unknowns)
+        for item in np.delete(unknowns, independent_items(S)).tolist():
+            if self.is_row[item]:
+                self._drop_row(item, bool(self.bounds.is_equal[item] and np.isinf(self.bounds.cap[item, 0])))
+            else:
+                self._hold(item)
+
     def _hold(self, item: int) -> None:
         """Hold a variable where it is and move it to its nearest limit."""
         self._is_shifted = True
@@ -361,12 +380,13 @@ class Guess:
         """Take the shifts back; return the states at θ = 1, or where the way ends before.
 
         All shifts vanish together at θ = 1, so that close to it everything ties. A homotopy stops before, and
-        what it leaves of large shifts is taken back by another one.
+        what it leaves of large shifts is taken back by another one, with smaller margins: it begins at a
+        basis, not at the guess of an interior point.
         """
         for attempt in range(MOST_ROUNDS):
             tracer = Tracer(self.problem, self.states, 0.0, basis=self._basis)
             outside = np.sum(tracer.gaps().min(axis=0) < -START_MARGIN * GOAL_REACHED * self._scale(tracer))
-            if not outside:
+            if not outside and violations(tracer.point().sequence(), self.problem)[0] <= ACCURATE:
                 break
             # Every item outside takes an event at least.
             if outside > most_events:
@@ -376,7 +396,7 @@ class Guess:
             if self._is_shifted:
                 shifted = replace(self.problem, table=build_state_table(self._bounds_at(moving=False)))
                 tracer = Tracer(shifted, self.states, 0.0, basis=tracer.basis)
-            self._shift_ends(tracer)
+            self._shift_ends(tracer, START_MARGIN * SMALLER_MARGIN**attempt)
             homotopy = replace(self.problem, table=build_state_table(self._bounds_at(moving=True)))
             settings = TraceSettings(tie=self.tie, most_events=most_events)
             tracer = Tracer(homotopy, self.states, 0.0, settings, basis=tracer.basis)
@@ -468,11 +488,11 @@ class Guess:
         # Where all numbers of a kind are zero, the units of the scaled problem are left: about 1.
         return np.where(dual, dual_top or 1.0, primal_top or 1.0)
 
-    def _shift_ends(self, tracer: Tracer) -> None:
-        """Shift the ends of ranges that are violated, or reached, so that all items are inside."""
+    def _shift_ends(self, tracer: Tracer, share: float) -> None:
+        """Shift the ends of ranges that are violated, or reached, so that all items are inside by a share."""
         gaps, states = tracer.gaps(), self.states
         steps = np.modf(GOLDEN_RATIO * np.arange(1, len(states) + 1))[0]
-        margin = START_MARGIN * self._scale(tracer) * (0.5 + steps)
+        margin = share * self._scale(tracer) * (0.5 + steps)
         at_rest = self.bounds.is_free & (states == EQUAL)
         # A free item at rest has no room: where its multiplier is not zero, zero is where it is.
         self.zero[at_rest] -= np.where(gaps[LO] < 0, -gaps[LO], np.where(gaps[HI] < 0, gaps[HI], 0.0))[
@@ -498,6 +518,30 @@ _CORNERS_AT_LO: dict[int, str | None] = {
 _CORNERS_AT_HI: dict[int, str | None] = {
     BETWEEN: "upper", LOWER: "top", UPPER: "zero", EQUAL: "top", BELOW: "lower", ABOVE: None,
 }  # fmt: skip
+
+
+def independent_items(S: Array) -> Array:
+    """Return items of a symmetric matrix whose own block is well conditioned, as many as there are.
+
+    Elimination with complete pivoting on the diagonal and on 2 x 2 blocks of it (Bunch and Parlett 1971)
+    stops where what is left is small.
+
+    >>> independent_items(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])).tolist()
+    [0, 1]
+    """
+    rest, chosen = S.copy(), np.zeros(len(S), dtype=bool)
+    smallest = START_DEPENDENT[-1] * np.abs(S).max(initial=0.0)
+    while not chosen.all():
+        size = np.abs(rest)
+        i, j = np.unravel_index(int(size.argmax()), size.shape)
+        k = int(size.diagonal().argmax())
+        if size[i, j] <= smallest:
+            break
+        pivot = [k] if size[k, k] >= BUNCH_PARLETT * size[i, j] else [int(i), int(j)]
+        columns = rest[:, pivot]
+        rest -= columns @ np.linalg.solve(rest[np.ix_(pivot, pivot)], columns.T)
+        rest[pivot], rest[:, pivot], chosen[pivot] = 0.0, 0.0, True
+    return np.flatnonzero(chosen)
 
 
 def pivot_rows(columns: csr_array, dependent: float = START_DEPENDENT[0]) -> Array:

@@ -671,9 +671,10 @@ class Tracer:
         response, _ = self.response(item)
         change = response * sense
         rates = np.stack([change, -change])
-        # Ends that the tie has decided cannot block: they would give steps of length 0.
+        # Ends that the tie has decided cannot block: they would give steps of length 0. Items of the same
+        # class cannot either: the dictionary is positive semidefinite there, and the item's own pivot is 0.
         falling = (rates < -self._least_pivot(change)) & ~self.flags[AT_LO : AT_HI + 1]
-        falling[:, item] = False
+        falling &= self._classes() != self._classes()[item]
         room = np.full(rates.shape, np.inf)
         np.divide(np.maximum(self.gaps(), 0.0), -rates, out=room, where=falling)
         # Of those that block at the same point up to rounding, take the largest pivot.
@@ -705,8 +706,7 @@ class Tracer:
         data, weighted by its ray. Where they cancel, a slope that was solved for is rounding error; and where
         it closes, this sum is what proves that there is no solution.
         """
-        inside, signs = self.flags[INSIDE], self.system.signs
-        classes = np.where(inside, -signs, signs)
+        inside, classes = self.flags[INSIDE], self._classes()
         fixed = self.lcp.table.of(self.states)[1]
         moving = fixed - np.where(inside, self.lcp.q[:, 1], 0.0)
         weights = response * classes * classes[item]
@@ -715,6 +715,10 @@ class Tracer:
         terms = np.append(weights * moving, [own, -end])
         slope = float(terms.sum()) * sense * self._direction
         return slope < -CLOSING * float(np.abs(terms).sum())
+
+    def _classes(self) -> Array:
+        """Return signs of the items: the dictionary is symmetric between items of one sign, else skew."""
+        return np.where(self.flags[INSIDE], -self.system.signs, self.system.signs)
 
     def _least_pivot(self, change: Array) -> Array:
         """Return what an item must move at least to block a ray: less is rounding error.

@@ -2,16 +2,24 @@
 
 Every condition is a range of an affine function, so both ends of a piece decide about all of it. Where v does
 not jump, the start of a piece is the end of the one before, and only the items that change their states can
-miss anything new there. A miss is relative to the number and its limit, and to a share of the largest number
-of its kind on the whole run: where the solution is 0 float64 leaves rounding errors of what was summed up
-elsewhere. On a piece that is so steep that rounding mu moves it by more, to that.
+miss anything new there. A miss is relative to the number and its limit, and to the height of the item: a
+share of the largest number of its kind on the whole run, because where the solution is 0 float64 leaves
+rounding errors of what was summed up elsewhere; or less, where the terms of the item itself are small on the
+whole run. On a piece that is so steep that rounding mu moves it by more, to that.
 """
 
 import numpy as np
 
 from pqp.linalg.field import Array
 from pqp.linalg.operators import DenseOperator
-from pqp.linalg.tolerances import SHARE_OF_LARGEST, STEEP_SHARE, STEEPEST, TINY
+from pqp.linalg.tolerances import (
+    LEAST_HEIGHT,
+    SHARE_OF_LARGEST,
+    STEEP_SHARE,
+    STEEPEST,
+    TIMES_OWN_TERMS,
+    TINY,
+)
 from pqp.revised.event_kernel_choice import KERNELS
 from pqp.revised.pieces import PieceSequence
 from pqp.revised.states import VALUE_FIXED, MixedLCP
@@ -22,21 +30,21 @@ BLOCK_ENTRIES = 2**17
 FEWEST_PIECES = 8
 
 
-def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None) -> Array:
+def violations(sequence: PieceSequence, lcp: MixedLCP, largest: Array | None = None) -> Array:
     """Return the largest relative miss of every piece, over both of its ends.
 
-    `tops` are the largest numbers of the run that the sequence is a part of, by default its own.
+    `largest` are the largest numbers of the run that the sequence is a part of, by default its own.
     """
     if sequence.lines.is_turned:
-        return violations(sequence.as_traced(), lcp, tops)[::-1]
+        return violations(sequence.as_traced(), lcp, largest)[::-1]
     size, total = len(lcp.table), len(sequence)
     worst = np.zeros(total)
     if not size:
         return worst
-    heights = SHARE_OF_LARGEST * (largest_numbers(sequence, lcp) if tops is None else tops) + TINY
+    heights, tops = _heights(lcp, largest_numbers(sequence, lcp) if largest is None else largest)
     per_block = max(FEWEST_PIECES, BLOCK_ENTRIES // (2 * size))
     all_mus = np.stack(sequence.finite_ends())
-    all_heights = _heights(sequence, lcp, heights, all_mus)
+    rounding = _rounding(sequence, lcp, tops, all_mus)
     table, is_row, first = lcp.table.lines, lcp.system.is_row, sequence.first
     states, ranges = first.copy(), np.ascontiguousarray(lcp.table.of(first))
     # v is a line of an unknown, or the one that it is fixed to; both kernels replay what changes.
@@ -59,7 +67,7 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
             table,
             v_lines,
             last[0],
-            float(heights.min()),
+            tops.min(),
             mus,
             *changes,
             fresh_ends[ends],
@@ -71,7 +79,8 @@ def violations(sequence: PieceSequence, lcp: MixedLCP, tops: Array | None = None
         v = points[:count]
         g, offsets = _products(lcp, v, base, touched)
         KERNELS.current.find_misses(
-            table, VALUE_FIXED, is_row, states, inside, ranges, last[1:], all_heights[pieces], mus,
+            table, VALUE_FIXED, is_row, states, inside, ranges, last[1:], heights, rounding[pieces],
+            mus,
             *changes, v, g, offsets, owners, worst[pieces],
         )  # fmt: skip
     return worst
@@ -83,18 +92,40 @@ def _fresh_ends(sequence: PieceSequence) -> Array:
     return np.concatenate([stops[:1], stops])
 
 
-def _heights(sequence: PieceSequence, lcp: MixedLCP, heights: Array, mus: Array) -> Array:
-    """Return what misses on every piece are relative to: of [0, 1] v, and of [2, 3] the sums g of v."""
+def _heights(lcp: MixedLCP, largest: Array) -> tuple[Array, Array]:
+    """Return what misses of v and g of every item are relative to, and shares of the largest of each kind.
+
+    A number of the run is right to such a share. That is not enough for an item that has small terms only: a
+    multiplier of the wrong sign may be as large as its costs.
+    """
+    (v, q), system, is_row = largest, lcp.system, lcp.system.is_row
+    tops = np.array([_top(v, q, ~is_row), _top(v, q, is_row)])
+    kinds = np.stack([is_row, ~is_row]).astype(int)
+    own = TIMES_OWN_TERMS * np.maximum(np.stack([v, system.sizes(v) + q]), LEAST_HEIGHT * tops[kinds])
+    # Entries of M are about 1: where there is curvature, values and multipliers are sums of one another.
+    if bool(np.any(system.diagonal() > 0)):
+        tops[:] = tops.max()
+    shares = SHARE_OF_LARGEST * tops + TINY
+    return np.minimum(own + TINY, shares[kinds]), shares
+
+
+def _top(v: Array, q: Array, of_rows: Array) -> float:
+    """Return the largest value, or multiplier, which v of one kind of items and g of the other are."""
+    return float(max(v.max(initial=0.0, where=of_rows), q.max(initial=0.0, where=~of_rows)))
+
+
+def _rounding(sequence: PieceSequence, lcp: MixedLCP, heights: Array, mus: Array) -> Array:
+    """Return by how much rounding mu moves v, and the sums g of v, of every steep piece; 0 elsewhere."""
     rounded = STEEP_SHARE * steepest_slopes(sequence) * np.abs(mus).max(axis=0)
-    result = np.tile(heights, (len(sequence), 2))
+    result = np.zeros((len(sequence), 4))
     # Most pieces are not steep, and what is rounded there does not matter.
     if np.any(rounded > SHARE_OF_LARGEST * heights.min()):
         # How the rounding errors of v add up in M v, seen on a vector of signs without structure.
         signs = np.sign(np.cos(np.arange(1.0, len(lcp.table) + 1) ** 2))
         spread = max(1.0, float(np.abs(lcp.system.times(signs)).max(initial=0.0)))
         rounded = np.minimum(rounded[:, None], STEEPEST * heights)
-        result[:, :2] += rounded
-        result[:, 2:] += spread * rounded
+        result[:, :2] = rounded
+        result[:, 2:] = spread * rounded
     return result
 
 
@@ -129,10 +160,9 @@ def _products(lcp: MixedLCP, v: Array, base: Array, touched: Array) -> tuple[Arr
 
 
 def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:
-    """Return the largest numbers on a sequence: of values, and of multipliers."""
+    """Return the largest numbers of every item on a sequence: [0] of v, [1] of q."""
     sequence = sequence.as_traced()
-    is_row, system, lines = lcp.system.is_row, lcp.system, sequence.lines
-    tops = [0.0, 0.0]
+    lines, top = sequence.lines, np.zeros(len(lcp.table))
     starts, ends = sequence.finite_ends()
     fresh_ends, numbers = _fresh_ends(sequence), lines.numbers - lines.numbers[0]
     fresh_ends[0] = lines.begins[0]
@@ -144,22 +174,14 @@ def largest_numbers(sequence: PieceSequence, lcp: MixedLCP) -> Array:
         # A line is largest where it begins or ends.
         first = np.repeat(np.arange(begin, stop), np.diff(fresh_ends[begin : stop + 1]))
         last = np.minimum(lines.last[fresh].astype(np.int64) - lines.numbers[0], numbers[-1])
-        rows, (constants, slopes), holds = is_row[lines.items[fresh]], lines.values[fresh].T, last >= first
+        items, (constants, slopes), holds = lines.items[fresh], lines.values[fresh].T, last >= first
         for mus in (starts[first], ends[np.maximum(first, last)]):
             values = np.abs(constants + mus * slopes)
-            tops[0] = max(tops[0], float(values.max(initial=0.0, where=holds & ~rows)))
-            tops[1] = max(tops[1], float(values.max(initial=0.0, where=holds & rows)))
-    states = sequence.first
-    own = lcp.table.of(states)
-    for mu in (starts[0], ends[-1]):
-        fixed = np.abs(own[0] + mu * own[1])
-        v_fixed = ~lcp.is_unknown(states)
-        tops[0] = max(tops[0], float(fixed[v_fixed & ~is_row].max(initial=0.0)))
-        tops[1] = max(tops[1], float(fixed[v_fixed & is_row].max(initial=0.0)))
-        q = np.abs(lcp.q[:, 0] + mu * lcp.q[:, 1])
-        tops[1] = max(tops[1], float(q[~is_row].max(initial=0.0)))
-        tops[0] = max(tops[0], float(q[is_row].max(initial=0.0)))
-    # Entries of M are about 1: where there is curvature, values and multipliers are sums of one another.
-    if bool(np.any(system.diagonal() > 0)):
-        tops = [max(tops)] * 2
-    return np.array(tops)
+            np.maximum.at(top, items, np.where(holds, values, 0.0))
+    q = np.zeros(len(top))
+    for states, mu in ((sequence.first, starts[0]), (sequence.last_states(), ends[-1])):
+        fixed = lcp.table.of(states)[:2]
+        outside = ~lcp.is_unknown(states)
+        top[outside] = np.maximum(top, np.abs(fixed[0] + mu * fixed[1]))[outside]
+        q = np.maximum(q, np.abs(lcp.q[:, 0] + mu * lcp.q[:, 1]))
+    return np.stack([top, q])

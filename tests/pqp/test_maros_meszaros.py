@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+import pqp
 from pqp import mu
 from pqp.errors import NotConvexError, NumericalTroubleError
+from tests.benchmarks.maros_meszaros import HOLE, INTERVAL, PIECES, with_moving_cost
 from tests.comparison import optimal_points, traced
 from tests.data_folder import index, maros_meszaros, needs
 from tests.engines import FLOAT_ENGINES
+from tests.path_check import check_path
 
 pytestmark = needs("maros_meszaros")
 # The listed optima have twelve digits, fewer where solvers had to agree on them.
@@ -42,6 +45,14 @@ def test_float_value_is_the_listed_optimum(name, engine):
     point = engine.solve(maros_meszaros(name), 0)
     assert is_listed_optimum(point.objective, name)
     assert point.residuals().largest <= RESIDUAL
+
+
+@pytest.mark.parametrize("name", ["QBORE3D", "QCAPRI", "QFORPLAN"])
+@needs("maros_meszaros_paths")
+def test_no_multiplier_is_wrong_next_to_much_larger_ones(name):
+    """Multipliers reach 1e8 where costs are about 1."""
+    path = pqp.solve_path(with_moving_cost(name), INTERVAL)
+    assert check_path(path, INTERVAL, hole=HOLE, pieces=PIECES, values=0).is_right
 
 
 @pytest.mark.parametrize("name", [*TINY, "QAFIRO", *DUALS, *slow(BY_EXACT_SLOWLY)])

@@ -13,7 +13,7 @@ from pqp.revised import start as starting
 from pqp.revised.event_kernels import VALUE
 from pqp.revised.interior_point import InteriorPoint
 from pqp.revised.rays import is_proof
-from pqp.revised.start import NoStart, find_start, pivot_rows, trivial_states
+from pqp.revised.start import NoStart, find_start, independent_items, pivot_rows, trivial_states
 from pqp.revised.trace import Tracer
 from pqp.stopping import StopLimits, Watch
 from tests.engines import EXACT
@@ -277,6 +277,18 @@ def test_pivot_rows_are_those_of_independent_columns(seed):
     rows, count = random.integers(1, 8, 2)
     columns = csr_array(random.integers(-1, 2, (rows, count)).astype(float))
     assert_pivots(columns, pivot_rows(columns).tolist())
+
+
+@FEW
+@given(seed=SEEDS)
+def test_independent_items_are_as_many_as_the_rank(seed):
+    random, size, rank = np.random.default_rng(seed), 9, 5
+    factor = random.integers(-3, 4, (size, rank))
+    signs = random.choice([-1.0, 1.0], rank)
+    S = factor * signs @ factor.T
+    items = independent_items(S)
+    assert len(items) == np.linalg.matrix_rank(S)
+    assert np.linalg.matrix_rank(S[np.ix_(items, items)]) == len(items)
 
 
 @pytest.mark.parametrize("seed", range(12))

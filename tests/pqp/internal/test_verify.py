@@ -145,6 +145,28 @@ class TestByHand:
         assert violations(bent, traced.lcp, 1e6 * tops)[0] < ACCURATE
 
 
+def test_wrong_sign_next_to_large_numbers_is_found():
+    """min ½|x|² − 1e8 (1 + mu) x₁ − x₂ over x ≥ 0: x₂ = 1, held at 0 its multiplier would be −1."""
+    problem = pqp.ParametricQP(np.eye(2), [-1e8 - 1e8 * pqp.mu, -1.0], lower=0)
+    traced = trace_of(problem, (0, 1))
+    assert wrong_pieces(traced.sequence, traced.lcp) == []
+    piece = traced.sequence.piece(0)
+    states = np.array([BETWEEN, LOWER])
+    held = replace(piece, states=states, unknowns=piece.unknowns[:1], values=piece.values[:1])
+    assert piece.unknowns.tolist() == [0, 1]
+    assert wrong_pieces(held.sequence(), traced.lcp) == [0]
+
+
+@FEW
+@given(instance=instances())
+def test_bound_on_the_sizes_of_terms_holds(instance):
+    problem, _ = instance
+    system = RevisedRunner(problem, False).scaled.system
+    everything, v = np.arange(system.size), np.arange(1.0, system.size + 1)
+    terms = np.abs(system.block(everything, everything)) @ v
+    assert (system.sizes(v) >= terms * (1 - 1e-12)).all()
+
+
 def test_blocks_of_points_do_not_change_the_verdict(monkeypatch):
     sequence, lcp = thin_trace(1)
     bent = bent_at(sequence, len(sequence) // 2, [0.25, 0.0])
