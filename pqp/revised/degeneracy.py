@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pqp.revised.trace import Tracer
 
 
-def local_dictionary(tracer: "Tracer", items: Array) -> Array:
+def local_dictionary(tracer: "Tracer", items: Array) -> tuple[Array, Array]:
     """Return Λ for some items: how the dependent quantity of one follows the fixed one of another.
 
-    Entries that may be rounding error are 0.
+    Entries that may be rounding error are 0. Also return the rounding errors of its diagonal.
     """
     basis, system = tracer.basis, tracer.system
     positions = np.array([basis.place(item) for item in items.tolist()], dtype=np.int64)
@@ -58,9 +58,10 @@ def local_dictionary(tracer: "Tracer", items: Array) -> Array:
     noise[count:, :count] = noise[:count, count:].T
     noise[count:, count:] = SINGULAR * (np.abs(corner) + np.multiply.outer(_largest(back, 1), width))
     classes = signs[items[order]] * np.where(positions[order] < 0, 1.0, -1.0)
-    result = np.empty((size, size))
+    result, errors = np.empty((size, size)), np.empty(size)
     result[np.ix_(order, order)] = _cleared(Lambda, noise, classes)
-    return result
+    errors[order] = ROUNDING / SINGULAR * np.diag(noise)
+    return result, errors
 
 
 def _refined(tracer: "Tracer", right: Array) -> Array:
@@ -199,7 +200,7 @@ def solve_tie(
     they could make an infeasible row feasible. `check` is called before every pivot and may raise.
     """
     if len(tie.items) == 1:
-        alone = local_dictionary(tracer, np.array(tie.items))
+        alone, _ = local_dictionary(tracer, np.array(tie.items))
         return TieSolution([0], None) if alone[0, 0] > 0 else TieSolution([], 0)
     pivots: list[Pivot] = []
     # A column of Λ costs a solve with R, so a large tie is first tried without most of its columns.
@@ -257,8 +258,13 @@ def _local(tracer: "Tracer", tie: Tie, chosen: Array, names: Sequence[str] | Non
     """Return the local problem of some positions of a tie."""
     items, sense = np.array(tie.items)[chosen], 1.0 - 2.0 * np.array(tie.ends)[chosen]
     labels = None if names is None else [names[item] for item in items]
-    Lambda = sense[:, None] * local_dictionary(tracer, items) * sense
-    return _LocalLCP(Lambda, _evened(np.array(tie.slopes), tie.flat)[chosen], tie.flat, tie.zero, labels)
+    Lambda, errors = local_dictionary(tracer, items)
+    Lambda = sense[:, None] * Lambda * sense
+    # Where a pivot is small already, what it leaves of another one may be rounding error of both.
+    diagonal = np.diag(Lambda)
+    relative = np.divide(errors, diagonal, out=np.zeros(len(items)), where=diagonal > 0)
+    zero = min(max(tie.zero, float(relative.max(initial=0.0))), COARSEST_ZERO)
+    return _LocalLCP(Lambda, _evened(np.array(tie.slopes), tie.flat)[chosen], tie.flat, zero, labels)
 
 
 def _solved(
