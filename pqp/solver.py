@@ -321,9 +321,10 @@ def _connected(segments: Sequence[Segment], begin: Number) -> list[Segment]:
 
 def _far_end(segments: Sequence[Segment], begin: Number, stop: Number) -> Number:
     """Return the end of a stopped path that the trace was on its way to, or where it left something out."""
-    if begin <= stop:
-        return segments[-1].hi if segments[-1].hi != stop else segments[0].lo
-    return segments[0].lo if segments[0].lo != stop else segments[-1].hi
+    ends = segments[0].lo, segments[-1].hi
+    near, far = ends if begin <= stop else ends[::-1]
+    # A path that reaches both ends lacks the point at the far one.
+    return near if far == stop and near != begin else far
 
 
 def extend(

@@ -134,7 +134,11 @@ class ConeProgram:
                 # It cannot be told to stop, so an abandoned run ends at its time limit.
                 left = watch.seconds_left()
                 options = {"time_limit": max(left, 0.0)} if np.isfinite(left) else {}
-                return linprog(*data, method="highs", options=options)
+                answer = linprog(*data, method="highs", options=options)
+                if answer.status in (0, 3) or is_abandoned.is_set():
+                    return answer
+                # With presolve HiGHS (of scipy 1.17) calls some unbounded programs infeasible.
+                return linprog(*data, method="highs", options={**options, "presolve": False})
 
             answer = watch.wait_for(solve)
             if answer.status == 3:

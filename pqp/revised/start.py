@@ -507,6 +507,9 @@ class Guess:
                 chosen = short[states[short] == state]
                 shift = margin[chosen] - gaps[end, chosen]
                 getattr(self, name)[chosen] += -shift if end == LO else shift
+        # What is beyond one limit is beyond both: the other one follows where they would cross.
+        self.lower = np.where(states == ABOVE, np.minimum(self.lower, self.upper), self.lower)
+        self.upper = np.where(states == BELOW, np.maximum(self.lower, self.upper), self.upper)
         self.bottom = np.minimum(self.bottom, self.zero)
         self.top = np.maximum(self.top, self.zero)
 

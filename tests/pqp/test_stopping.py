@@ -172,6 +172,12 @@ class TestInterrupts:
             reason, _, at = path.stopped.rpartition(" at mu = ")
             assert (reason, float(at)) == ("max_pieces = 1 was reached", end)
 
+    def test_reason_names_the_end_that_a_path_over_everything_but_one_point_does_not_own(self, engine):
+        """mu x is unbounded for every mu but 0."""
+        path = engine.trace(pqp.ParametricQP([[0]], [mu]), (0, 1), direction="right-to-left", max_pieces=1)
+        assert [(piece.status, piece.lo_closed) for piece in path.intervals] == [("unbounded", False)]
+        assert float(path.stopped.rpartition(" at mu = ")[2]) == 0
+
 
 class TestLibraries:
     @pytest.fixture(autouse=True)

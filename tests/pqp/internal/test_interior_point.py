@@ -124,6 +124,13 @@ EXTENTS = {
     "nowhere feasible": (pqp.ParametricQP([[1]], [0], A=[[1], [-1]], row_lower=1), (-1, 1), None),
     "feasible outside only": (pqp.ParametricQP([[1]], [0], lower=0, upper=mu - 5), (-1, 1), None),
     "without ends": (pqp.ParametricQP([[1]], [mu], lower=0), (-INFINITY, INFINITY), (-INFINITY, INFINITY)),
+    "feasible without end by a free variable": (
+        pqp.ParametricQP(
+            np.zeros((3, 3)), [0, 0, 0], A=[[1, 1, 1]], row_lower=0, row_upper=1, lower=[0, -INFINITY, mu]
+        ),
+        (0, INFINITY),
+        (0, INFINITY),
+    ),
     "at one mu alone": (pqp.ParametricQP([[0]], [mu]), (-2, 3), (0, 0)),
 }
 

@@ -155,6 +155,22 @@ FAMILIES = {
 }
 
 
+@pytest.mark.parametrize("kinds", [(1, INFINITY), (INFINITY, INFINITY), (1, 1)])
+@pytest.mark.parametrize("c", [(0, -1), (0, 2), (1, 0), (2, 1)])
+def test_limits_of_a_violated_soft_equality_do_not_cross_on_the_way(monkeypatch, kinds, c):
+    """x₂ = −1 contradicts x ≥ 0, and x₁ + 2 x₂ = 0 is violated for a price."""
+    monkeypatch.setattr(starting, "MOST_EVENTS_FROM_REST", -np.inf)
+    for curvature in ([0, 0], [0, 1], [1, 0]):
+        problem = pqp.ParametricQP(
+            np.diag(curvature), list(c), [[1, 2], [0, 1]], [0, -1], [0, -1], penalty=kinds, lower=0
+        )
+        runner, found = begin_at(problem, 0.0)
+        if kinds[1] == 1:
+            assert_optimal(runner, found, 0.0)
+        else:
+            assert_blocked(runner, found, 0.0)
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("n", "m"), [(5, 3), (30, 12)])
 @pytest.mark.parametrize("family", FAMILIES)
