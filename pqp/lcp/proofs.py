@@ -11,17 +11,8 @@ import numpy as np
 from pqp.errors import InternalError
 from pqp.lcp.problem import ParametricLCP, PerturbedMu
 from pqp.linalg.affine import AffineArray, AffineNumber
-from pqp.linalg.field import (
-    FLOAT,
-    RATIONAL,
-    Array,
-    Field,
-    Number,
-    exact_array,
-    from_flint_matrix,
-    is_infinite,
-    to_flint_matrix,
-)
+from pqp.linalg.exact_solve import solve_exactly
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Field, Number, exact_array, is_infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +128,10 @@ def _basis_matrix(lcp: ParametricLCP, basis: frozenset[int]) -> Array:
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    if not len(matrix):
-        return right
-    columns = right.reshape(len(matrix), -1)
     try:
-        solution = to_flint_matrix(matrix).solve(to_flint_matrix(columns))
+        return solve_exactly(matrix, right)
     except ZeroDivisionError:
         raise InternalError("a basis of the dictionary is singular in exact arithmetic") from None
-    return from_flint_matrix(solution).reshape(right.shape)
 
 
 def unconfirmed(lcp: ParametricLCP, basis: frozenset[int], ends: tuple[Number, Number]) -> Number | None:

@@ -6,6 +6,7 @@ solution. A float solve finds which unknowns move at all; they are few, and only
 in rationals.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,15 +16,8 @@ from scipy.sparse import csc_array, csr_array, hstack, vstack
 from scipy.sparse.linalg import splu
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
-from pqp.linalg.field import (
-    FLOAT,
-    RATIONAL,
-    Array,
-    exact_array,
-    from_flint_matrix,
-    infinite,
-    to_flint_matrix,
-)
+from pqp.linalg.exact_solve import solve_exactly
+from pqp.linalg.field import FLOAT, RATIONAL, Array, exact_array, infinite
 from pqp.linalg.matrices import exact_matrix
 from pqp.linalg.tolerances import ON_RAY
 from pqp.model.problem import ParametricQP
@@ -40,8 +34,10 @@ class Move:
     sense: int
 
 
-def obstruction_of(problem: ParametricQP, states: States, move: Move) -> Obstruction:
-    """Return the exact obstruction that follows from an unblocked move."""
+def obstruction_of(
+    problem: ParametricQP, states: States, move: Move, check: Callable[[], None] = lambda: None
+) -> Obstruction:
+    """Return the exact obstruction that follows from an unblocked move; `check` is called and may raise."""
     free = np.flatnonzero(states[: problem.n] == State.BETWEEN)
     active = np.flatnonzero(np.isin(states[problem.n :], ACTIVE_ROWS))
     dx, dy = exact_array(np.zeros(problem.n)), exact_array(np.zeros(problem.m))
@@ -55,7 +51,14 @@ def obstruction_of(problem: ParametricQP, states: States, move: Move) -> Obstruc
         equations = _equations(problem, free, active, support, move)
         above = int(np.searchsorted(equations, len(free)))
         rows = free[equations[:above]], active[equations[above:] - len(free)]
-        solved = _solve(_matrix(problem, rows, (moving, held)), _right_hand_side(problem, *rows, move))
+        check()
+        right = _right_hand_side(problem, *rows, move)
+        try:
+            solved = solve_exactly(_matrix(problem, rows, (moving, held)), right, check)
+        except ZeroDivisionError:
+            raise NumericalTroubleError(
+                "a basis that is regular in float64 is singular in exact arithmetic", **EXACT_REMEDY
+            ) from None
         dx[moving], dy[held] = dx[moving] + solved[: len(moving)], dy[held] + solved[len(moving) :]
     return as_obstruction(problem, dx, dy)
 
@@ -191,15 +194,3 @@ def _right_hand_side(problem: ParametricQP, free: Array, active: Array, move: Mo
     else:
         bottom[np.flatnonzero(active == move.index)] += move.sense
     return np.concatenate([top, bottom])
-
-
-def _solve(matrix: Array, right: Array) -> Array:
-    if not len(matrix):
-        return right
-    try:
-        solution = to_flint_matrix(matrix).solve(to_flint_matrix(right[:, None]))
-    except ZeroDivisionError:
-        raise NumericalTroubleError(
-            "a basis that is regular in float64 is singular in exact arithmetic", **EXACT_REMEDY
-        ) from None
-    return from_flint_matrix(solution)[:, 0]

@@ -256,9 +256,12 @@ class RevisedRunner:
 
     # ---- proofs ----
 
-    def proof(self, states: Array, ray: UnblockedRay) -> Obstruction:
-        """Return the exact proof behind an unblocked ray."""
-        obstruction = obstruction_of(self.problem, self.postsolve.all_states(states), self._move(states, ray))
+    def proof(
+        self, states: Array, ray: UnblockedRay, check: Callable[[], None] = lambda: None
+    ) -> Obstruction:
+        """Return the exact proof behind an unblocked ray; `check` is called now and then and may raise."""
+        move = self._move(states, ray)
+        obstruction = obstruction_of(self.problem, self.postsolve.all_states(states), move, check)
         # Float64 found the ray; only its exact form counts as a proof.
         if not is_proof(self.problem, obstruction):
             raise _unconfirmed(ray.mu)
@@ -498,7 +501,7 @@ class _Run:
                 if not isinstance(found, NoStart):
                     self._follow(leg, found, (at, stop), direction, first_tie)
                     return leg
-                blocked = runner.proof(found.states, found.ray)
+                blocked = runner.proof(found.states, found.ray, self.watch.check)
             unsolvable = runner.unsolvable_piece(blocked, at, stop, direction)
             leg.before.append(unsolvable)
             self.watch.piece(unsolvable.end, 0)
@@ -532,7 +535,7 @@ class _Run:
                 self.watch.piece(float(at), 0)
         if ray is not None:
             if ray.mu != float(stop):
-                proof = runner.proof(tracer.states, ray)
+                proof = runner.proof(tracer.states, ray, self.watch.check)
                 # The proof holds from its exact root on; the mu at which the trace ended is rounded.
                 root = proof.root
                 begin = RATIONAL.number(ray.mu) if root is None else root
