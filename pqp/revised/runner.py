@@ -7,6 +7,7 @@ arithmetic is the last one. `TraceResult.info` records which rung found what.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import pairwise
@@ -171,8 +172,7 @@ class RevisedRunner:
         self, begin: Number, stop: Number, start: Basis | None, watch: Watch, result: TraceResult
     ) -> None:
         """Trace from one end to the other, from a given basis if there is one, and fill the result."""
-        # An overflow gives NaN, which is refused later. Threads cost more than they gain on small matrices.
-        with np.errstate(over="ignore", invalid="ignore"), _blas().limit(limits=1, user_api="blas"):
+        with _engine_arithmetic():
             run = _Run(self, begin, stop, watch, result)
             run.execute(None if start is None else self.postsolve.item_states(start.codes()))
 
@@ -198,8 +198,10 @@ class RevisedRunner:
     def require_optimal(self, start: Basis, mu: Number) -> None:
         """Raise unless a basis is optimal at mu."""
         states = self.postsolve.item_states(start.codes())
-        point = Tracer(self.scaled.lcp, states, float(mu)).point()
-        if not violations(point.sequence(), self.scaled.lcp)[0] <= KKT_RESIDUAL:
+        with _engine_arithmetic():
+            point = Tracer(self.scaled.lcp, states, float(mu)).point()
+            miss = violations(point.sequence(), self.scaled.lcp)[0]
+        if not miss <= KKT_RESIDUAL:
             raise ProblemError(
                 "{argument} is not optimal at mu = {found}",
                 argument="start",
@@ -739,6 +741,17 @@ def _contiguous(sequences: Sequence[PieceSequence]) -> Iterator[list[PieceSequen
         yield group
 
 
+@contextmanager
+def _engine_arithmetic() -> Iterator[None]:
+    """Let BLAS use one thread, and an overflow give NaN, which is refused later.
+
+    With more threads, sums are split into as many parts, and paths differ in their last digits, sometimes in
+    their pieces; and threads cost more than they gain on small matrices.
+    """
+    with np.errstate(over="ignore", invalid="ignore"), _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
 @cache
 def _blas() -> ThreadpoolController:
     """Return what sets the number of BLAS threads; to look for the libraries takes milliseconds."""
@@ -749,7 +762,7 @@ def _trace_part(
     runner: RevisedRunner, ends: tuple[Number, Number]
 ) -> tuple[Cover, TraceInfo, NumericalTroubleError | None]:
     """Trace one part of an interval, in a process of its own; return what is verified, and any trouble."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with _engine_arithmetic():
         run = _Run(runner, *ends, Watch(StopLimits(), ends[0]), TraceResult())
         try:
             run.execute(None)
