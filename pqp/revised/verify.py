@@ -100,11 +100,11 @@ def _heights(lcp: MixedLCP, largest: Array) -> tuple[Array, Array]:
     """
     (v, q), system, is_row = largest, lcp.system, lcp.system.is_row
     tops = np.array([_top(v, q, ~is_row), _top(v, q, is_row)])
-    kinds = np.stack([is_row, ~is_row]).astype(int)
-    own = TIMES_OWN_TERMS * np.maximum(np.stack([v, system.sizes(v) + q]), LEAST_HEIGHT * tops[kinds])
     # Entries of M are about 1: where there is curvature, values and multipliers are sums of one another.
     if bool(np.any(system.diagonal() > 0)):
         tops[:] = tops.max()
+    kinds = np.stack([is_row, ~is_row]).astype(int)
+    own = TIMES_OWN_TERMS * np.maximum(np.stack([v, system.sizes(v) + q]), LEAST_HEIGHT * tops[kinds])
     shares = SHARE_OF_LARGEST * tops + TINY
     return np.minimum(own + TINY, shares[kinds]), shares
 
