@@ -17,12 +17,15 @@ from scipy.sparse.linalg import splu
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.exact_solve import solve_exactly
-from pqp.linalg.field import FLOAT, RATIONAL, Array, exact_array, infinite
+from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, exact_array, infinite, shown
 from pqp.linalg.matrices import exact_matrix
 from pqp.linalg.tolerances import ON_RAY
 from pqp.model.problem import ParametricQP
 from pqp.records.states import ACTIVE_ROWS, State, States
-from pqp.records.unsolvable import Farkas, Obstruction, descent
+from pqp.records.unsolvable import Farkas, Obstruction, UnsolvablePiece, descent
+from pqp.revised.postsolve import Postsolve
+from pqp.revised.states import ABOVE, BELOW, VALUE_FIXED
+from pqp.revised.trace import UnblockedRay
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,50 @@ class Move:
     quantity: Literal["x", "z", "value", "y"]
     index: int
     sense: int
+
+
+def move_along(postsolve: Postsolve, states: Array, ray: UnblockedRay) -> Move:
+    """Return what moves along an unblocked ray of reduced items, in terms of the problem."""
+    reduced, count = postsolve.reduced, len(postsolve.reduced.variables)
+    state = states[ray.item]
+    if ray.item < count:
+        j = int(reduced.variables[ray.item])
+        row = int(postsolve.row_of[j])
+        if row < 0:
+            return Move("x" if VALUE_FIXED[state] else "z", j, ray.sense)
+        sense = -ray.sense if postsolve.is_turned[j] else ray.sense
+        return Move("value" if VALUE_FIXED[state] else "y", row, sense)
+    i = int(reduced.rows[ray.item - count])
+    slack = int(postsolve.slack_of[i])
+    if slack >= 0 and state in (BELOW, ABOVE):
+        entry = reduced.slacks.entries[np.flatnonzero(reduced.slacks.rows == i)[0]]
+        return Move("z", slack, -ray.sense if entry > 0 else ray.sense)
+    return Move("value" if VALUE_FIXED[state] else "y", i, ray.sense)
+
+
+def unsolvable_piece(obstruction: Obstruction, at: Number, stop: Number, direction: int) -> UnsolvablePiece:
+    """Return the piece on which an obstruction holds, from `at` on."""
+    begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), obstruction.root
+    value = obstruction.value
+    course = value[1] * direction
+    if root is not None and course > 0 and (end - root) * direction >= 0:
+        end = root
+    # A proof that is 0 at its beginning still counts if it holds just beyond.
+    holds = value[0] + begin * value[1] < 0 or (value[0] + begin * value[1] == 0 and course < 0)
+    if not holds:
+        raise unconfirmed(begin)
+    return UnsolvablePiece(FLOAT.number(begin), FLOAT.number(end), (begin, end), obstruction)
+
+
+def unconfirmed(mu: Number) -> NumericalTroubleError:
+    """Return the error where a ray of float64 is no exact proof."""
+    at = FLOAT.number(mu)
+    return NumericalTroubleError(
+        "at mu = {found} exact arithmetic does not confirm that there is no solution",
+        found=shown(at),
+        interval=(at, at),
+        **EXACT_REMEDY,
+    )
 
 
 def obstruction_of(

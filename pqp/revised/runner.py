@@ -6,7 +6,7 @@ arithmetic is the last one. `TraceResult.info` records which rung found what.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
@@ -17,7 +17,7 @@ from joblib import Parallel, delayed
 from scipy.sparse import csr_array
 from threadpoolctl import ThreadpoolController
 
-from pqp.errors import EXACT_REMEDY, NumericalTroubleError, ProblemError
+from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, exact_array, is_infinite, shown
 from pqp.linalg.tolerances import ACCURATE, KKT_RESIDUAL
 from pqp.model.problem import ParametricQP
@@ -31,12 +31,11 @@ from pqp.revised.interior_point import ConeProgram, cone_program
 from pqp.revised.pieces import PieceRecord, PieceSequence, join_all, segments_of
 from pqp.revised.postsolve import Postsolve
 from pqp.revised.presolve import presolve
-from pqp.revised.rays import Move, is_proof, obstruction_of
+from pqp.revised.rays import is_proof, move_along, obstruction_of, unconfirmed, unsolvable_piece
 from pqp.revised.scaling import ScaledProblem, scale_problem
 from pqp.revised.start import NoStart, find_start, trivial_states
-from pqp.revised.states import ABOVE, BELOW, VALUE_FIXED
 from pqp.revised.trace import LargeTieError, Tracer, TraceSettings, UnblockedRay
-from pqp.revised.verify import largest_numbers, violations
+from pqp.revised.verify import Judge, violations
 from pqp.stopping import StopLimits, StoppedError, Watch
 from pqp.tableau.unsolvable import unsolvable_segments
 
@@ -262,45 +261,12 @@ class RevisedRunner:
         self, states: Array, ray: UnblockedRay, check: Callable[[], None] = lambda: None
     ) -> Obstruction:
         """Return the exact proof behind an unblocked ray; `check` is called now and then and may raise."""
-        move = self._move(states, ray)
+        move = move_along(self.postsolve, states, ray)
         obstruction = obstruction_of(self.problem, self.postsolve.all_states(states), move, check)
         # Float64 found the ray; only its exact form counts as a proof.
         if not is_proof(self.problem, obstruction):
-            raise _unconfirmed(ray.mu)
+            raise unconfirmed(ray.mu)
         return obstruction
-
-    def _move(self, states: Array, ray: UnblockedRay) -> Move:
-        """Return what moves along an unblocked ray in terms of the problem."""
-        postsolve, reduced = self.postsolve, self.postsolve.reduced
-        state, count = states[ray.item], len(reduced.variables)
-        if ray.item < count:
-            j = int(reduced.variables[ray.item])
-            row = int(postsolve.row_of[j])
-            if row < 0:
-                return Move("x" if VALUE_FIXED[state] else "z", j, ray.sense)
-            sense = -ray.sense if postsolve.is_turned[j] else ray.sense
-            return Move("value" if VALUE_FIXED[state] else "y", row, sense)
-        i = int(reduced.rows[ray.item - count])
-        slack = int(postsolve.slack_of[i])
-        if slack >= 0 and state in (BELOW, ABOVE):
-            entry = reduced.slacks.entries[np.flatnonzero(reduced.slacks.rows == i)[0]]
-            return Move("z", slack, -ray.sense if entry > 0 else ray.sense)
-        return Move("value" if VALUE_FIXED[state] else "y", i, ray.sense)
-
-    def unsolvable_piece(
-        self, obstruction: Obstruction, at: Number, stop: Number, direction: int
-    ) -> UnsolvablePiece:
-        """Return the piece on which an obstruction holds, from `at` on."""
-        begin, end, root = RATIONAL.number(at), RATIONAL.number(stop), obstruction.root
-        value = obstruction.value
-        course = value[1] * direction
-        if root is not None and course > 0 and (end - root) * direction >= 0:
-            end = root
-        # A proof that is 0 at its beginning still counts if it holds just beyond.
-        holds = value[0] + begin * value[1] < 0 or (value[0] + begin * value[1] == 0 and course < 0)
-        if not holds:
-            raise _unconfirmed(FLOAT.number(begin))
-        return UnsolvablePiece(FLOAT.number(begin), FLOAT.number(end), (begin, end), obstruction)
 
 
 class _Run:
@@ -320,25 +286,22 @@ class _Run:
         self.legs: list[Leg] = []
         self.info = TraceInfo()
         self.settings = TraceSettings()
-        # The largest numbers of every item on the run, which misses are relative to.
-        self.largest = np.zeros((2, len(self.scaled.lcp.table)))
+        self.judge = Judge(self.scaled.lcp)
         result.info = self.info
 
     def execute(self, start: Array | None) -> None:
         """Trace, verify, and mend what was not accurate."""
         trouble: NumericalTroubleError | None = None
-        stopped = False
         try:
             try:
                 with self._timed("trace"):
                     self._trace(start)
             except NumericalTroubleError as error:
                 trouble = error
-            except StoppedError:
-                stopped = True
             self._verify("trace")
-            if not stopped:
-                self._climb(trouble)
+            self._climb(trouble)
+        except StoppedError:
+            pass  # what was found before is kept
         finally:
             self._collect()
 
@@ -394,7 +357,7 @@ class _Run:
         if count - 1 - known < VERIFY_EVERY:
             return
         with self._timed("verify"):
-            misses = self._judge([leg.pieces.sequence().part(known, count - 1)])
+            misses = self.judge.misses([leg.pieces.sequence().part(known, count - 1)])
             leg.misses = np.concatenate([leg.misses, misses])
 
     def _misses(self, leg: Leg, sequence: PieceSequence) -> Array:
@@ -406,29 +369,8 @@ class _Run:
         result[1 : 1 + len(leg.misses)] = leg.misses
         is_open = ~(result <= ACCURATE)
         if np.any(is_open):
-            result[is_open] = self._judge(list(sequence.runs(is_open)))
+            result[is_open] = self.judge.misses(list(sequence.runs(is_open)))
         return result
-
-    def _judge(self, parts: list[PieceSequence]) -> Array:
-        """Return the misses of all pieces of some sequences, and keep the largest numbers of sound ones.
-
-        A trace that went astray may have numbers without end. Nothing is judged relative to them.
-        """
-        lcp, largest = self.scaled.lcp, self._largest(parts)
-        while True:
-            misses = [violations(part, lcp, largest) for part in parts]
-            is_sound = [own <= KKT_RESIDUAL for own in misses]
-            sound = [run for part, own in zip(parts, is_sound, strict=True) for run in part.runs(own)]
-            smaller = largest if all(own.all() for own in is_sound) else self._largest(sound)
-            if np.array_equal(smaller, largest):
-                self.largest = largest
-                return np.concatenate(misses)
-            largest = smaller
-
-    def _largest(self, parts: list[PieceSequence]) -> Array:
-        """Return the largest numbers of the run and of some sequences."""
-        lcp = self.scaled.lcp
-        return np.max([self.largest, *(largest_numbers(part, lcp) for part in parts)], axis=0)
 
     # ---- the first pass ----
 
@@ -437,7 +379,7 @@ class _Run:
         known = start is not None and not is_infinite(self.begin)
         origin = self.begin if known else self._origin()
         if origin != self.begin or known:
-            self._both_ways(origin, start if known else None)
+            self._both_ways(origin, start if known else None, self.begin, self.stop)
             return
         try:
             self._one_way(origin, self.stop, None, first_tie=True)
@@ -446,41 +388,44 @@ class _Run:
             if leg.pieces:
                 raise
             self.result.pivots.clear()
-            if isinstance(trouble, NumericalTroubleError) and (inside := self._solvable_mu()) is not None:
+            begin = leg.before[-1].exact[1] if leg.before else self.begin
+            if not leg.before:
                 self.legs.clear()
-                self._both_ways(inside, None)
-                return
-            if leg.before and isinstance(trouble, NumericalTroubleError):
-                raise
-            begin: Number = self.begin
-            if leg.before:
-                begin = leg.before[-1].exact[1]
-            else:
-                self.legs.clear()
-            self._from_inside(begin, trouble)
+            self._from_inside(begin, self.stop, self._inside(begin, trouble), trouble)
 
-    def _from_inside(self, begin: Number, trouble: Exception) -> None:
-        """Trace from inside the interval; if that fails too, raise the error of the beginning."""
-        known, last = len(self.legs), trouble
-        for close in INSIDE_SHARES:
+    def _inside(self, begin: Number, trouble: Exception) -> Iterator[Number]:
+        """Yield where a trace may begin that did not get away from the beginning."""
+        if isinstance(trouble, NumericalTroubleError) and (solvable := self._solvable_mu()) is not None:
+            yield solvable
+        stop = self.stop
+        for share in INSIDE_SHARES if begin != stop else ():
+            if is_infinite(stop):
+                yield float(begin) + (1.0 if stop > 0 else -1.0) * share / INSIDE_SHARES[0]
+            else:
+                yield float(begin) + share * (float(stop) - float(begin))
+
+    def _from_inside(self, a: Number, b: Number, mus: Iterable[Number], trouble: Exception | None) -> None:
+        """Trace to both ends from the first mu at which a trace can begin; raise if there is none."""
+        for mu in mus:
+            known = len(self.legs)
             try:
-                self._both_ways(self._inside(begin, close), None, begin)
+                self._both_ways(mu, None, a, b)
                 return
-            except (NumericalTroubleError, LargeTieError) as error:
+            except NumericalTroubleError as error:
+                # What was found is not to be found again, from elsewhere.
                 if any(leg.pieces for leg in self.legs[known:]):
                     raise
-                last = last if isinstance(last, NumericalTroubleError) else error
                 del self.legs[known:]
-        raise last if isinstance(last, NumericalTroubleError) else _unconfirmed(float(begin))
+                trouble = trouble if isinstance(trouble, NumericalTroubleError) else error
+        raise trouble if isinstance(trouble, NumericalTroubleError) else unconfirmed(a)
 
-    def _both_ways(self, origin: Number, states: Array | None, begin: Number | None = None) -> None:
-        """Trace from a mu to the beginning, unless it is there, and then to the other end."""
-        begin = self.begin if begin is None else begin
-        if origin != begin:
-            leg = self._one_way(origin, begin, states)
+    def _both_ways(self, origin: Number, states: Array | None, a: Number, b: Number) -> None:
+        """Trace from a mu to one end, unless it is there, and then to the other one."""
+        if origin != a:
+            leg = self._one_way(origin, a, states)
             states = leg.pieces.first if leg.pieces and not leg.before else None
-        if origin != self.stop or origin == begin:
-            self._one_way(origin, self.stop, states)
+        if origin != b or origin == a:
+            self._one_way(origin, b, states)
 
     def _one_way(self, at: Number, stop: Number, states: Array | None, first_tie: bool = False) -> Leg:
         """Trace in one direction, parts without a solution included."""
@@ -504,7 +449,7 @@ class _Run:
                     self._follow(leg, found, (at, stop), direction, first_tie)
                     return leg
                 blocked = runner.proof(found.states, found.ray, self.watch.check)
-            unsolvable = runner.unsolvable_piece(blocked, at, stop, direction)
+            unsolvable = unsolvable_piece(blocked, at, stop, direction)
             leg.before.append(unsolvable)
             self.watch.piece(unsolvable.end, 0)
             if not unsolvable.obstruction.vanishes_at(unsolvable.exact[1]):
@@ -541,10 +486,10 @@ class _Run:
                 # The proof holds from its exact root on; the mu at which the trace ended is rounded.
                 root = proof.root
                 begin = RATIONAL.number(ray.mu) if root is None else root
-                self._behind(leg, runner.unsolvable_piece(proof, begin, stop, direction))
+                self._behind(leg, unsolvable_piece(proof, begin, stop, direction))
         elif wall is not None:
             # The proof of crossing bounds holds from the exact root on.
-            self._behind(leg, runner.unsolvable_piece(wall, edge, stop, direction))
+            self._behind(leg, unsolvable_piece(wall, edge, stop, direction))
 
     def _behind(self, leg: Leg, piece: UnsolvablePiece) -> None:
         leg.behind.append(piece)
@@ -589,17 +534,10 @@ class _Run:
             return False
         return trivial_states(self.scaled, float(mu)) is not None
 
-    def _inside(self, begin: Number, close: float) -> Number:
-        """Return a mu inside the interval, close to its beginning."""
-        stop = self.stop
-        if is_infinite(stop):
-            return float(begin) + (1.0 if stop > 0 else -1.0) * close / INSIDE_SHARES[0]
-        return float(begin) + close * (float(stop) - float(begin))
-
     # ---- the ladder ----
 
     def _climb(self, trouble: NumericalTroubleError | None) -> None:
-        """Fill what the first pass left open, rung by rung; raise if the last one fails."""
+        """Fill what the first pass left open, rung by rung; raise if the last one leaves a gap."""
         lo, hi = sorted((float(self.begin), float(self.stop)))
         rungs: dict[str, Callable[[float, float], None]] = {
             "extended neighbour": self._extend_neighbours,
@@ -611,33 +549,23 @@ class _Run:
             "exact arithmetic": self._exactly,
         }
         for name, rung in rungs.items():
-            gaps = self.cover.gaps(lo, hi)
-            if not gaps:
-                return
-            for a, b in gaps:
+            for a, b in self.cover.gaps(lo, hi):
                 try:
                     self.watch.check()
                     with self._timed("ladder"):
                         rung(a, b)
-                except (NumericalTroubleError, LargeTieError) as error:
-                    trouble = trouble or (error if isinstance(error, NumericalTroubleError) else None)
-                except StoppedError:
-                    return
+                except NumericalTroubleError as error:
+                    trouble = trouble or error
                 finally:
                     self._verify(name)
-        gaps = self.cover.gaps(lo, hi)
-        if not gaps:
-            return
-        if trouble is None:
-            a, b = gaps[0]
-            trouble = NumericalTroubleError(
+        for a, b in self.cover.gaps(lo, hi):
+            trouble = trouble or NumericalTroubleError(
                 f"float64 lost accuracy on [{shown(a)}, {shown(b)}]",
                 remedy="use {setting}, or scale the data",
                 setting=("arithmetic", "exact"),
             )
-        if trouble.interval is None:
-            trouble.interval = gaps[0]
-        raise trouble
+            trouble.interval = trouble.interval or (a, b)
+            raise trouble
 
     def _extend_neighbours(self, a: float, b: float) -> None:
         """Carry the piece on either side of a gap over all of it.
@@ -653,7 +581,7 @@ class _Run:
             tracer = Tracer(self.scaled.lcp, states, other)
             leg = Leg()
             leg.pieces.append_whole(replace(tracer.point(), start=a, end=b))
-            if violations(leg.sequence(), self.scaled.lcp, self.largest)[0] <= ACCURATE:
+            if violations(leg.sequence(), self.scaled.lcp, self.judge.largest)[0] <= ACCURATE:
                 self.legs.append(leg)
                 return
 
@@ -669,19 +597,8 @@ class _Run:
 
     def _restart(self, a: float, b: float) -> None:
         """Trace a gap from inside towards both ends."""
-        if np.isinf(a) or np.isinf(b) or a == b:
-            return
-        for share in RESTART_SHARES:
-            middle = a + share * (b - a)
-            try:
-                leg = self._one_way(middle, a, None)
-                states = leg.pieces.first if leg.pieces and not leg.before else None
-                self._one_way(middle, b, states)
-                return
-            except NumericalTroubleError:
-                if any(leg.pieces for leg in self.legs):
-                    # What was found is not to be found again, from elsewhere.
-                    raise
+        if np.isfinite(a) and np.isfinite(b) and a != b:
+            self._from_inside(a, b, [a + share * (b - a) for share in RESTART_SHARES], None)
 
     def _exactly(self, a: float, b: float) -> None:
         """Trace a gap in exact arithmetic: the items that move, or a small problem as a whole."""
@@ -769,12 +686,3 @@ def _trace_part(
         except NumericalTroubleError as trouble:
             return run.cover, run.info, trouble
     return run.cover, run.info, None
-
-
-def _unconfirmed(mu: Number) -> NumericalTroubleError:
-    return NumericalTroubleError(
-        "at mu = {found} exact arithmetic does not confirm that there is no solution",
-        found=shown(mu),
-        interval=(mu, mu),
-        **EXACT_REMEDY,
-    )

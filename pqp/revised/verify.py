@@ -13,6 +13,7 @@ import numpy as np
 from pqp.linalg.field import Array
 from pqp.linalg.operators import DenseOperator
 from pqp.linalg.tolerances import (
+    KKT_RESIDUAL,
     LEAST_HEIGHT,
     SHARE_OF_LARGEST,
     STEEP_SHARE,
@@ -28,6 +29,34 @@ from pqp.revised.states import VALUE_FIXED, MixedLCP
 BLOCK_ENTRIES = 2**17
 # In large problems so many pieces still share one pass over the data.
 FEWEST_PIECES = 8
+
+
+class Judge:
+    """Judges the pieces of a run, relative to the largest numbers of every item on all of its sound ones."""
+
+    def __init__(self, lcp: MixedLCP) -> None:
+        self.lcp = lcp
+        self.largest = np.zeros((2, len(lcp.table)))
+
+    def misses(self, parts: list[PieceSequence]) -> Array:
+        """Return the misses of all pieces of some sequences.
+
+        A trace that went astray may have numbers without end. Nothing is judged relative to them.
+        """
+        largest = self._largest(parts)
+        while True:
+            misses = [violations(part, self.lcp, largest) for part in parts]
+            is_sound = [own <= KKT_RESIDUAL for own in misses]
+            sound = [run for part, own in zip(parts, is_sound, strict=True) for run in part.runs(own)]
+            smaller = largest if all(own.all() for own in is_sound) else self._largest(sound)
+            if np.array_equal(smaller, largest):
+                self.largest = largest
+                return np.concatenate(misses)
+            largest = smaller
+
+    def _largest(self, parts: list[PieceSequence]) -> Array:
+        """Return the largest numbers of the run and of some sequences."""
+        return np.max([self.largest, *(largest_numbers(part, self.lcp) for part in parts)], axis=0)
 
 
 def violations(sequence: PieceSequence, lcp: MixedLCP, largest: Array | None = None) -> Array:

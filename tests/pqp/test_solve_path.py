@@ -11,7 +11,7 @@ import pqp
 from pqp import mu
 from pqp.errors import InternalError, NoSolutionError, NotConvexError, NumericalTroubleError, ProblemError
 from pqp.lcp.crisscross import RULES, Cycled
-from pqp.revised import exact_repair
+from pqp.revised import exact_repair, verify
 from pqp.revised import runner as revised_runner
 from pqp.revised import trace as revised_trace
 from pqp.tableau import runner as tableau_runs
@@ -197,7 +197,7 @@ REVISED_MOMENTS = [
     (revised_trace.Tracer, "_tie", 1),
     (revised_trace.Tracer, "_cross", 2),
     (revised_trace.Tracer, "_ratio_test", 1),
-    (revised_runner, "violations", 1),
+    (verify, "violations", 1),
     (revised_runner, "unsolvable_segments", 1),
     (revised_runner, "segments_of", 1),
 ]

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import pqp
 from pqp import mu, stopping
 from pqp.errors import LimitError, NumericalTroubleError
-from pqp.revised import degeneracy
+from pqp.revised import degeneracy, verify
 from pqp.revised import runner as revised_runner
 from pqp.revised import start as starting
 from pqp.revised.interior_point import ConeProgram
@@ -71,15 +71,23 @@ class TestSolve:
             [1, 2]
         )
 
-    @pytest.mark.parametrize("moment", ["presolve", "find_start", "violations", "segments_of"])
-    def test_interrupt_of_a_single_solve_is_a_keyboard_interrupt(self, moment, monkeypatch):
-        original = getattr(revised_runner, moment)
+    @pytest.mark.parametrize(
+        ("place", "moment"),
+        [
+            (revised_runner, "presolve"),
+            (revised_runner, "find_start"),
+            (verify, "violations"),
+            (revised_runner, "segments_of"),
+        ],
+    )
+    def test_interrupt_of_a_single_solve_is_a_keyboard_interrupt(self, place, moment, monkeypatch):
+        original = getattr(place, moment)
 
         def pressed(*arguments):
             press_ctrl_c()
             return original(*arguments)
 
-        monkeypatch.setattr(revised_runner, moment, pressed)
+        monkeypatch.setattr(place, moment, pressed)
         with pytest.raises(KeyboardInterrupt):
             pqp.solve(BUDGET, 3)
 

@@ -13,7 +13,7 @@ from pqp.errors import NumericalTroubleError, ProblemError
 from pqp.path.path import Path
 from pqp.records.result import TraceResult
 from pqp.records.states import Basis
-from pqp.revised import exact_repair, runner, trace
+from pqp.revised import exact_repair, runner, trace, verify
 from pqp.revised.runner import Cover, RevisedRunner
 from pqp.revised.trace import Tracer
 from pqp.stopping import StopLimits, Watch
@@ -249,7 +249,7 @@ class TestLadder:
         path.certify()
 
     def test_inaccurate_pieces_are_found_again(self, monkeypatch):
-        judged, original = [], runner.violations
+        judged, original = [], verify.violations
 
         def doubtful(sequence, *others):
             judged.append(sequence)
@@ -258,7 +258,7 @@ class TestLadder:
                 misses[2] = 0.5
             return misses
 
-        monkeypatch.setattr(runner, "violations", doubtful)
+        monkeypatch.setattr(verify, "violations", doubtful)
         path = REVISED.trace(bends(5), (0, 8))
         assert summary(path) == summary(EXACT.trace(bends(5), (0, 8)))
         assert path.info.rungs["trace"] == 5
@@ -343,13 +343,13 @@ class TestVerificationOnTheWay:
     @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
     def test_every_piece_is_verified_once_and_the_path_is_the_same(self, direction, monkeypatch):
         whole = REVISED.trace(bends(40), (0, 50), direction=direction)
-        original, verified = runner.violations, []
+        original, verified = verify.violations, []
 
         def counted(sequence, *others):
             verified.append(len(sequence))
             return original(sequence, *others)
 
-        monkeypatch.setattr(runner, "violations", counted)
+        monkeypatch.setattr(verify, "violations", counted)
         monkeypatch.setattr(runner, "VERIFY_EVERY", 3)
         path = REVISED.trace(bends(40), (0, 50), direction=direction)
         assert summary(path) == summary(whole)
@@ -358,7 +358,7 @@ class TestVerificationOnTheWay:
 
     @pytest.mark.parametrize("direction", ["left-to-right", "right-to-left"])
     def test_bad_piece_is_looked_at_again_at_the_end_and_repaired(self, direction, monkeypatch):
-        original, bad = runner.violations, []
+        original, bad = verify.violations, []
 
         def blamed(sequence, *others):
             misses = original(sequence, *others)
@@ -370,7 +370,7 @@ class TestVerificationOnTheWay:
                         misses[number] = 1.0
             return misses
 
-        monkeypatch.setattr(runner, "violations", blamed)
+        monkeypatch.setattr(verify, "violations", blamed)
         monkeypatch.setattr(runner, "VERIFY_EVERY", 3)
         path = REVISED.trace(bends(40), (0, 50), direction=direction)
         assert len(bad) == 2
