@@ -122,7 +122,8 @@ def from_flint(value: Any) -> Fraction:
 def to_flint_matrix(matrix: Array) -> Any:
     """Return a matrix of finite numbers as a flint matrix of rationals."""
     rows, columns = matrix.shape
-    return fmpq_mat(rows, columns, [to_flint(entry) for entry in matrix.flat])
+    zero = fmpq(0)
+    return fmpq_mat(rows, columns, [to_flint(entry) if entry else zero for entry in matrix.flat])
 
 
 def from_flint_matrix(matrix: Any) -> Array:
@@ -143,10 +144,13 @@ def exact_array(values: Any) -> Array:
     array([Fraction(1, 1), Fraction(1, 2)], dtype=object)
     """
     source = np.asarray(values)
-    result = np.empty(source.shape, dtype=object)
-    for index, entry in np.ndenumerate(source):
-        result[index] = exact(entry)
-    return result
+    # Most entries of large matrices are zero, and one Fraction serves all of them.
+    result = np.full(source.size, Fraction(0), dtype=object)
+    flat = source.reshape(-1)
+    is_number = source.dtype.kind in "fiu"
+    for k in np.flatnonzero(flat).tolist() if is_number else range(source.size):
+        result[k] = exact(flat[k])
+    return result.reshape(source.shape)
 
 
 def float_array(values: Any) -> Array:

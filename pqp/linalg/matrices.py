@@ -16,8 +16,10 @@ from pqp.linalg.field import (
     entry_name,
     exact_array,
     float_array,
+    from_flint,
     infinite,
     largest,
+    to_flint,
 )
 
 # What a user may pass: nested sequences, arrays, scipy.sparse matrices, data frames; `as_matrix` checks it.
@@ -73,6 +75,27 @@ def dense_matrix(matrix: MatrixData) -> Array:
 def exact_matrix(matrix: MatrixData) -> Array:
     """Return the same matrix as an array of Fractions."""
     return exact_array(dense_matrix(matrix))
+
+
+def exact_times(matrix: MatrixData, vector: Array) -> Array:
+    """Return a matrix times a vector in rationals; only entries that are not zero take time.
+
+    >>> exact_times(csr_array([[1.0, 0.5], [0.0, 0.0]]), exact_array([1, 3])).tolist()
+    [Fraction(5, 2), Fraction(0, 1)]
+    """
+    entries = matrix.tocoo() if is_sparse(matrix) else None
+    rows, columns = np.nonzero(matrix) if entries is None else (entries.row, entries.col)
+    data = matrix[rows, columns] if entries is None else entries.data
+    factors = {int(j): to_flint(vector[j]) for j in np.flatnonzero(vector != 0)}
+    sums: dict[int, Any] = {}
+    for i, j, entry in zip(rows.tolist(), columns.tolist(), data.tolist(), strict=True):
+        if j in factors:
+            term = to_flint(entry) * factors[j]
+            sums[i] = sums[i] + term if i in sums else term
+    result = exact_array(np.zeros(matrix.shape[0]))
+    for i, total in sums.items():
+        result[i] = from_flint(total)
+    return result
 
 
 def given_exactly(matrix: MatrixData) -> bool:

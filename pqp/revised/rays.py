@@ -18,7 +18,7 @@ from scipy.sparse.linalg import splu
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.exact_solve import solve_exactly
 from pqp.linalg.field import FLOAT, RATIONAL, Array, Number, exact_array, infinite, shown
-from pqp.linalg.matrices import exact_matrix
+from pqp.linalg.matrices import exact_matrix, exact_times
 from pqp.linalg.tolerances import ON_RAY
 from pqp.model.problem import ParametricQP
 from pqp.records.states import ACTIVE_ROWS, State, States
@@ -186,7 +186,7 @@ def _curvature(problem: ParametricQP, ray: Array) -> Array:
     moving = np.flatnonzero(ray != 0)
     if not len(moving):
         return exact_array(np.zeros(1))
-    return problem.P.exact_block(np.arange(problem.n), moving) @ ray[moving]
+    return exact_times(problem.P.exact_block(np.arange(problem.n), moving), ray[moving])
 
 
 def _drift(problem: ParametricQP, ray: Array, chosen: Array) -> Array:
@@ -194,7 +194,7 @@ def _drift(problem: ParametricQP, ray: Array, chosen: Array) -> Array:
     rows, moving = np.flatnonzero(chosen), np.flatnonzero(ray != 0)
     if not len(moving) or not len(rows):
         return exact_array(np.zeros(len(rows)))
-    return exact_matrix(problem.A[rows][:, moving]) @ ray[moving]
+    return exact_times(problem.A[rows][:, moving], ray[moving])
 
 
 def _growth(problem: ParametricQP, ray: Array) -> Array:
@@ -213,7 +213,7 @@ def _farkas(problem: ParametricQP, dy: Array) -> Farkas:
     used = np.flatnonzero(dy != 0)
     rest = exact_array(np.zeros(problem.n))
     if len(used):
-        rest = exact_matrix(problem.A[used]).T @ dy[used]
+        rest = exact_times(problem.A[used].T, dy[used])
     return Farkas(np.maximum(dy, 0), np.maximum(-dy, 0), np.maximum(-rest, 0), np.maximum(rest, 0))
 
 

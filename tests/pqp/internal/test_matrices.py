@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse
 
 from pqp.errors import ProblemError
-from pqp.linalg.matrices import as_matrix, dense_matrix, exact_matrix, float_matrix, is_sparse
+from pqp.linalg.field import exact_array
+from pqp.linalg.matrices import as_matrix, dense_matrix, exact_matrix, exact_times, float_matrix, is_sparse
 from tests.refusals import refuses
 
 ENTRIES = [[0, 2, 0], [-1, 0, 0]]
@@ -73,3 +74,12 @@ def test_data_frames_are_read_by_position():
 def test_what_is_not_a_matrix_is_refused():
     with refuses(ProblemError, "A", found="shape (2,)"):
         as_matrix([1, 2], "A")
+
+
+@pytest.mark.parametrize("kind", [np.asarray, scipy.sparse.csr_array, exact_array])
+def test_exact_product_with_a_vector_is_the_sum_of_fractions(kind):
+    random = np.random.default_rng(0)
+    dense = random.normal(size=(6, 5)) * random.integers(0, 2, (6, 5))
+    vector = exact_array(random.integers(-2, 3, 5)) / 7
+    assert exact_times(kind(dense), vector).tolist() == (exact_matrix(dense) @ vector).tolist()
+    assert all(isinstance(entry, Fraction) for entry in exact_times(kind(dense), vector))
