@@ -359,6 +359,8 @@ class Guess:
                 self._drop_row(item, bool(self.bounds.is_equal[item] and np.isinf(self.bounds.cap[item, 0])))
             else:
                 self._hold(item)
+        # What was kept belongs to the unknowns of before.
+        self._basis = None
 
     def _hold(self, item: int) -> None:
         """Hold a variable where it is and move it to its nearest limit."""
