@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import pqp
 from pqp.certificate import check, correction
 from pqp.certificate.bounds import BOUND_TOLERANCE
+from pqp.certificate.points import Completion
 from pqp.certificate.proving import Work
 from pqp.errors import CertificateError
 from pqp.io.writing import path_document
@@ -332,6 +333,24 @@ def nearly_dependent(share):
     y = {"y0": [1 + share, -share], "y1": [-1.0, 0.0]}
     piece = optimal(1.5, 2.0, ("between between", "upper upper"), x0=[1.0, 0.0], **y)
     return path(problem, (1.5, 2.0), [piece]) | {"arithmetic": "float"}
+
+
+class TestSolvedAfterAll:
+    @pytest.mark.parametrize("model", ["fused", "lasso"])
+    def test_piece_whose_bound_is_too_large_is_solved_exactly_whatever_that_costs(self, model, monkeypatch):
+        """Nothing is cheap enough at first, and nothing refines the number that is off by 10⁻⁸."""
+        for name in ("TRACES", "SPARE", "BEGIN"):
+            monkeypatch.setattr(Work, name, 0.0)
+        monkeypatch.setattr(Completion, "refine", lambda *_: None)
+        document = plain(traced(model))
+        numbers = document["segments"][len(document["segments"]) // 2]["moving"]
+        values = numbers["x0" if numbers["variables"] else "y0"]
+        values[0] += 1e-8 * max(map(abs, values))
+        proof = check(document)
+        assert proof.exact > 0
+        assert proof.bounded > 0
+        assert proof.exact + proof.bounded == proof.pieces
+        assert proof.deviation > 1e-9
 
 
 class TestNearlySingular:
