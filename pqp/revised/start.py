@@ -61,6 +61,8 @@ MOST_ROUNDS = 4
 # Items that are at least this share of the farthest distance outside are pivoted on at once. On dense random
 # problems 0.3 took 10 blocks, 0.5 took 11, 0.7 took 16, and 1 does not end for most.
 BLOCK_SHARE = 0.3
+# With more unknowns than this, solving for all of them at every block costs more than events do.
+MOST_UNKNOWNS = 200
 # So many blocks may leave as many items outside as there were before.
 MOST_IN_VAIN = 3
 GOLDEN_RATIO = (5**0.5 - 1) / 2
@@ -427,6 +429,8 @@ class Guess:
         while in_vain <= MOST_IN_VAIN:
             lines, inside = problem.table.of(states), problem.is_unknown(states)
             fixed, low, high, R = lines[0], lines[2], lines[4], np.flatnonzero(inside)
+            if len(R) > MOST_UNKNOWNS:
+                return False
             v = np.where(inside, 0.0, fixed)
             g = system.times(v) + self.q[:, 0]
             try:
