@@ -4,8 +4,8 @@ An interior-point solution suggests which limits are active. Where the unknowns 
 it is repaired: an equality whose free columns are dependent pulls a column in that was at a limit, another
 row is left out, a dependent variable is held where it is. The guess is then optimal for data that differ a
 little: limits that it violates, or comes too close to, are shifted, by amounts that differ from item to item.
-The shift is taken back along θ from 0 to 1 by the same tracer that follows mu. Nothing relies on the guess
-being right: a good one means few events.
+The shift is taken back along θ from 0 to 1 by the same tracer that follows mu. Pivots on blocks of items may
+make that unnecessary. Nothing relies on the guess being right: a good one means few events.
 """
 
 from collections.abc import Callable
