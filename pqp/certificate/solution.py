@@ -176,10 +176,9 @@ class DenseKKTSystem:
         sums = [*right_y, *[ZERO] * (len(self.rows) - self.held)]
         single = list(self.single)
         side = _matrix(self.rows, single)
-        inverse = fmpq_mat(len(single), len(single))
-        for k, j in enumerate(single):
-            inverse[k, k] = 1 / self.single[j]
-        scaled = side * inverse
+        # not as a product of matrices: that would add up a zero for every other variable
+        shares = [{j: row[j] / self.single[j] for j in row.keys() & self.single.keys()} for row in self.rows]
+        scaled = _matrix(shares, single)
         # Schur complement: single variables are divided out, so that only rows and coupled ones are dense
         schur, moved = side * scaled.transpose(), scaled * pair_table(right[j] for j in single)
         rest = (total - Affine(moved[r, 0], moved[r, 1]) for r, total in enumerate(sums))
@@ -199,6 +198,8 @@ class DenseKKTSystem:
         return len(self.coupled) + len(self.rows)
 
     def _matrix(self, schur: fmpq_mat) -> fmpq_mat:
+        if not self.coupled and self.held == len(self.rows):
+            return schur
         count, inner = len(self.coupled), schur.tolist()
         table: list[list[fmpq]] = []
         for k, j in enumerate(self.coupled):
