@@ -9,7 +9,10 @@ that enter (E) and leave (L) together. With W = S_RR⁻¹ S_RE and Z = S_RR⁻¹
 may be regular where all 1 × 1 pivots are zero, as in every exchange of a linear program.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from pqp.errors import EXACT_REMEDY, NumericalTroubleError
 from pqp.linalg.field import Array
@@ -65,6 +68,14 @@ class BasisFactor(Protocol):
 
     def factorise(self, items: Array) -> None:
         """Factorise the matrix of some items anew; raise `SingularBasisError` if it is singular."""
+
+
+def growth_of(solve: Callable[[Array], Array], size: int) -> float:
+    """Return the largest number of a solution where the right-hand side is of order 1 and has no structure.
+
+    It tells a singular matrix from a regular one without its inverse.
+    """
+    return float(np.abs(solve(np.cos(np.arange(1.0, size + 1)))).max(initial=0.0))
 
 
 def size_of_terms(corner: float, column: Array, solved: Array) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from pqp.linalg.field import Array
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import SINGULAR_BASIS, TRUSTED_PIVOT
-from pqp.revised.basis import Direction, SingularBasisError, size_of_terms
+from pqp.revised.basis import Direction, SingularBasisError, growth_of, size_of_terms
 from pqp.revised.event_kernel_choice import KERNELS
 
 # Arrays are given room for this many items more than there are.
@@ -168,9 +168,7 @@ class BlockBasis:
             self._put_in(item)
         if not self._invert_schur():
             raise SingularBasisError
-        probe = np.cos(np.arange(1.0, len(items) + 1))  # any vector without structure
-        growth = np.abs(self.solve(probe)).max(initial=0.0)
-        if not growth * self._norm <= SINGULAR_BASIS:
+        if not growth_of(self.solve, len(items)) * self._norm <= SINGULAR_BASIS:
             raise SingularBasisError
 
     # ---- entries of K ----

@@ -7,7 +7,7 @@ from scipy.sparse.linalg import splu
 from pqp.linalg.field import Array
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import SINGULAR_BASIS
-from pqp.revised.basis import Direction, SingularBasisError, size_of_terms
+from pqp.revised.basis import Direction, SingularBasisError, growth_of, size_of_terms
 
 # Changes that a sparse basis carries in its Schur complement: 25 to 50 were fastest on all problems measured.
 MOST_BORDERS = 40
@@ -63,9 +63,7 @@ class SparseBasis:
             self._lu = splu(K, permc_spec="COLAMD")
         except RuntimeError:
             raise SingularBasisError from None
-        probe = np.cos(np.arange(1.0, len(items) + 1))  # any vector without structure
-        growth = np.abs(self._lu.solve(probe)).max()
-        if not growth * self._norm <= SINGULAR_BASIS:
+        if not growth_of(self._lu.solve, len(items)) * self._norm <= SINGULAR_BASIS:
             raise SingularBasisError
 
     def product(self, steps: Array, entering: int = -1) -> Array:
@@ -97,13 +95,13 @@ class SparseBasis:
         full[self._alive] = values
         return (self._by_rows @ full)[self._alive]
 
-    def _solve_once(self, right: Array, solved: Array | None = None) -> Array:
-        """Return the solution; `solved` is K⁻¹ times the part of the earlier unknowns, if it is known."""
+    def _solve_once(self, right: Array) -> Array:
+        """Return the solution by the earlier factors and the Schur complement of the borders."""
         k, p = len(self._base), len(self._borders)
         extended = np.zeros((len(self._extended), *right.shape[1:]))
         extended[self._kept] = right
         base = extended[:k]
-        solved = self._base_solve(base) if solved is None else solved
+        solved = self._base_solve(base)
         if p:
             is_new = np.array(self._is_new)
             target = np.zeros((p, *right.shape[1:]))

@@ -29,7 +29,7 @@ from pqp.linalg.tolerances import (
     START_ROUNDING,
     TIE,
 )
-from pqp.revised.basis import BasisFactor, SingularBasisError
+from pqp.revised.basis import BasisFactor, SingularBasisError, growth_of
 from pqp.revised.basis_choice import basis_of
 from pqp.revised.event_kernels import DUAL, VALUE
 from pqp.revised.interior_point import ConeProgram, InteriorPoint
@@ -256,10 +256,8 @@ class Guess:
             basis = basis_of(self.system, np.flatnonzero(self._unknown()))
         except SingularBasisError:
             return False
-        probe = np.cos(np.arange(1.0, len(basis.items) + 1))
-        answer = basis.solve(probe)
         self._basis = basis
-        return bool(np.all(np.isfinite(answer)) and np.abs(answer).max(initial=0.0) <= 1 / START_DEPENDENT[0])
+        return growth_of(basis.solve, len(basis.items)) <= 1 / START_DEPENDENT[0]
 
     def _repair_rows(self, dependent: float) -> None:
         """Make the active rows independent on the unknown variables."""

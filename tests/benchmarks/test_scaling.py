@@ -1,4 +1,4 @@
-"""How the cost of an event and the memory of a path grow: CBC(C) with 24 columns, s = 1 000 to 100 000.
+"""How the cost of an event and the memory of a path grow: CBC(C) with 24 columns, frontiers of 10 factors.
 
 Run with `OMP_NUM_THREADS=1 pytest -m benchmark -n 0 tests/benchmarks/test_scaling.py`.
 """
@@ -8,11 +8,12 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pqp
 from tests.benchmarks.memory import in_a_process, peak_megabytes
-from tests.benchmarks.problems import choice_rows
+from tests.benchmarks.problems import choice_rows, factor_market
 from tests.benchmarks.table import Row, alone, report
 from tests.benchmarks.test_choice import NOISE, largest_gap
 from tests.benchmarks.timing import cpu_seconds, require_one_thread, trace, warm_up
@@ -56,6 +57,50 @@ def kept_bytes(problem, **limits):
     tracemalloc.stop()
     assert path.segments
     return kept
+
+
+@pytest.mark.benchmark
+@pytest.mark.parametrize("assets", [1000, 2000, 5000])
+def test_event_of_a_long_short_frontier_costs_one_pass_over_the_factors(assets):
+    """Hundreds to thousands of assets between their bounds: expect no growth with the square of them."""
+    require_one_thread()
+    found = in_a_process(long_short_frontier, assets)
+    event = 1e6 * found["seconds"] / found["pieces"]
+    note = f"{event:.0f} us per event, {found['unknowns']} unknowns, {found['peak']:.0f} MB"
+    report(alone(f"long-short frontier N = {assets}, 10 factors", found, note))
+    assert found["gap"] <= GAP
+    assert found["peak"] < MEGABYTES
+
+
+def long_short_frontier(assets):
+    """Return what the frontier of a factor model takes, with weights of at most ten times the average."""
+    mean, F, d = factor_market(assets)
+    bound, ones = 10 / assets, np.ones((1, assets))
+    P = pqp.Gram(F, diagonal=d)
+    problem = pqp.ParametricQP(P, -pqp.mu * mean, A=ones, row_lower=1, row_upper=1, lower=-bound, upper=bound)
+    warm_up()
+    seconds, path = cpu_seconds(lambda: trace(problem, (0, math.inf), direction="right-to-left"))
+    unknowns = max(int(np.sum(np.abs(path(mu).x) < bound)) for mu in path.breakpoints[::50])
+    numbers = {"seconds": seconds, "pieces": len(path.segments), "peak": peak_megabytes()}
+    return {**numbers, "unknowns": unknowns, "gap": frontier_gap(path, mean, F, d, bound)}
+
+
+def frontier_gap(path, mean, F, d, bound):
+    """Return by how much any weights could be better than those of the path, relative to the objective.
+
+    The objective lies above its tangent, which is least where the budget is spent on the smallest gradients.
+    """
+    worst = 0.0
+    for mu in np.linspace(0, float(path.breakpoints[-1]), 20):
+        x = np.asarray(path(mu).x, dtype=float)
+        risk = F @ (F.T @ x) + d * x
+        gradient = risk - mu * mean
+        spent = 1 + bound * len(x) - 2 * bound * np.arange(len(x))
+        best = np.empty(len(x))
+        best[np.argsort(gradient)] = np.clip(spent, 0, 2 * bound) - bound
+        size = abs(risk @ x) + abs(mu * mean @ x)
+        worst = max(worst, (gradient @ x - gradient @ best) / size, abs(x.sum() - 1), np.abs(x).max() - bound)
+    return float(worst)
 
 
 @pytest.mark.benchmark
