@@ -1,16 +1,21 @@
 """basis: every kind answers as the inverse of S_RR does, after any changes."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import block_diag, csr_array
 
+import pqp
 from pqp.linalg import system as linear_systems
+from pqp.linalg.field import FLOAT
 from pqp.linalg.operators import DenseOperator, LowRankOperator, SparseOperator
 from pqp.linalg.system import System
 from pqp.linalg.tolerances import SINGULAR
 from pqp.revised import basis_choice
+from pqp.revised import trace as revised_trace
 from pqp.revised.basis import SingularBasisError
 from pqp.revised.basis_choice import basis_of
 from pqp.revised.block_basis import BlockBasis
@@ -272,3 +277,36 @@ def test_empty_basis_fills_up(factor):
     assert_factor(basis, S, [3, 5, 0, 6, 1])
     basis.change([], [3, 5, 0, 6, 1])
     assert_factor(basis, S, [])
+
+
+def choices_of_a_pool(seed):
+    """The dual of a pool of 10 respondents with 4 choices each: integer data, so many of them tie."""
+    P = pqp.Gram(pooled(10, 4, seed).left)
+    return pqp.ParametricQP(P, np.full(40, -1), lower=0, upper=pqp.mu)
+
+
+def long_short_frontier(seed):
+    """Forty assets with three factors, some of them without a variance of their own, and two rows."""
+    random = np.random.default_rng(seed)
+    F, d = random.integers(-2, 3, (40, 3)), random.integers(0, 3, 40)
+    A, mean = np.vstack([np.ones(40, dtype=int), random.integers(-1, 2, 40)]), random.integers(-5, 6, 40)
+    P = pqp.Gram(F, diagonal=d)
+    return pqp.ParametricQP(P, -pqp.mu * mean, A=A, row_lower=[1, 0], row_upper=[1, 2], lower=-1, upper=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("make", [choices_of_a_pool, long_short_frontier])
+def test_path_is_the_same_through_blocks_and_through_a_dense_inverse(make, seed, monkeypatch):
+    """P x and the value of the objective are unique even where x is not; many items tie."""
+    problem, paths = make(seed), []
+    for kind in (BlockBasis, DenseBasis):
+        build = Mock(side_effect=lambda system, items, earlier=None, kind=kind: kind(system, items))
+        monkeypatch.setattr(revised_trace, "basis_of", build)
+        # From the right, where there are unknowns at the start.
+        paths.append(pqp.solve_path(problem, (0, 20), direction="right-to-left"))
+        assert build.called
+    P = problem.P.matrix(FLOAT)
+    for mu in np.linspace(0, 20, 101):
+        blocks, dense_inverse = (path(mu) for path in paths)
+        assert blocks.objective == pytest.approx(dense_inverse.objective, rel=1e-9, abs=1e-9)
+        assert np.allclose(P @ blocks.x, P @ dense_inverse.x, atol=1e-8)
