@@ -22,9 +22,9 @@ from ranking.ranksvm.spaces import Callback, Point, Solution, Space, no_converge
 
 # Products with the Hessian for one Newton step, at most; the step reached by then still goes down.
 MAX_PRODUCTS = 100
-# γ in the first problem and the least share that the next one keeps: below a tenth, the solution found helps
-# less to start from than the larger γ saves.
-FIRST_GAMMA, LEAST_SHARE = 1.0, 0.1
+# γ in the first problem, a whole margin, and the least share of it that the next one keeps: in steps that are
+# longer, the solution found is no longer a start that helps.
+FIRST_GAMMA, LEAST_SHARE = 1.0, 0.02
 MAX_HALVINGS = 60
 
 

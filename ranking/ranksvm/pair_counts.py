@@ -9,7 +9,7 @@ levels and O(l log k) memory, whatever the number of pairs.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ranking.core.validation import Array, Integers, incidence
 
 # So many pairs, or so many for every item, are taken one by one: their residuals are then as exact as the
 # scores, while counted sums of residuals are small differences of large numbers.
-LISTED, LISTED_PER_ITEM = 20_000, 4
+LISTED, LISTED_PER_ITEM = 2_000, 4
 
 
 class NearPairs(Protocol):
@@ -72,16 +72,13 @@ class PairSums(Protocol):
 class _Digit:
     """The pairs whose levels differ first in one binary digit.
 
-    `items` are those that have such a pair, sorted by `group`, which is their query and their higher digits.
-    Items with the digit 1 are preferred to all others of their group; a group has the positions from `first`
-    up to `last`.
+    Among items of one `group`, which is their query and their higher digits, those with the digit 1,
+    `preferred`, are preferred to all `others`. Both are sorted by group.
     """
 
-    items: Integers
     group: Integers
-    is_preferred: Any
-    first: Integers
-    last: Integers
+    preferred: Integers
+    others: Integers
 
 
 class CountedPairs:
@@ -105,19 +102,18 @@ class CountedPairs:
             group = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
             ones, size = np.bincount(group, is_one).astype(np.int64), np.bincount(group)
             self.count += int(ones @ (size - ones))
-            items = np.flatnonzero(((ones > 0) & (ones < size))[group])
-            items = items[np.argsort(group[items], kind="stable")]
-            if len(items):
-                group = group[items]
-                first, last = (np.searchsorted(group, group, side=side) for side in ("left", "right"))
-                self._digits.append(_Digit(items, group, is_one[items], first, last))
+            is_mixed = ((ones > 0) & (ones < size))[group]
+            if is_mixed.any():
+                kinds = np.flatnonzero(is_mixed & is_one), np.flatnonzero(is_mixed & ~is_one)
+                self._digits.append(_Digit(group, *kinds))
 
     def near(self, scores: Array) -> NearPairs:
-        near = _Counted(self._digits, scores, 1.0)
+        near = _Counted(_Sorted(self._digits, scores), 1.0)
         return near.listed() if self._are_few(near.count) else near
 
     def band(self, scores: Array, gamma: float) -> tuple[NearPairs, NearPairs]:
-        near, beyond = _Counted(self._digits, scores, 1.0), _Counted(self._digits, scores, 1.0 - gamma)
+        in_order = _Sorted(self._digits, scores)
+        near, beyond = _Counted(in_order, 1.0), _Counted(in_order, 1.0 - gamma)
         if self._are_few(near.count - beyond.count):
             return near.listed(beyond), beyond
         return _Difference(near, beyond, gamma), beyond
@@ -126,35 +122,36 @@ class CountedPairs:
         return count <= max(LISTED, LISTED_PER_ITEM * self.n_items)
 
 
-@dataclass(frozen=True, eq=False)
 class _Sorted:
-    """A digit in the order of scores within its groups.
+    """Items in the order of their scores, and those of every digit by group and score."""
 
-    Its items without preference are `others`; the partners of an item at some position are among them those
-    from `start` up to the end of the group, or among `preferred` those before.
-    """
+    def __init__(self, digits: list[_Digit], scores: Array) -> None:
+        n = len(scores)
+        order = np.argsort(scores, kind="stable")
+        self.scores, self.order, self.ascending = scores, order, scores[order]
+        self.rank = np.empty(n, dtype=np.int64)
+        self.rank[order] = np.arange(n)
+        self.digits = []
+        for digit in digits:
+            # the place of an item among all, group after group: keys of two kinds can be compared
+            key = digit.group * (n + 1) + self.rank
+            preferred, others = (kind[np.argsort(key[kind])] for kind in (digit.preferred, digit.others))
+            self.digits.append((_Digit(digit.group, preferred, others), key))
+
+
+class _Range(NamedTuple):
+    """The partners of items in a digit: a range of the other kind each, from `start` up to `end`."""
 
     items: Integers
-    is_preferred: Any
-    first: Integers
-    last: Integers
+    partners: Integers
+    start: Integers
+    end: Integers
 
-    def partner_sums(self, values: Array) -> Array:
-        """Return for every position the sum of values, one row per item, over the partners of its item."""
-        # partners of a preferred item come after it, those of another one before it
-        ordered = values[self.items]
-        of_preferred = self.is_preferred if values.ndim == 1 else self.is_preferred[:, None]
-        zero = np.zeros((1, *values.shape[1:]), dtype=values.dtype)
-        sums = np.concatenate([zero, np.cumsum(np.where(of_preferred, 0, ordered), axis=0)])
-        after = sums[self.last] - sums[1:]
-        sums = np.concatenate([zero, np.cumsum(np.where(of_preferred, ordered, 0), axis=0)])
-        before = sums[:-1] - sums[self.first]
-        return np.where(of_preferred, after, before)
-
-    @cached_property
-    def others_before(self) -> Integers:
-        """The number of other items before each position, and in all."""
-        return np.concatenate([[0], np.cumsum(~self.is_preferred)])
+    def sums(self, values: Array) -> Array:
+        """Return for every item the sum of values, one row per item, over its partners."""
+        running = np.zeros((len(self.partners) + 1, *values.shape[1:]), dtype=values.dtype)
+        np.cumsum(values[self.partners], axis=0, out=running[1:])
+        return running[self.end] - running[self.start]
 
 
 class _Counted:
@@ -162,25 +159,32 @@ class _Counted:
 
     largest = np.inf
 
-    def __init__(self, digits: list[_Digit], scores: Array, margin: float) -> None:
-        n = len(scores)
-        self._scores, self._margin = scores, margin
-        self.parts: list[_Sorted] = []
-        # j is near i if f_j > f_i - margin: one order of both kinds of numbers serves all digits. The sort
-        # is stable, so f_j comes before an equal f_i - margin, and that pair has no residual.
-        order = np.argsort(np.concatenate([scores, scores - margin]), kind="stable")
-        place = np.empty(2 * n, dtype=np.int64)
-        place[order] = np.arange(2 * n)
-        one = np.ones(n, dtype=np.int64)
+    def __init__(self, in_order: _Sorted, margin: float) -> None:
+        n = len(in_order.scores)
+        self._scores, self._margin = in_order.scores, margin
+        # j is near i if f_j > f_i - margin, which is to say that its rank is at least the number of scores
+        # that are not larger than f_i - margin
+        reach = np.empty(n, dtype=np.int64)
+        ascending = in_order.ascending
+        reach[in_order.order] = np.searchsorted(ascending, ascending - margin, side="right")
+        # for every digit the ranges of its preferred items, and those of the others
+        self.ranges: list[tuple[_Range, _Range]] = []
         self._degree, signed = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-        for digit in digits:
-            sorting = np.argsort(digit.group * (2 * n) + place[digit.items + n * digit.is_preferred])
-            # groups keep their places, so `first` and `last` hold for the sorted items too
-            part = _Sorted(digit.items[sorting], digit.is_preferred[sorting], digit.first, digit.last)
-            partners = part.partner_sums(one)
-            self._degree[part.items] += partners
-            signed[part.items] += np.where(part.is_preferred, partners, -partners)
-            self.parts.append(part)
+        for digit, key in in_order.digits:
+            group, preferred, others = digit.group, digit.preferred, digit.others
+            limit, key_of_others = (group * (n + 1) + reach)[preferred], key[others]
+            start = np.searchsorted(key_of_others, limit)
+            end = np.searchsorted(group[others], group[preferred], side="right")
+            of_preferred = _Range(preferred, others, start, end)
+            first = np.searchsorted(group[preferred], group[others])
+            last = np.searchsorted(limit, key_of_others, side="right")
+            of_others = _Range(others, preferred, first, last)
+            for part, sign in ((of_preferred, 1), (of_others, -1)):
+                # an item occurs once in a digit
+                number = part.end - part.start
+                self._degree[part.items] += number
+                signed[part.items] += sign * number
+            self.ranges.append((of_preferred, of_others))
         self.count = int(self._degree.sum()) // 2
         self.weight, self.balance = float(self.count), signed.astype(float)
 
@@ -199,27 +203,21 @@ class _Counted:
 
     def laplacian(self, values: Array) -> Array:
         result = values * (self._degree if values.ndim == 1 else self._degree[:, None])
-        for part in self.parts:
-            # an item occurs once in a part
-            result[part.items] -= part.partner_sums(values)
+        for parts in self.ranges:
+            for part in parts:
+                result[part.items] -= part.sums(values)
         return result
 
     def listed(self, beyond: "_Counted | None" = None) -> "_Listed":
         """Return these pairs one by one, without those beyond."""
         pairs = []
-        for k, part in enumerate(self.parts):
-            others, preferred = part.items[~part.is_preferred], part.items[part.is_preferred]
-            start = part.others_before[:-1][part.is_preferred]
-            if beyond is None:
-                end = part.others_before[part.last[part.is_preferred]]
-            else:
-                # items of one kind have the same order for every margin
-                end = beyond.parts[k].others_before[:-1][beyond.parts[k].is_preferred]
-            length = end - start
+        for k, (part, _) in enumerate(self.ranges):
+            end = part.end if beyond is None else beyond.ranges[k][0].start
+            length = end - part.start
             # all numbers from start up to end, one range after the other
             within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-            j = others[np.repeat(start, length) + within]
-            pairs.append(np.column_stack([np.repeat(preferred, length), j]))
+            j = part.partners[np.repeat(part.start, length) + within]
+            pairs.append(np.column_stack([np.repeat(part.items, length), j]))
         listed = np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
         residual = self._margin - (self._scores[listed[:, 0]] - self._scores[listed[:, 1]])
         return _Listed(incidence(listed, len(self._scores)), np.ones(len(listed)), residual)
