@@ -98,7 +98,7 @@ def find_start(
         guess.rest()
         most_events = min(MOST_EVENTS_FROM_REST + EVENTS_PER_ITEM * scaled.system.size, MOST_EVENTS_AT_ALL)
         try:
-            guess.repair()
+            guess.repair(watch.check)
             return guess.follow(watch, most_events)
         except (NumericalTroubleError, TooManyEventsError):
             pass  # a guess that was not close enough; what follows does not depend on it
@@ -109,7 +109,7 @@ def find_start(
         guess = Guess(scaled, mu, tie)
         guess.take(answer)
         watch.check()
-        guess.repair()
+        guess.repair(watch.check)
         watch.check()
         try:
             return guess.follow(watch)
@@ -237,15 +237,18 @@ class Guess:
 
     # ---- a regular basis ----
 
-    def repair(self) -> None:
-        """Change the guess until its unknowns are independent, by coarser measures if they must be."""
+    def repair(self, check: Callable[[], None] = lambda: None) -> None:
+        """Change the guess until its unknowns are independent, by coarser measures if they must be.
+
+        `check` is called between the steps of what takes long, and may raise.
+        """
         for dependent in START_DEPENDENT:
             if self._is_regular():
                 return
             self._repair_rows(dependent)
             self._repair_variables(dependent)
         if not self._is_regular():
-            self._keep_independent()
+            self._keep_independent(check)
 
     def _unknown(self) -> Array:
         return self.problem.is_unknown(self.states)
@@ -348,13 +351,13 @@ class Guess:
         for item in order[pivots < 0].tolist():
             self._drop_row(item, False)
 
-    def _keep_independent(self) -> None:
+    def _keep_independent(self, check: Callable[[], None]) -> None:
         """Solve only for unknowns that are independent beyond doubt, however few; shifts do the rest."""
         unknowns = np.flatnonzero(self._unknown())
         if len(unknowns) > MOST_ELIMINATED:
             raise SingularBasisError
         S = self.system.signs[unknowns, None] * self.system.block(unknowns, unknowns)
-        for item in np.delete(unknowns, independent_items(S)).tolist():
+        for item in np.delete(unknowns, independent_items(S, check)).tolist():
             if self.is_row[item]:
                 self._drop_row(item, bool(self.bounds.is_equal[item] and np.isinf(self.bounds.cap[item, 0])))
             else:
@@ -527,11 +530,11 @@ _CORNERS_AT_HI: dict[int, str | None] = {
 }  # fmt: skip
 
 
-def independent_items(S: Array) -> Array:
+def independent_items(S: Array, check: Callable[[], None] = lambda: None) -> Array:
     """Return items of a symmetric matrix whose own block is well conditioned, as many as there are.
 
     Elimination with complete pivoting on the diagonal and on 2 x 2 blocks of it (Bunch and Parlett 1971)
-    stops where what is left is small.
+    stops where what is left is small. `check` is called before every step and may raise.
 
     >>> independent_items(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])).tolist()
     [0, 1]
@@ -539,6 +542,7 @@ def independent_items(S: Array) -> Array:
     rest, chosen = S.copy(), np.zeros(len(S), dtype=bool)
     smallest = START_DEPENDENT[-1] * np.abs(S).max(initial=0.0)
     while not chosen.all():
+        check()
         size = np.abs(rest)
         i, j = np.unravel_index(int(size.argmax()), size.shape)
         k = int(size.diagonal().argmax())

@@ -307,6 +307,19 @@ def test_independent_items_are_as_many_as_the_rank(seed):
     assert np.linalg.matrix_rank(S[np.ix_(items, items)]) == len(items)
 
 
+def test_interrupt_is_heard_between_the_steps_of_the_elimination():
+    calls = []
+
+    def check():
+        calls.append(None)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        independent_items(np.eye(9), check)
+    assert len(calls) == 3
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_sparse_elimination_finds_the_same_columns(seed):
     random = np.random.default_rng(seed)
