@@ -21,7 +21,7 @@ from pqp.errors import CertificateError
 
 VARIABLES = ("between", "lower", "upper", "fixed", "zero")
 ROWS = ("off", "lower", "upper", "equal", "below", "above")
-OFF, _, AT_ROW_UPPER, _, BELOW, ABOVE = range(len(ROWS))
+_, _, AT_ROW_UPPER, _, BELOW, ABOVE = range(len(ROWS))
 UNSET = -1
 Codes: TypeAlias = npt.NDArray[np.int8]
 LABEL = re.compile("[0-9]{1,18}")
@@ -38,8 +38,8 @@ class Snapshot:
     inner: dict[int, Affine]
     variables: Codes
     rows: Codes
-    sides: Floats
-    signs: Floats
+    sides: Codes
+    signs: Codes
     is_held: Codes
     known_x: Floats
     known_y: Floats
@@ -72,7 +72,7 @@ class ActiveSet:
         self.free: set[int] = set()
         self.gradient: list[Affine] = [line or ZERO for line in problem.c]
         self.inner: dict[int, Affine] = {}
-        self.sides, self.signs = np.zeros((2, problem.m)), np.zeros(problem.m)
+        self.sides, self.signs = np.zeros((2, problem.m), np.int8), np.zeros(problem.m, np.int8)
         self.is_held = np.zeros(problem.m, dtype=np.int8)
         self.known_x, self.known_y = np.zeros((2, problem.n)), np.zeros((2, problem.m))
 
