@@ -3,9 +3,11 @@ r"""RankSVM at every C: the exact regularisation path of the hinge loss, scores 
 In Zapien's letters :math:`\lambda = 1/C` and :math:`\alpha_Z = \lambda\alpha \in [0, 1]`; both are shown.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,14 +16,14 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
 import pqp
-from ranking.core.preferences import Pairs, take_qid
+from ranking.core.preferences import Pairs, Preferences, take_qid
 from ranking.core.representation import validated
-from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes
-from ranking.errors import must_be, rounding_remedy
+from ranking.core.validation import Array, Queries, Rows, as_queries, query_codes, require_choice
+from ranking.errors import DataError, must_be, rounding_remedy
 from ranking.ranksvm.model import Ranker, RankerMixin, RankSVM
 from ranking.ranksvm.solvers import fitted_from_alpha
 from ranking.selection.choice_along_path import Metric, SelectionCurve, validation_curve
-from ranking.selection.path_model import PathEstimator, end_of_path, on_path
+from ranking.selection.path_model import PathEstimator, end_of_path, no_piece_error, on_path
 from ranking.selection.piecewise import PiecewiseLinear
 from ranking.selection.search import (
     Fold,
@@ -33,8 +35,17 @@ from ranking.selection.search import (
     stratified_folds,
 )
 
+if TYPE_CHECKING:
+    from ranking.ranksvm.score_path import Line, ScorePath
+
 # Pieces whose scores are evaluated together: a few megabytes.
 BLOCK = 256
+# Pairs from which a path in scores is chosen by itself: its compiled loops take half a second to load.
+MANY_PAIRS = 5000
+# Where a path in pairs ends unless C_max says otherwise; one in scores goes to its last event.
+PAIRS_END = 1000.0
+
+PathSolver = Literal["auto", "scores", "pairs"]
 
 
 class PairSets(NamedTuple):
@@ -52,7 +63,11 @@ class RankSVMPath(PathEstimator, Ranker):
     Parameters
     ----------
     C_max
-        Where the path ends; `inf` for all of it.
+        Where the path ends; `inf` for all of it. None is `inf` with scores, 1000 with pairs.
+    solver
+        "scores" follows one score per row: fast with many pairs. "pairs" follows one dual variable per pair
+        with `pqp.solve_path`. Both give the same functions. "auto" takes scores from 5 000 pairs on, if all
+        margins are 1.
     C
         The C that `predict` uses, until `select` chooses one; None is the end of the path.
     kernel, gamma, degree, coef0, kernel_params, reduction, representative, random_state
@@ -62,7 +77,8 @@ class RankSVMPath(PathEstimator, Ranker):
 
     Attributes
     ----------
-    path_ : the `pqp.Path` of the dual variables in C; `path_.certify()` proves it.
+    path_ : the `pqp.Path` of the dual variables in C, or the `ScorePath`; `path_.certify()` proves it.
+    solver_ : what was used, "scores" or "pairs".
     breakpoints_, lambdas_ : where it bends, in C and in λ = 1/C.
     C_, C_end_ : the C in use, and the last one the path knows.
     preferences_, n_features_in_, feature_names_in_.
@@ -77,7 +93,8 @@ class RankSVMPath(PathEstimator, Ranker):
 
     kind: ClassVar[str] = "RankSVM"
 
-    C_max: float = 1000.0
+    C_max: float | None = None
+    solver: PathSolver = "auto"
     C: float | None = None
     max_pieces: int | None = None
     time_limit: float | None = None
@@ -94,12 +111,63 @@ class RankSVMPath(PathEstimator, Ranker):
         progress: Callable[[pqp.Progress], None] | None = None,
     ) -> "RankSVMPath":
         """Trace the path for labels y within queries, or for pairs; `progress` receives a `pqp.Progress`."""
-        C_max = end_of_path(self.C_max, self.C)
+        require_choice(self.solver, ("auto", "scores", "pairs"), "solver")
+        if self.C_max is not None:
+            end_of_path(self.C_max, self.C)
         self.representation_, self._pairs = self._read(X, y, qid, pairs, pair_weight, margin)
-        self.path_ = self._solve(self.representation_.dual(self.preferences_), (0.0, C_max), progress)
+        preferences = self.preferences_
+        self.solver_ = self._solver_for(preferences)
+        C_max = (np.inf if self.solver_ == "scores" else PAIRS_END) if self.C_max is None else self.C_max
+        end_of_path(C_max, self.C)
+        self.path_: Any
+        if self.solver_ == "scores":
+            self.path_ = self._followed(preferences, C_max, progress)
+        else:
+            self.path_ = self._solve(self.representation_.dual(preferences), (0.0, C_max), progress)
         self._basis = self.representation_.basis(self.preferences_.pairs)
         self.C_ = self._checked(self.C_end_ if self.C is None else self.C)
         return self
+
+    def _solver_for(self, preferences: Preferences) -> Literal["scores", "pairs"]:
+        is_plain = bool((preferences.margin == 1).all())
+        if self.solver == "scores" and not is_plain:
+            message = "{argument}='scores' needs margins of 1, got {found}"
+            raise DataError(
+                message, argument="solver", found="others", remedy="leave out margin, or take 'pairs'"
+            )
+        if self.solver == "auto":
+            return "scores" if is_plain and len(preferences) >= MANY_PAIRS else "pairs"
+        return self.solver
+
+    def _followed(
+        self, preferences: Preferences, C_max: float, progress: Callable[[pqp.Progress], None] | None
+    ) -> "ScorePath":
+        """Return the path in scores, within the limits."""
+        # compiled loops, which only this path waits for
+        from ranking.ranksvm.score_path import follow_scores, score_features
+
+        representation = self.representation_
+        begin = time.monotonic()
+
+        def reason_to_stop(C: float, events: int) -> str | None:
+            if progress is not None:
+                progress(pqp.Progress(C, events, events))
+            if self.max_pieces is not None and events >= self.max_pieces:
+                return f"max_pieces = {self.max_pieces} was reached"
+            if self.time_limit is not None and time.monotonic() - begin > self.time_limit:
+                return f"time_limit = {self.time_limit} was reached"
+            return None
+
+        path = follow_scores(
+            score_features(representation),
+            preferences,
+            C_max,
+            reason_to_stop,
+            gram=partial(getattr, representation, "gram"),
+        )
+        if not path.hi > 0:
+            raise no_piece_error(path.stopped)
+        return path
 
     @property
     def C_end_(self) -> float:
@@ -121,6 +189,25 @@ class RankSVMPath(PathEstimator, Ranker):
         """Return the dual variables at one C, one per pair."""
         return np.asarray(self.path_.x(self._checked(C)))
 
+    def coef_at(self, C: float) -> Array:
+        """Return the weights of features of a linear model, or β, one per training row, of another one."""
+        if self.solver_ == "pairs":
+            return super().coef_at(C)
+        line = self._line(self.path_, self.path_.piece_of(self._checked(C)))
+        return np.asarray(line.constant + C * line.slope)
+
+    def _line(self, path: "ScorePath", piece: int) -> "Line":
+        """Return the coefficients of a path in scores on a piece, as a function of C."""
+        if not self.representation_.is_linear:
+            return path.beta(piece)
+        if path.F.shape[1] == self.n_features_in_:
+            return path.weights(piece)
+        beta = path.beta(piece)
+        return beta._replace(
+            constant=np.asarray(self.representation_.X.T @ beta.constant).ravel(),
+            slope=np.asarray(self.representation_.X.T @ beta.slope).ravel(),
+        )
+
     def decision_function(self, X: Rows, C: float | Sequence[float] | Array | None = None) -> Array:
         """Return a score for every row at C_, at another C, or at several, one column each."""
         return self._scores(self._new_rows(X), C)
@@ -140,6 +227,8 @@ class RankSVMPath(PathEstimator, Ranker):
 
     def pair_sets(self, C: float) -> PairSets:
         """Return the numbers of the pairs in I_0, I_α and I_1 at, and just beyond, one C."""
+        if self.solver_ == "scores":
+            return PairSets(*self.path_.sets(self._checked(C)))
         # α = 0, 0 < α < C ω and α = C ω are I_0, I_α and I_1 of Zapien et al. (2009), section 5; the basis
         # says which it is without a tolerance for values next to a limit
         basis = self.path_(self._checked(C)).segment.basis
@@ -167,9 +256,17 @@ class RankSVMPath(PathEstimator, Ranker):
     def score_lines(self, X: Rows) -> Iterator[PiecewiseLinear]:
         """Yield the scores of rows as lines in C, some pieces at a time."""
         rows = self.representation_.evaluate(self._new_rows(X))
-        for begin in range(0, len(self.path_.segments), BLOCK):
+        path = self.path_
+        if self.solver_ == "scores":
+            for begin in range(0, len(path), BLOCK):
+                edges = path.edges[begin : begin + BLOCK + 1]
+                lines = zip(*(self._line(path, begin + k) for k in range(len(edges) - 1)), strict=True)
+                constant, slope = (np.asarray((rows @ np.array(part).T).T) for part in lines)
+                yield PiecewiseLinear(edges[:-1], edges[1:], constant, slope)
+            return
+        for begin in range(0, len(path.segments), BLOCK):
             # scores need B α only, which has one entry per feature or item, where α has one per pair
-            images = self.path_.images(self._basis, slice(begin, begin + BLOCK))
+            images = path.images(self._basis, slice(begin, begin + BLOCK))
             constant, slope = (np.asarray((rows @ part.T).T) for part in (images.constant, images.slope))
             yield PiecewiseLinear(images.lo, images.hi, constant, slope)
 

@@ -1,6 +1,7 @@
 """A path in scores as it is read: weights, β, α and pair sets at every C, from the events of the trace."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ranking.core.preferences import Preferences
+from ranking.core.representation import Representation
 from ranking.core.validation import Array, counted
 from ranking.errors import must_be
 from ranking.ranksvm.score_certificate import ProvedPiece, is_surely_convex, prove_piece, require_cover
@@ -20,7 +22,7 @@ from ranking.ranksvm.score_kernels import (
     VIOLATED,
     flow_of,
 )
-from ranking.ranksvm.score_trace import APART, Blocks, PairTable, Trace, is_long, trace
+from ranking.ranksvm.score_trace import APART, Blocks, PairTable, Trace, gram_factor, is_long, trace
 
 # Pieces shorter than this part of C are of no length but for rounding errors.
 NO_LENGTH = 1e-11
@@ -76,7 +78,7 @@ def follow_scores(
     table = PairTable.of(number[preferences.pairs], preferences.weight, n)
     rows = np.ascontiguousarray(F[order])
     found = trace(rows, table, C_max, should_stop, patience)
-    return ScorePath(rows, table, order, preferences, found, gram or (lambda: F @ F.T))
+    return ScorePath(rows, table, order, preferences, found, gram or partial(np.matmul, F, F.T))
 
 
 class ScorePath:
@@ -178,6 +180,11 @@ class ScorePath:
         """Return for every pair whether it is `VIOLATED`, on the `MARGIN` or `SATISFIED`."""
         return np.asarray(self.state(self.piece_of(C)).status[self.table.row])
 
+    def sets(self, C: float) -> list[Array]:
+        """Return the numbers of the pairs that are satisfied, on the margin and violated."""
+        statuses = self.statuses(C)
+        return [np.flatnonzero(statuses == kind) for kind in (SATISFIED, MARGIN, VIOLATED)]
+
     def counts(self) -> pd.DataFrame:
         """Return for every piece its ends and how many α are 0 (lower), inside, and C ω (upper)."""
         multiplicity = np.bincount(self.table.row)
@@ -218,3 +225,11 @@ class ScorePath:
         if pieces is None:
             require_cover(proved, self.hi)
         return ScoreCertificate(tuple(proved), is_surely_convex(K))
+
+
+def score_features(representation: Representation) -> Array:
+    """Return F with K = F Fᵀ: the rows of a linear model, unless they are longer than those of K."""
+    X = representation.X
+    if representation.is_linear and X.shape[1] <= X.shape[0]:
+        return np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X)
+    return gram_factor(representation.gram)

@@ -253,7 +253,7 @@ def _path_parts(
             "kernel": kernel,
             **{name: float(getattr(representation, name)) for name in PARAMETERS.get(kernel, ())},
             **own,
-            "largest C asked for": float(model.C_max),
+            "largest C asked for": "any" if model.C_max is None else float(model.C_max),
             "metric": plan.metric,
             "choice": plan.choice,
             "chosen on": study.how_chosen,

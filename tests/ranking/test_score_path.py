@@ -1,5 +1,7 @@
 """The path in scores: every point is optimal by definition, and the path is that of the pairs."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,11 +10,13 @@ from numpy.testing import assert_allclose
 
 from ranking import RankSVMPath, hastie_path, kernel_matrix
 from ranking.core.preferences import Preferences, preferences_from_labels, preferences_from_pairs
+from ranking.errors import DataError
 from ranking.ranksvm.score_certificate import ProofError, prove_gap, prove_piece, require_cover
 from ranking.ranksvm.score_kernels import MARGIN, SATISFIED, VIOLATED
 from ranking.ranksvm.score_path import NO_LENGTH, follow_scores
 from ranking.ranksvm.score_trace import gram_factor
 from tests.data_folder import mixture, needs
+from tests.ranking.rankings import gaussian
 
 # What rounding may add to a gap, a margin or a score.
 GAP = 1e-9
@@ -312,3 +316,98 @@ def twins(seed):
     n = len(K)
     copies = [np.add(preferences.pairs, (a * n, b * n)) for a in range(2) for b in range(2)]
     return np.tile(K, (2, 2)), preferences_from_pairs(np.concatenate(copies), 2 * n)
+
+
+@pytest.fixture(scope="module", params=["linear", "rbf", "more features than rows"])
+def both(request):
+    """The path of a ranking in scores and in pairs, rows for validation and their labels."""
+    features = 30 if request.param == "more features than rows" else 4
+    kernel = "rbf" if request.param == "rbf" else "linear"
+    X, y = gaussian(40, features, seed=1)
+    models = [
+        RankSVMPath(kernel=kernel, gamma=GAMMA, C_max=20, solver=solver).fit(X[:25], y[:25])
+        for solver in ("scores", "pairs")
+    ]
+    return (*models, X[25:], y[25:])
+
+
+class TestEstimator:
+    def test_scores_of_new_rows_are_the_same(self, both):
+        scores, pairs, X, _ = both
+        C = [0.01, 0.3, 5, 20]
+        assert_allclose(scores.decision_function(X, C=C), pairs.decision_function(X, C=C), atol=1e-7)
+        assert_allclose(scores.decision_function(X), pairs.decision_function(X), atol=1e-7)
+
+    def test_the_model_at_one_C_is_the_same(self, both):
+        scores, pairs, _, _ = both
+        for C in (0.01, 0.3, 5):
+            one, other = scores.at(C), pairs.at(C)
+            assert one.objective_ == pytest.approx(other.objective_, rel=1e-9)
+            assert abs(one.duality_gap_) <= GAP
+
+    def test_selection_is_the_same(self, both):
+        scores, pairs, X, y = both
+        one, other = scores.select(X, y), pairs.select(X, y)
+        C = np.exp(np.random.default_rng(0).uniform(np.log(1e-3), np.log(20), 200))
+        assert_allclose(one.at(C), other.at(C))
+        assert pytest.approx(pairs.C_, rel=1e-6) == scores.C_
+
+    def test_pair_sets_hold_every_pair_once(self, both):
+        scores, _, _, _ = both
+        for C in (0.01, 0.3, 5):
+            sets = scores.pair_sets(C)
+            assert sorted(np.concatenate(sets)) == list(range(len(scores.preferences_)))
+            assert (scores.alpha_at(C)[sets.satisfied] == 0).all()
+
+    def test_counts_and_ends_are_read_alike(self, both):
+        scores, pairs, _, _ = both
+        table = scores.pair_counts()
+        assert list(table) == list(pairs.pair_counts())
+        assert (table["C_lo"].iloc[0], table["C_hi"].iloc[-1]) == (0, 20) == (0, scores.C_end_)
+        assert (table[["satisfied", "margin", "violated"]].sum(axis=1) == len(scores.preferences_)).all()
+
+    def test_a_copy_reads_the_same(self, both):
+        scores, _, X, _ = both
+        copy = pickle.loads(pickle.dumps(scores))
+        assert_allclose(copy.decision_function(X, C=[5, 0.1]), scores.decision_function(X, C=[5, 0.1]))
+
+    def test_pieces_are_proved(self, both):
+        assert len(both[0].path_.certify(range(5)).pieces) == 5
+
+
+class TestChoiceOfSolver:
+    def test_many_pairs_are_followed_in_scores_to_the_last_event(self):
+        X, y = gaussian(160, 3, seed=0)
+        model = RankSVMPath(max_pieces=20).fit(X, y)
+        assert (model.solver_, model.path_.stopped) == ("scores", "max_pieces = 20 was reached")
+        assert len(model.path_.segments) == 20
+
+    def test_few_pairs_and_other_margins_are_followed_pair_by_pair(self):
+        X, y = gaussian(10, 3, seed=0)
+        assert RankSVMPath().fit(X, y).solver_ == "pairs"
+        X, y = gaussian(160, 3, seed=0)
+        assert RankSVMPath(C_max=1e-9).fit(X, y, margin=2).solver_ == "pairs"
+
+    def test_a_path_without_C_max_ends_where_nothing_changes_any_more(self):
+        X, y = gaussian(15, 3, seed=0)
+        model = RankSVMPath(solver="scores").fit(X, y)
+        assert np.isinf(model.path_.hi)
+        assert_allclose(model.coef_at(1e3 * model.C_end_), model.coef_at(model.C_end_), rtol=1e-9)
+
+    def test_other_margins_are_refused_by_scores(self):
+        X, y = gaussian(10, 3, seed=0)
+        with pytest.raises(DataError) as error:
+            RankSVMPath(solver="scores").fit(X, y, margin=2)
+        assert error.value.argument == "solver"
+
+    def test_progress_is_told(self):
+        X, y = gaussian(15, 3, seed=0)
+        seen = []
+        RankSVMPath(solver="scores", C_max=1).fit(X, y, progress=seen.append)
+        assert seen[-1].mu > seen[0].mu == 0
+
+    def test_a_time_limit_stops(self):
+        X, y = gaussian(15, 3, seed=0)
+        with pytest.raises(DataError) as error:
+            RankSVMPath(solver="scores", time_limit=1e-9).fit(X, y)
+        assert error.value.argument == "time_limit"
