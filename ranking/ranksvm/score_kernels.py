@@ -479,12 +479,108 @@ def divide(
 
 
 @_compiled
-def add_outer(table: Array, factors: Array, row: Array) -> None:
-    """Add factors · rowᵀ to the leading part of a table."""
-    for k in range(len(factors)):
-        factor, own = factors[k], table[k]
-        for m in range(len(row)):
-            own[m] += factor * row[m]
+def turn(
+    force: float,
+    y: Array,
+    q: Array,
+    F: Array,
+    objects: Array,
+    flows: Array,
+    w_rate: Array,
+    velocity: Array,
+) -> None:
+    """Change the direction by a multiple of y, a vector over the objects of blocks; q is Fᵀy."""
+    for k in range(len(y)):
+        flows[SUPPLY_RATE, objects[k]] += force * y[k]
+    change = F @ q
+    for m in range(len(q)):
+        w_rate[m] += force * q[m]
+    for i in range(len(change)):
+        velocity[i] += force * change[i]
+
+
+@_compiled
+def attach(
+    known: Array,
+    q: Array,
+    i: int,
+    j: int,
+    M: Array,
+    Q: Array,
+    F: Array,
+    objects: Array,
+    place: Array,
+    flows: Array,
+    w_rate: Array,
+    velocity: Array,
+) -> None:
+    """Fix the difference of objects i and j: with u = e_i − e_j, `known` is QFᵀu and q what is left of Fᵀu.
+
+    y = u − Mᵀ known is orthogonal in K to the rows of M, and becomes the row after them, its length one.
+    """
+    rank, count = len(known), len(objects)
+    y = np.zeros(count)
+    for k in range(rank):
+        for m in range(count):
+            y[m] -= known[k] * M[k, m]
+    y[place[i]] += 1.0
+    y[place[j]] -= 1.0
+    delta, rate = 0.0, 0.0
+    for m in range(len(q)):
+        delta += q[m] * q[m]
+        rate += q[m] * w_rate[m]
+    turn(-rate / delta, y, q, F, objects, flows, w_rate, velocity)
+    for m in range(count):
+        M[rank, m] = y[m] / np.sqrt(delta)
+    for m in range(len(q)):
+        Q[rank, m] = q[m] / np.sqrt(delta)
+
+
+@_compiled
+def release(
+    part: Array,
+    M: Array,
+    Q: Array,
+    rank: int,
+    F: Array,
+    objects: Array,
+    place: Array,
+    flows: Array,
+    w_rate: Array,
+    velocity: Array,
+) -> None:
+    """Keep of the span of the rows of M only the vectors whose sum over a part of a block is zero."""
+    count, size = len(objects), Q.shape[1]
+    x, force = np.zeros(rank), 0.0
+    for obj in part:
+        force -= flows[SUPPLY_RATE, obj]
+        for k in range(rank):
+            x[k] += M[k, place[obj]]
+    length = 0.0
+    for k in range(rank):
+        length += x[k] * x[k]
+    length = np.sqrt(length)
+    y, q = np.zeros(count), np.zeros(size)
+    for k in range(rank):
+        x[k] /= length
+        for m in range(count):
+            y[m] += x[k] * M[k, m]
+        for m in range(size):
+            q[m] += x[k] * Q[k, m]
+    turn(force / length, y, q, F, objects, flows, w_rate, velocity)
+    # the reflection that maps x to the last unit vector, whose row is dropped
+    last = rank - 1
+    sign = -1.0 if x[last] > 0 else 1.0
+    for m in range(count):
+        y[m] -= sign * M[last, m]
+    for m in range(size):
+        q[m] -= sign * Q[last, m]
+    for k in range(last):
+        factor = x[k] / (sign * x[last] - 1.0)
+        for m in range(count):
+            M[k, m] += factor * y[m]
+        for m in range(size):
+            Q[k, m] += factor * q[m]
 
 
 @_compiled

@@ -206,12 +206,23 @@ class Blocks:
         for obj in (i, j):
             if self.place[obj] < 0:
                 self._enter(obj)
-        y = -(known @ self.M[: self.rank, : self.count])
-        y[self.place[i]] += 1.0
-        y[self.place[j]] -= 1.0
-        force = float(q @ self.w_rate) / float(delta)
-        self._move(-force, y, q)
-        self._append(y / np.sqrt(delta), q / np.sqrt(delta))
+        if self.rank == len(self.Q):
+            self.M, self.Q = (np.pad(table, ((0, len(table)), (0, 0))) for table in (self.M, self.Q))
+        kernels.attach(
+            known,
+            q,
+            i,
+            j,
+            self.M,
+            self.Q,
+            self.F,
+            self.objects[: self.count],
+            self.place,
+            self.flows,
+            self.w_rate,
+            self.velocity,
+        )
+        self.rank += 1
         t = self.table
         kernels.join(
             i,
@@ -260,7 +271,19 @@ class Blocks:
             end = begin + 1
             while self.block[members[end]] == self.block[members[begin]]:
                 end += 1
-            self._restrict(members[begin:end])
+            kernels.release(
+                members[begin:end],
+                self.M,
+                self.Q,
+                self.rank,
+                self.F,
+                self.objects[: self.count],
+                self.place,
+                self.flows,
+                self.w_rate,
+                self.velocity,
+            )
+            self.rank -= 1
             ends.append(end)
             begin = end
         for k in ends:
@@ -292,37 +315,6 @@ class Blocks:
         # once more, since what is left may be small relative to g
         again = Q @ q
         return known + again, q - again @ Q
-
-    def _move(self, force: float, y: Array, q: Array) -> None:
-        """Change the direction by a multiple of y; q is Fᵀy."""
-        self.flows[SUPPLY_RATE, self.objects[: self.count]] += force * y
-        q = force * q
-        self.w_rate += q
-        self.velocity += self.F @ q
-
-    def _append(self, m: Array, q: Array) -> None:
-        """Add a vector to M and Q."""
-        if self.rank == len(self.Q):
-            self.M, self.Q = (np.pad(table, ((0, len(table)), (0, 0))) for table in (self.M, self.Q))
-        self.M[self.rank, : self.count], self.Q[self.rank] = m, q
-        self.rank += 1
-
-    def _restrict(self, part: Array) -> None:
-        """Keep of the span of M only the vectors whose sum over a part of a block is zero."""
-        M, Q = self.M[: self.rank, : self.count], self.Q[: self.rank]
-        h = M[:, self.place[part]].sum(axis=1)
-        length = np.sqrt(h @ h)
-        x = h / length
-        y, q = x @ M, x @ Q
-        force = -float(self.flows[SUPPLY_RATE, part].sum()) / length
-        self._move(force, y, q)
-        # the reflection that maps x to the last unit vector, which is dropped
-        sign = -1.0 if x[-1] > 0 else 1.0
-        x[-1] -= sign
-        factors = x[:-1] / (sign * x[-1])
-        kernels.add_outer(M, factors, y - sign * M[-1])
-        kernels.add_outer(Q, factors, q - sign * Q[-1])
-        self.rank -= 1
 
     def _demand(self) -> Array:
         """Return d from the statuses."""
