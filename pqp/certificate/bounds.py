@@ -172,29 +172,35 @@ class EndLedger:
         self.sizes = {kind: np.zeros(count) for kind, count in counts.items()}
         self.violations = {kind: Worst.of(count) for kind, count in counts.items()}
 
-    def misses(self, measure: "Measure", chosen: Mask, share: float) -> Mask:
+    def misses(self, problem: Problem, measure: "Measure", chosen: Mask, share: float) -> Mask:
         """Return the pieces that miss more than a share of the tolerance, in the scales seen so far."""
         found = np.zeros(len(chosen), dtype=bool)
-        for kind, least in self.least(measure, chosen).items() if chosen.any() else ():
+        sizes = self.seen(measure, chosen) if chosen.any() else {}
+        for kind, size in sizes.items():
+            least = np.maximum(size, NOISE_SHARE * np.max(size, initial=0.0))
             is_small = measure.violations[kind] <= share * BOUND_TOLERANCE * least
+            if not (is_small | ~chosen[..., None]).all():
+                # items without a size of their own: scales cost more to find
+                is_small = (
+                    measure.violations[kind] <= share * BOUND_TOLERANCE * self.scales(problem, sizes)[kind]
+                )
             found |= ~(is_small.all(axis=-1) | ~chosen).all(axis=-1)
         return found
 
-    def least(self, measure: "Measure", chosen: Mask) -> dict[str, Floats]:
-        """Return the least that the scales may be, with what is to be added."""
-        found = {}
-        for kind, seen in self.sizes.items():
-            sizes = np.maximum(seen, np.max(measure.sizes[kind][chosen], axis=0, initial=0.0))
-            found[kind] = np.maximum(sizes, NOISE_SHARE * np.max(sizes, initial=0.0))
-        return found
+    def seen(self, measure: "Measure", chosen: Mask) -> dict[str, Floats]:
+        """Return the sizes with those of some pieces that are to be added."""
+        return {
+            kind: np.maximum(size, np.max(measure.sizes[kind][chosen], axis=0, initial=0.0))
+            for kind, size in self.sizes.items()
+        }
 
-    def scales(self, problem: Problem) -> dict[str, Floats]:
+    def scales(self, problem: Problem, sizes: dict[str, Floats] | None = None) -> dict[str, Floats]:
         """Return the scale of every item: its own size, but not less than what makes a difference.
 
         An item that is zero all along has no size of its own. Then a value counts as large as the terms next
         to it in the equation where it matters most.
         """
-        size = self.sizes
+        size = self.sizes if sizes is None else sizes
         rows, columns, values = problem.A.entries
         diagonal, a = problem.P.float_diagonal, np.abs(values)
         floor_x = _least(columns, size["row"][rows] / a, self.n)
@@ -302,7 +308,7 @@ class Ledger:
         """Return which pieces miss more than a share of the tolerance, as far as is known yet."""
         is_rough = ~(measure.gaps <= share * BOUND_TOLERANCE * objective)
         for ledger, chosen in ((self._finite, measure.is_finite), (self._infinite, ~measure.is_finite)):
-            is_rough |= ledger.misses(measure, chosen, share)
+            is_rough |= ledger.misses(self.problem, measure, chosen, share)
         return is_rough
 
     def _note_ends(
@@ -310,7 +316,7 @@ class Ledger:
     ) -> None:
         """Remember where conditions change that are missed because the end of a piece is not accurate."""
         share = REFINED_SHARE * BOUND_TOLERANCE
-        sizes = self._finite.least(measure, measure.is_finite)
+        sizes = self._finite.scales(self.problem, self._finite.seen(measure, measure.is_finite))
         least = {kind: share * size for kind, size in sizes.items()}
         for k in np.flatnonzero(is_rough).tolist():
             number, window = pieces[k].number, pieces[k].window
