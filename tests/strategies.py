@@ -5,6 +5,7 @@ are laid around an anchor, a point that most of them contain at one mu, and cost
 that most problems are solvable somewhere and few everywhere. Use `for_all` with `instances` or `problems`.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,9 +26,14 @@ Moving = Literal["c", "b", "both"]
 Kind = Literal["free", "lower", "upper", "boxed", "fixed"]
 INFINITY = float("inf")
 
-# The same examples in every run, few enough for a slow machine; and new ones by the thousand, with -m slow.
+# The same examples in every run, few enough for a slow machine; and with -m slow new ones, as many as the
+# environment variable PQP_EXAMPLES asks for.
 QUICK = settings(max_examples=50, deadline=None, derandomize=True)
-THOROUGH = settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+THOROUGH = settings(
+    max_examples=int(os.environ.get("PQP_EXAMPLES", "300")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 WHOLE = st.integers(-3, 3)
 # all numbers of a problem are multiples of its unit: integers, dyadic floats, or rationals no float can hold
@@ -53,7 +59,7 @@ MULTIPLIERS = {
 
 
 def for_all(**strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Turn a property into two tests: one with few examples, and one marked slow with thousands."""
+    """Turn a property into two tests: one with few examples, and one marked slow with many."""
 
     def wrap(holds: Callable[..., None]) -> Callable[..., None]:
         quick, thorough = (profile(given(**strategies)(holds)) for profile in (QUICK, THOROUGH))
