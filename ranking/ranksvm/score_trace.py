@@ -31,10 +31,14 @@ from scipy.sparse.csgraph import connected_components
 
 import pqp
 from ranking.core.validation import Array
+from ranking.errors import DataError
 from ranking.ranksvm import score_kernels as kernels
 from ranking.ranksvm.score_kernels import DEMAND, MARGIN, SATISFIED, SUPPLY, SUPPLY_RATE, VIOLATED
 from ranking.ranksvm.score_ties import settled
 
+# By how much K may miss being positive semidefinite, relative to its diagonal: distances inside an RBF kernel
+# lose that many digits where points lie far from the origin.
+ROUNDING = 1e-10
 # Objects whose squared distance is below this part of their squared lengths are the same.
 SAME = 8 * np.finfo(float).eps
 # Weights whose slope is below this part of Fᵀd stand still: it is the rounding error of the projection.
@@ -69,7 +73,13 @@ def gram_factor(K: Array) -> Array:
     lower, pivots, rank, _ = dpstrf(K[np.ix_(alone, alone)], lower=1)
     F = np.zeros((len(alone), rank))
     F[pivots - 1] = np.tril(lower)[:, :rank]
-    return np.ascontiguousarray(F[row])
+    F = np.ascontiguousarray(F[row])
+    # a function or a matrix of the user need not be positive semidefinite
+    missing = float(np.abs(K - F @ F.T).max())
+    if missing > ROUNDING * float(diagonal.max()):
+        message = "{argument} must give {expected}: the nearest F F' misses it by {found}"
+        raise DataError(message, argument="kernel", found=f"{missing:.1e}", expected="a Gram matrix K")
+    return F
 
 
 @dataclass(frozen=True, eq=False)

@@ -400,6 +400,12 @@ class TestChoiceOfSolver:
             RankSVMPath(solver="scores").fit(X, y, margin=2)
         assert error.value.argument == "solver"
 
+    def test_a_matrix_that_is_not_semidefinite_is_refused(self):
+        K = np.array([[1.0, 2, 0], [2, 1, 0], [0, 0, 1]])
+        with pytest.raises(DataError) as error:
+            RankSVMPath(solver="scores", kernel="precomputed").fit(K, [1, 2, 3])
+        assert error.value.argument == "kernel"
+
     def test_progress_is_told(self):
         X, y = gaussian(15, 3, seed=0)
         seen = []
