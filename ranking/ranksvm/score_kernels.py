@@ -482,6 +482,21 @@ def divide(
 
 
 @_compiled
+def project(g: Array, Q: Array, rank: int) -> tuple[Array, Array, float]:
+    """Return Qg for the first rows of Q, what is left of g, orthogonal to them, and its squared length."""
+    rows = Q[:rank]
+    known = rows @ g
+    q = g - known @ rows
+    # once more, since what is left may be small relative to g
+    again = rows @ q
+    q -= again @ rows
+    delta = 0.0
+    for m in range(len(q)):
+        delta += q[m] * q[m]
+    return known + again, q, delta
+
+
+@_compiled
 def turn(
     force: float,
     y: Array,
@@ -513,15 +528,23 @@ def attach(
     F: Array,
     objects: Array,
     place: Array,
+    count: int,
     flows: Array,
     w_rate: Array,
     velocity: Array,
-) -> None:
+) -> int:
     """Fix the difference of objects i and j: with u = e_i − e_j, `known` is QFᵀu and q what is left of Fᵀu.
 
     y = u − Mᵀ known is orthogonal in K to the rows of M, and becomes the row after them, its length one.
+    Objects that were alone get a column of M; the number of columns is returned.
     """
-    rank, count = len(known), len(objects)
+    rank = len(known)
+    for obj in (i, j):
+        if place[obj] < 0:
+            objects[count], place[obj] = obj, count
+            for k in range(rank):
+                M[k, count] = 0.0
+            count += 1
     y = np.zeros(count)
     for k in range(rank):
         for m in range(count):
@@ -537,6 +560,18 @@ def attach(
         M[rank, m] = y[m] / np.sqrt(delta)
     for m in range(len(q)):
         Q[rank, m] = q[m] / np.sqrt(delta)
+    return count
+
+
+@_compiled
+def leave(obj: int, M: Array, rank: int, objects: Array, place: Array, count: int, flows: Array) -> None:
+    """Take away the column of an object that is alone, which is zero; the last column takes its place."""
+    where, mover = place[obj], objects[count - 1]
+    for k in range(rank):
+        M[k, where] = M[k, count - 1]
+    objects[where], place[mover] = mover, where
+    place[obj] = -1
+    flows[SUPPLY, obj], flows[SUPPLY_RATE, obj] = 0.0, 0.0
 
 
 @_compiled

@@ -19,11 +19,12 @@ kept orthonormal, so that nearly singular K lose no more digits than they must.
 """
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.sparse import coo_array
@@ -156,6 +157,7 @@ class Blocks:
         self.objects, self.place, self.count = np.empty(n, np.int64), np.full(n, -1), 0
         # rows k < rank: a vector m_k with zero sum over every block, and Fᵀm_k; the latter are orthonormal
         self.M, self.Q, self.rank = np.zeros((16, 16)), np.zeros((16, size)), 0
+        self._cut = np.empty(n, np.int64)
         # blocks whose difference of velocities is fixed to zero, though no margin pair joins them
         self.kin = np.arange(n)
         self.w, self.score = np.zeros(size), np.zeros(n)
@@ -174,7 +176,6 @@ class Blocks:
 
     def next_split(self, step: float) -> tuple[float, Array]:
         """Return the step to the first cut that is used up, at most the one given, and the set it lowers."""
-        cut = np.empty(len(self.score), np.int64)
         t = self.table
         first, size = kernels.next_split(
             self.C,
@@ -190,9 +191,9 @@ class Blocks:
             self.successor,
             self.objects[: self.count],
             t.is_complete,
-            cut,
+            self._cut,
         )
-        return first, cut[:size]
+        return first, self._cut[:size]
 
     def advance(self, step: float) -> None:
         """Move along the line."""
@@ -202,23 +203,20 @@ class Blocks:
     def merge(self, i: int, j: int) -> bool:
         """Join the blocks of i and j, i above j by the margin, unless the other blocks fix that already."""
         size = self.diagonal[i] + self.diagonal[j]
-        known, q = self._project(self.F[i] - self.F[j])
-        delta = q @ q
+        known, q, delta = kernels.project(self.F[i] - self.F[j], self.Q, self.rank)
         if DEPENDENT * size < delta < DOUBTFUL * size:
             self.rebuild()
-            known, q = self._project(self.F[i] - self.F[j])
-            delta = q @ q
+            known, q, delta = kernels.project(self.F[i] - self.F[j], self.Q, self.rank)
         if not delta > DEPENDENT * size:
             # Their velocities are equal then, and so are those of all blocks that are tied in this way.
             tied = self.kin == self.kin[j]
             self.velocity[tied], self.kin[tied] = self.velocity[i], self.kin[i]
             return False
-        for obj in (i, j):
-            if self.place[obj] < 0:
-                self._enter(obj)
+        if self.count + 2 > self.M.shape[1]:
+            self.M = np.pad(self.M, ((0, 0), (0, self.M.shape[1])))
         if self.rank == len(self.Q):
             self.M, self.Q = (np.pad(table, ((0, len(table)), (0, 0))) for table in (self.M, self.Q))
-        kernels.attach(
+        self.count = kernels.attach(
             known,
             q,
             i,
@@ -226,8 +224,9 @@ class Blocks:
             self.M,
             self.Q,
             self.F,
-            self.objects[: self.count],
+            self.objects,
             self.place,
+            self.count,
             self.flows,
             self.w_rate,
             self.velocity,
@@ -299,7 +298,8 @@ class Blocks:
         for k in ends:
             obj = int(members[k])
             if self.successor[obj] == obj:
-                self._leave(obj)
+                kernels.leave(obj, self.M, self.rank, self.objects, self.place, self.count, self.flows)
+                self.count -= 1
             else:
                 kernels.level(self.velocity, self.successor, obj)
         self.kin = self.block.copy()
@@ -317,37 +317,11 @@ class Blocks:
         elif not self.merge(int(objects[0]), int(objects[1])):
             raise pqp.InternalError(f"objects {objects} do not join at C = {C!r} when the path is read")
 
-    def _project(self, g: Array) -> tuple[Array, Array]:
-        """Return Qg and what is left of g, orthogonal to the rows of Q."""
-        Q = self.Q[: self.rank]
-        known = Q @ g
-        q = g - known @ Q
-        # once more, since what is left may be small relative to g
-        again = Q @ q
-        return known + again, q - again @ Q
-
     def _demand(self) -> Array:
         """Return d from the statuses."""
         t, n = self.table, len(self.block)
         weight = np.where(self.status == VIOLATED, t.weight, 0.0)
         return np.asarray(np.bincount(t.better, weight, n) - np.bincount(t.lower, weight, n))
-
-    def _enter(self, obj: int) -> None:
-        """Give an object a column in M."""
-        if self.count == self.M.shape[1]:
-            self.M = np.pad(self.M, ((0, 0), (0, self.count)))
-        self.M[: self.rank, self.count] = 0.0
-        self.objects[self.count], self.place[obj] = obj, self.count
-        self.count += 1
-
-    def _leave(self, obj: int) -> None:
-        """Take away the column of an object that is alone: it is zero."""
-        self.count -= 1
-        place, mover = self.place[obj], self.objects[self.count]
-        self.M[: self.rank, place] = self.M[: self.rank, self.count]
-        self.objects[place], self.place[mover] = mover, place
-        self.place[obj] = -1
-        self.flows[SUPPLY:, obj] = 0.0
 
     def rebuild(self) -> None:
         """Compute M and Q from their definition."""
@@ -374,8 +348,8 @@ class Blocks:
         for _ in range(2):
             M, Q = self.M[: self.rank, : self.count], self.Q[: self.rank]
             g = self.F.T @ self.flows[DEMAND]
-            known, self.w_rate = self._project(g)
-            if self.w_rate @ self.w_rate <= STANDING**2 * (g @ g):
+            known, self.w_rate, length = kernels.project(g, self.Q, self.rank)
+            if length <= STANDING**2 * (g @ g):
                 self.w_rate[:] = 0.0
             place = M @ self.offset[objects]
             self.w = self.C * self.w_rate + place @ Q
@@ -425,10 +399,13 @@ class Blocks:
         after = np.roll(order, -1)
         after[ends] = order[np.append(0, ends[:-1] + 1)]
         self.successor[order] = after
-        self.count, self.rank = 0, 0
+        members = np.flatnonzero(self.successor != np.arange(n))
+        self.count, self.rank = len(members), 0
+        self.objects[: self.count] = members
         self.place[:] = -1
-        for obj in np.flatnonzero(self.successor != np.arange(n)):
-            self._enter(int(obj))
+        self.place[members] = np.arange(self.count)
+        if self.count > self.M.shape[1]:
+            self.M = np.zeros((len(self.M), 2 * self.count))
         self.kin = self.block.copy()
         self.rebuild()
         self.refresh()
@@ -471,12 +448,12 @@ class Events:
         return len(self._C)
 
     def append(
-        self, C: float, objects: Iterable[int], is_split: bool = False, tie: Snapshot | None = None
+        self, C: float, objects: ArrayLike, is_split: bool = False, tie: Snapshot | None = None
     ) -> None:
         """Add an event."""
         if tie is not None:
             self._ties[len(self)] = tie
-        self._objects.extend(objects)
+        self._objects.frombytes(np.asarray(objects, np.int32).tobytes())
         self._ends.append(len(self._objects))
         self._is_split.append(is_split)
         self._C.append(C)
