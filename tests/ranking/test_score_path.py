@@ -17,6 +17,8 @@ from ranking.ranksvm.score_path import NO_LENGTH, follow_scores
 from ranking.ranksvm.score_trace import gram_factor
 from tests.data_folder import mixture, needs
 from tests.ranking.rankings import gaussian
+from tests.ranking.test_hastie import SEEDS as HASTIE_SEEDS
+from tests.ranking.test_hastie import random_problem
 
 # What rounding may add to a gap, a margin or a score.
 GAP = 1e-9
@@ -171,6 +173,16 @@ class TestReading:
         for C in np.linspace(path.hi / 9, path.hi, 9):
             assert_optimal(path, preferences, K, C)
 
+    def test_an_interrupt_keeps_what_was_found(self):
+        def interrupt(C, events):
+            if events == 7:
+                raise KeyboardInterrupt
+
+        K, preferences = two_levels(4, "rbf")
+        path = follow_scores(gram_factor(K), preferences, should_stop=interrupt)
+        assert (path.stopped, path.events) == ("interrupted", 7)
+        assert_optimal(path, preferences, K, path.hi)
+
     def test_the_last_piece_goes_on_for_ever(self):
         K, preferences = two_levels(5, "linear")
         path = follow_scores(gram_factor(K), preferences)
@@ -197,6 +209,21 @@ class TestLongPaths:
         assert path.events > 20 * len(y)
         for C in some_C(path, 20, most=1.0):
             assert_optimal(path, preferences, K, C)
+
+    @pytest.mark.parametrize("kernel", KERNELS)
+    @given(seed=HASTIE_SEEDS)
+    @settings(max_examples=15, deadline=None)
+    def test_trees_have_the_path_in_lambda(self, kernel, seed):
+        K, pairs = random_problem(seed, kernel)
+        path, other = (
+            follow_scores(gram_factor(K), preferences_from_pairs(pairs, len(K))),
+            hastie_path(K, pairs),
+        )
+        bends, end = other.lambdas[:-1], other.lambdas[-1]
+        lambdas = 1 / path.breakpoints
+        assert_allclose(lambdas[lambdas > end * (1 + MISS)], bends, rtol=MISS)
+        for lambda_ in [*bends, *((bends + np.append(bends[1:], end)) / 2)]:
+            assert_allclose(lambda_ * path.x(1 / lambda_), other.alpha_at(lambda_), atol=MISS)
 
     def test_it_is_the_path_in_lambda(self):
         random = np.random.default_rng(0)
