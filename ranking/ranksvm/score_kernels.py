@@ -564,7 +564,7 @@ def attach(
 
 
 @_compiled
-def leave(obj: int, M: Array, rank: int, objects: Array, place: Array, count: int, flows: Array) -> None:
+def leave(obj: np.int64, M: Array, rank: int, objects: Array, place: Array, count: int, flows: Array) -> None:
     """Take away the column of an object that is alone, which is zero; the last column takes its place."""
     where, mover = place[obj], objects[count - 1]
     for k in range(rank):
@@ -632,7 +632,7 @@ def advance(step: float, w: Array, w_rate: Array, score: Array, velocity: Array,
 
 
 @_compiled
-def level(velocity: Array, successor: Array, start: int) -> None:
+def level(velocity: Array, successor: Array, start: int | np.int64) -> None:
     """Give all members of a block their mean velocity."""
     total, size, obj = 0.0, 0, start
     while size == 0 or obj != start:
@@ -644,6 +644,46 @@ def level(velocity: Array, successor: Array, start: int) -> None:
         velocity[obj] = mean
         size = 1
         obj = successor[obj]
+
+
+@_compiled
+def separate(
+    members: Array,
+    parts: int,
+    block: Array,
+    successor: Array,
+    M: Array,
+    Q: Array,
+    rank: int,
+    F: Array,
+    objects: Array,
+    place: Array,
+    count: int,
+    flows: Array,
+    w_rate: Array,
+    velocity: Array,
+) -> tuple[int, int]:
+    """Let the parts that `divide` found move apart; return the numbers of rows and of columns of M.
+
+    Sums over every part but the last are zero from now on: one row less each.
+    """
+    heads, begin = np.empty(parts, np.int64), 0
+    for k in range(parts):
+        heads[k] = members[begin]
+        if k + 1 < parts:
+            end = begin + 1
+            while block[members[end]] == block[heads[k]]:
+                end += 1
+            release(members[begin:end], M, Q, rank, F, objects[:count], place, flows, w_rate, velocity)
+            rank -= 1
+            begin = end
+    for head in heads:
+        if successor[head] == head:
+            leave(head, M, rank, objects, place, count, flows)
+            count -= 1
+        else:
+            level(velocity, successor, head)
+    return rank, count
 
 
 def flow_of(tail: Array, head: Array, capacity: Array, supply: Array) -> Array:

@@ -274,34 +274,22 @@ class Blocks:
             self.successor,
             members,
         )
-        ends, begin = [0], 0
-        # of every part but the last, sums are zero from now on: one vector less in the span of M each
-        for _ in range(count - 1):
-            end = begin + 1
-            while self.block[members[end]] == self.block[members[begin]]:
-                end += 1
-            kernels.release(
-                members[begin:end],
-                self.M,
-                self.Q,
-                self.rank,
-                self.F,
-                self.objects[: self.count],
-                self.place,
-                self.flows,
-                self.w_rate,
-                self.velocity,
-            )
-            self.rank -= 1
-            ends.append(end)
-            begin = end
-        for k in ends:
-            obj = int(members[k])
-            if self.successor[obj] == obj:
-                kernels.leave(obj, self.M, self.rank, self.objects, self.place, self.count, self.flows)
-                self.count -= 1
-            else:
-                kernels.level(self.velocity, self.successor, obj)
+        self.rank, self.count = kernels.separate(
+            members,
+            count,
+            self.block,
+            self.successor,
+            self.M,
+            self.Q,
+            self.rank,
+            self.F,
+            self.objects,
+            self.place,
+            self.count,
+            self.flows,
+            self.w_rate,
+            self.velocity,
+        )
         self.kin = self.block.copy()
 
     def replay(self, event: "Event") -> None:
@@ -503,9 +491,10 @@ def trace(
     right = 0.0
     try:
         while True:
-            if len(events) % APART == 0 and len(events) // APART == len(snapshots):
+            done = len(events)
+            if done == APART * len(snapshots):
                 snapshots.append(blocks.snapshot())
-            if reason := should_stop(blocks.C, len(events)):
+            if reason := should_stop(blocks.C, done):
                 return Trace(events, snapshots, blocks.C, reason)
             merge_step, i, j = blocks.next_merge()
             left = C_max - blocks.C
@@ -529,7 +518,7 @@ def trace(
                 events.append(blocks.C, (i, j))
             else:
                 continue
-            is_fresh = len(events) % CADENCE == 0
+            is_fresh = (done + 1) % CADENCE == 0
             if is_fresh:
                 blocks.refresh()
                 right = blocks.C
