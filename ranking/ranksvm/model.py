@@ -192,7 +192,7 @@ class RankSVM(ModelAtC, Ranker):
     warm_start: bool = False
     cache_size: float = 1000.0
 
-    @rounding_remedy("lower C, or take solver='newton'")
+    @rounding_remedy("lower C")
     def fit(
         self,
         X: Rows,
